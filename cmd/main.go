@@ -1,5 +1,6 @@
-// Package cmd is the program ppal: its commands, flags, terminal and exit statuses. Your own
-// program registers methods (method.Register) and calls Main: all commands then know them.
+// Package cmd is the program ppal: its commands, flags, terminal and exit statuses. A program with
+// methods of its own registers the methods (method.Register) and then calls Main. All commands then
+// know these methods.
 package cmd
 
 import (

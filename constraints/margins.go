@@ -12,8 +12,8 @@ import (
 //	                     1[s_i > 0]                  ->  phi(-s_i)
 //	C scores S_i         1[decision is not class c]  ->  sum_{j != c} phi(S_ic - S_ij)
 //
-// A system of margins has wrong decisions where a system of probabilities has right ones: error is
-// the cell of the wrong decisions, and an accuracy is 1 - error.
+// A system of margins counts wrong decisions where a system of probabilities counts right
+// decisions: error is the cell of the wrong decisions, and an accuracy is 1 - error.
 type Margins struct {
 	Objective   Phi // the surrogate in the objective
 	Constraints Phi // the surrogate in the constraints
@@ -63,9 +63,9 @@ type Piece struct {
 	Sign, Offset     float64
 }
 
-// NewMarginSystem is NewSystem with surrogates of margins. The nodes of a Sample are then the
-// constraints themselves or, if System.Pieces is not nil, the terms of the pieces. The error says
-// if a rate has no such surrogate, such as a precision or a loss.
+// NewMarginSystem returns the system of NewSystem with surrogates of margins. The nodes of a Sample
+// are then the constraints themselves or, if System.Pieces is not nil, the terms of the pieces. A
+// rate without such a surrogate, such as a precision or a loss, is an error.
 func NewMarginSystem(minimize Rate, subject []Constraint, train *Population, m Margins) (*System, error) {
 	if m.Form == "" {
 		m.Form = Each

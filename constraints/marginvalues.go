@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// smoothMargins is Smooth for a system of margins.
+// smoothMargins does the work of Smooth for a system of margins.
 func (s *Sample) smoothMargins(scores []float64) (objective float64, rates []float64, err error) {
 	n, c := s.p.Len(), len(s.p.Classes)
 	binary := len(scores) == n && c == 2

@@ -17,7 +17,8 @@ import (
 // Architecture for a model of its own.
 //
 // The fields of the value, encoded by package encoding/json, are the description in a model's file.
-// [Register] lets [Load] read it. A value must not change, and several goroutines may use it.
+// [Register] lets [Load] read the description. A value must not change, and several goroutines may
+// use the value.
 type Architecture interface {
 	// Kind names the kind of the model in files, such as "network".
 	Kind() string
@@ -41,8 +42,8 @@ type HostPredictor interface {
 	PredictRows(scores, rows []float64, weights Weights)
 }
 
-// Kinked is an [Architecture] that knows whether its scores have kinks, which relu causes. Scores
-// without kinks let quasi-Newton steps use the second moments of the features.
+// Kinked is an [Architecture] that reports whether its scores have kinks, as relu causes. If the
+// scores have no kinks, quasi-Newton steps may use the second moments of the features.
 type Kinked interface {
 	Architecture
 	Kinks() bool
@@ -53,7 +54,8 @@ type ONNXGraph interface {
 	// Apply adds a node with one of ONNX's own operators of version 17 and one output, and returns
 	// the output's name. An attribute is an int, an int64, a []int64, or a []string.
 	Apply(op string, inputs []string, attributes map[string]any) string
-	// Doubles adds a constant of doubles, and Ints one of 64-bit integers. They return its name.
+	// Doubles adds a constant of doubles, and Ints a constant of 64-bit integers. Both return the
+	// constant's name.
 	Doubles(data []float64, shape ...int) string
 	Ints(data []int64, shape ...int) string
 }
@@ -83,7 +85,7 @@ type Parameter struct {
 	ScoreBias bool
 }
 
-// MaxTensors is the largest number of parameters' tensors that a model may have.
+// MaxTensors is the largest number of parameters that a model may have.
 const MaxTensors = 1 << 16
 
 // kinds are the kinds of models that Load knows.

@@ -1,4 +1,5 @@
-// Package dataerr has the errors of data sets: their kinds, and their places in files.
+// Package dataerr defines the errors of data sets: the kinds of errors, and their positions in
+// files.
 package dataerr
 
 import (

@@ -1,5 +1,5 @@
-// Package parquet lets a program read tables in Parquet files. Import it for its effect: import _
-// "ppal/datasets/parquet". Package trainer/session imports it.
+// Package parquet lets a program read tables in Parquet files. Import the package for its
+// effect: import _ "ppal/datasets/parquet". Package trainer/session imports it.
 package parquet
 
 import (
@@ -55,7 +55,7 @@ func (p *parquetTable) Records() recordio.RecordReader { return &parquetRecords{
 // Single implements BinaryTable.
 func (p *parquetTable) Single(field int) bool { return p.of.Single(field) }
 
-// Next returns the next chunk, as Chunker.next does. The chunks' offsets divide the file as if all
+// Next returns the next chunk, as Chunker.Next does. The chunks' offsets divide the file as if all
 // rows had the same number of bytes.
 func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
 	rows, err := p.of.Next()

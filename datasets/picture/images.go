@@ -43,6 +43,7 @@ type Images struct {
 // classes, which no reader of this package accepts.
 func (s *Images) Counts() []int { return Count(s.Labels, len(s.Classes)) }
 
+// Count returns the number of labels of every class. It ignores labels outside the classes.
 func Count(labels []uint8, classes int) []int {
 	counts := make([]int, classes)
 	for _, label := range labels {

@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// Follow gives the attribute the values of the training, followed by its own other values.
+// Follow sets the attribute's values to the values of the training, followed by the values that
+// only the attribute has.
 func (a *Attribute) Follow(values []string) {
 	all, place := slices.Clone(values), make([]int, len(a.Values))
 	for k, v := range a.Values {

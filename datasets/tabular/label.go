@@ -30,8 +30,8 @@ type Label struct {
 // Known reports whether the label describes the classes.
 func (l *Label) Known() bool { return l.Positive != "" || l.Condition != "" || l.Several != nil }
 
-// Values returns the label of each class; with two classes of class -1 and of class +1. If class -1
-// has several labels, its text is "not" and the label of class +1.
+// Values returns the label of each class. Two classes are in the order -1, +1. If class -1 has
+// several labels, its text is "not" and the label of class +1.
 func (l *Label) Values() []string {
 	switch {
 	case l.Several != nil:

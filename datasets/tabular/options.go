@@ -79,11 +79,11 @@ type TableOptions struct {
 	// a file may be larger than the memory. Table.Features of a csv file then makes features when they
 	// are read. nil: memory.
 	Pages *mapped.Dir
-	// Room returns an error if the process has no memory for so many bytes. The readers of csv and
-	// LIBSVM files without Pages call it with the bytes that the rows so far need, so that a file
-	// beyond the memory is refused early. nil: no limit.
+	// Room returns an error if the process has no memory for the given number of bytes. The readers
+	// of csv and LIBSVM files without Pages call Room with the bytes that the rows read until then
+	// need, so that they refuse a file beyond the memory early. nil: no limit.
 	Room func(bytes uint64) error
-	// Keep keeps these values for later processes. nil: the values disappear with the process.
+	// Keep keeps the values in Pages for later processes. nil: the values disappear with the process.
 	Keep *Keep
 	// Share divides the rows of a csv or LIBSVM file among processes: each keeps the features of its
 	// own rows alone. Table.Features is then a *matrix.Part or a *matrix.SparsePart. A LIBSVM file

@@ -80,6 +80,7 @@ func (e *Encoding) Title() string {
 	return e.Column
 }
 
+// Numeric reports whether the column holds numbers rather than categories.
 func (e *Encoding) Numeric() bool { return len(e.Categories) == 0 }
 
 // EncodedLevels returns the categories with a feature.
@@ -159,10 +160,12 @@ func (p *Preparation) Columns() []string {
 	return names
 }
 
-// Shift is what a reader adds to the indices of LIBSVM's format, which then count from 1.
+// Shift returns the number that a reader adds to the indices in LIBSVM's format, so that they count
+// from 1.
 func (p *Preparation) Shift() int { return textvalue.Indicator(p.ZeroBased) }
 
 // Standardised returns the feature of a number.
 func (e *Encoding) Standardised(x float64) float64 { return Standardise(x, e.Center, e.Scale) }
 
+// Standardise returns x minus the centre, divided by the scale.
 func Standardise(x, center, scale float64) float64 { return (x - center) / scale }

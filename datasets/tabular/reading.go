@@ -1,7 +1,8 @@
 package tabular
 
-// Reading says how a training read the columns that groups, attributes and conditions use. Readers
-// of new rows obey it, so that the other new rows do not decide what a value is.
+// Reading says how the training read the columns that groups, attributes and conditions use.
+// Readers of new rows follow the Reading, so that the meaning of a value does not depend on the
+// other new rows.
 type Reading struct {
 	// Missing is MissingFlagged if "missing" is a value of groups and attributes, and MissingDropped
 	// if rows without a value in a column of Required were left out.
@@ -10,7 +11,7 @@ type Reading struct {
 	Columns  []ColumnReading `json:"columns,omitempty"`
 }
 
-// ColumnReading says how a training read a column: as numbers or as texts.
+// ColumnReading says how the training read a column: as numbers or as texts.
 type ColumnReading struct {
 	Column string `json:"column"`
 	// Number says that equal numbers are equal values; otherwise equal texts are equal values.

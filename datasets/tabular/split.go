@@ -47,6 +47,7 @@ func (s Split) String() string { return fmt.Sprintf("%d/%d/%d", s.Train, s.Valid
 // Shares returns the percentages.
 func (s Split) Shares() [3]int { return [3]int{s.Train, s.Validation, s.Test} }
 
+// Check returns ErrSplit unless the percentages add up to 100 and leave training rows.
 func (s Split) Check() error {
 	if s.Train <= 0 || s.Validation < 0 || s.Test < 0 || s.Train+s.Validation+s.Test != 100 {
 		return fmt.Errorf("datasets: %w %v; the three percentages must add up to 100, and there must be training rows", dataerr.ErrSplit, s)

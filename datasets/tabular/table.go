@@ -1,5 +1,5 @@
-// Package tabular describes tables that are ready for training: rows of features with labels,
-// groups and attributes, the options of loading, and how columns became features.
+// Package tabular holds tables that are ready for training: features, labels, groups and attributes
+// of rows. It also has the options of loading, and describes how columns became features.
 package tabular
 
 import (

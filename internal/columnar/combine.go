@@ -10,7 +10,7 @@ import (
 )
 
 // ErrAlone says that a process could not read its part of the file, or that the parts do not give a
-// table. Each process then reads the whole file, and all find the first error of the file.
+// table. Each process then reads the whole file, and all processes find the same first error.
 var ErrAlone = errors.New("datasets: each process reads the whole file")
 
 // OwnChunks returns a function that returns the chunks of next that begin in this process's part of

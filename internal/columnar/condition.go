@@ -100,7 +100,7 @@ func (c *Condition) setBound(op, text string) error {
 	return nil
 }
 
-// unquoted returns a text without quotes around it. A quote in the text is doubled.
+// unquoted removes the quotes around a text. In the quotes, two quotes stand for one.
 func unquoted(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {

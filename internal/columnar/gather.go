@@ -21,7 +21,7 @@ func Vote(s tabular.Share, own error) error {
 }
 
 // Gather returns the numbers of all processes, in the order of the ranks. counts[r] is how many
-// numbers process r contributes; number(i) returns the i-th number of this process. gather sums
+// numbers process r contributes; number(i) returns the i-th number of this process. Gather sums
 // vectors with zeros for the other processes, which keeps finite numbers except the sign of zero.
 func Gather(s tabular.Share, counts []int, number func(i int) float64) ([]float64, error) {
 	before, total := 0, 0

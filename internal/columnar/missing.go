@@ -20,7 +20,7 @@ func (c *Column) CountMissing() int {
 const TheMissing = "missing"
 
 // Flagged returns the column with the category "missing" in place of missing values. If no value is
-// missing, flagged returns c.
+// missing, Flagged returns c.
 func (c *Column) Flagged() *Column {
 	if c.FirstMissing() < 0 {
 		return c

@@ -21,26 +21,26 @@ type Profile struct {
 	AbsentText    string             // the text there
 	marks         []string           // the distinct texts of missing values
 
-	// Numbers of values of each kind. A value with a point is in dotted or pointGroups too.
-	Plain       int            // numbers as in programs; 0 if onlyCategories
+	// Numbers of values of each kind. A value with a point also counts in Dotted or PointGroups.
+	Plain       int            // numbers as in programs; 0 if OnlyCategories
 	Dotted      int            // plain numbers with a point that cannot separate thousands; 1 means one or more
-	PointGroups int            // plain numbers with points that can separate thousands, as in 1.234; counted while dotted is 0
+	PointGroups int            // plain numbers with points that can separate thousands, as in 1.234; counted while Dotted is 0
 	Texts       [textKinds]int // values that are not plain numbers
 
 	Unreal         *dataerr.FileError   // position of the first infinite value
 	UnrealText     string               // text of the first infinite value
 	Text           *dataerr.FileError   // position of the first text among numbers
 	Example        string               // the first value that is not a plain number, or the text there
-	Forms          textvalue.FormSet    // the forms in which all values are dates; example is then the first date
+	Forms          textvalue.FormSet    // the forms in which all values are dates; Example is then the first date
 	Undated        *dataerr.FileError   // position of the first text that is not a date in any form
 	UndatedText    string               // the text there
 	Counting       bool                 // each value is a number, and one more than the value before
 	whole          bool                 // each value is a whole number, without a point
 	different      int                  // number of the first rows, at most MaxCategories + 1, whose values are all different
-	First, Last    float64              // the first and the last value, while counting
+	First, Last    float64              // the first and the last value, while Counting is true
 	Values         []string             // the distinct values in the order of the file, at most MaxCategories + 1
 	Kinds          map[string]*Distinct // of values
-	stored         map[uint64]*Distinct // of values that are stored as numbers, by RecordReader.key
+	stored         map[uint64]*Distinct // of values that are stored as numbers, by RecordReader.Key
 	Full           bool                 // more values need not be collected
 	OnlyCategories bool                 // numbers count as categories
 }
@@ -61,10 +61,11 @@ const (
 	EitherText                   // a number whose value depends on the decimal sign, as in 1,234
 	GroupedText                  // a number whose value does not depend on the decimal sign, as in 1 234
 	InfiniteText                 // an infinity or a number out of range
-	OtherText
+	OtherText                    // any other text
 	textKinds
 )
 
+// NewProfile returns an empty profile. With onlyCategories, numbers count as categories.
 func NewProfile(onlyCategories bool) *Profile {
 	p := &Profile{OnlyCategories: onlyCategories, Kinds: map[string]*Distinct{}, stored: map[uint64]*Distinct{}}
 	p.Reset()
@@ -313,6 +314,7 @@ type textSet struct {
 	numbers bool   // a text can also be read as a number or as a date
 }
 
+// NewTextSet returns the set of the texts.
 func NewTextSet(texts []string) *textSet {
 	s := &textSet{texts: texts}
 	for _, text := range texts {

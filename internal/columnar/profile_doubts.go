@@ -71,7 +71,7 @@ func (p *Profile) OneSpelling() error {
 	return nil
 }
 
-// mostly is a percentage of a column's values. If more values than this percentage are numbers, or
+// Mostly is a percentage of a column's values. If more values than this percentage are numbers, or
 // dates, the other texts are probably marks or errors.
 const Mostly = 80
 

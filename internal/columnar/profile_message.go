@@ -21,6 +21,7 @@ type SentProfile struct {
 	Kinds, Counts                             []int // of Values; bytes would be text
 }
 
+// sentPosition is a position in the file, without an error.
 type sentPosition struct{ Line, Column int }
 
 func send(at *dataerr.FileError) *sentPosition {
@@ -30,6 +31,7 @@ func send(at *dataerr.FileError) *sentPosition {
 	return &sentPosition{at.Line, at.Column}
 }
 
+// Position returns the position as a *FileError, or nil if p is nil.
 func (p *sentPosition) Position() *dataerr.FileError {
 	if p == nil {
 		return nil
@@ -37,6 +39,7 @@ func (p *sentPosition) Position() *dataerr.FileError {
 	return &dataerr.FileError{Offset: -1, Line: p.Line, Column: p.Column}
 }
 
+// Send returns the profile in a form that JSON encodes without loss.
 func (p *Profile) Send() SentProfile {
 	s := SentProfile{
 		Rows: p.Rows, Missing: p.Missing, Plain: p.Plain, Dotted: p.Dotted, PointGroups: p.PointGroups,
@@ -51,6 +54,7 @@ func (p *Profile) Send() SentProfile {
 	return s
 }
 
+// Profile returns the profile from which Send made s.
 func (s *SentProfile) Profile(onlyCategories bool) *Profile {
 	p := NewProfile(onlyCategories)
 	p.Rows, p.Missing, p.Plain, p.Dotted, p.PointGroups = s.Rows, s.Missing, s.Plain, s.Dotted, s.PointGroups

@@ -17,7 +17,7 @@ import (
 )
 
 // SheetReader reads the rows of a text into the columns of a sheet: workers read chunks into
-// sheetParts, and add joins the parts in the order of the text.
+// SheetParts, and add joins the parts in the order of the text.
 type SheetReader struct {
 	text   *recordio.Delimited
 	absent *textSet
@@ -38,7 +38,7 @@ type SheetReader struct {
 	records int   // rows with the dropped rows
 	source  []int // sheet.source, if the schema drops rows
 	only    recordio.Only
-	begins  []int  // sheet.begins
+	begins  []int  // Sheet.Begins
 	lacks   []bool // of each column: a value is missing
 }
 
@@ -393,10 +393,12 @@ type columnLists struct {
 	codes   *mapped.List[int32]
 }
 
+// NewColumnLists returns empty lists in pages; nil: in memory.
 func NewColumnLists(pages *mapped.Dir) columnLists {
 	return columnLists{mapped.NewList[float64](pages), mapped.NewList[int32](pages)}
 }
 
+// Add appends the values of a part of the file.
 func (l columnLists) Add(p *ColumnPart) error {
 	p.place()
 	return errors.Join(l.numbers.Append(p.Numbers), l.codes.Append(p.Codes))

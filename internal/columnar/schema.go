@@ -10,9 +10,9 @@ import (
 type ColumnSpec struct {
 	Name    string
 	Numeric bool
-	// name of the column in the file; "": the same as name
+	// name of the column in the file; "": the same as Name
 	From string
-	// function that parses a number; nil: the function number
+	// function that parses a number; nil: textvalue.Number
 	Value      func(text []byte) (float64, bool)
 	Decimal    string   // how the numbers are written, as in Encoding
 	Date       string   // as in Encoding
@@ -24,7 +24,8 @@ type ColumnSpec struct {
 	Summary    bool     // keep the categories and whether values are missing, and no values
 }
 
-// Number parses a number. It calls the usual parser directly.
+// Number parses a number. Without Value, it calls textvalue.Number directly, not through a
+// function value.
 func (s *ColumnSpec) Number(text []byte) (float64, bool) {
 	if s.Value == nil {
 		return textvalue.Number(text)
@@ -39,13 +40,13 @@ type Schema struct {
 	Columns []ColumnSpec
 	// attributes to read in addition: names of columns, or conditions on columns
 	Attributes []string
-	// leave out rows that lack a value in a column with missing = false
+	// leave out rows that lack a value in a column with Missing = false
 	Drop  bool
 	Pages *mapped.Dir              // receives the values; nil: memory
 	Room  func(bytes uint64) error // as in TableOptions; nil: no limit
 	// read these rows of the file alone, by increasing numbers; nil: all rows
 	Only   []int
-	Begins []int // sheet.begins of an earlier reading, for only
+	Begins []int // Sheet.Begins of an earlier reading, for Only
 	// the processes that read the file together, each a part of its bytes; nil: this process alone
 	Share tabular.Share
 	Size  int64 // bytes of the file

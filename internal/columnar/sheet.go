@@ -102,8 +102,8 @@ func (s *Sheet) Number(row int) int {
 	return s.Source[row]
 }
 
-// exactly returns the number that a column holds for a number in decimal form. A column of 32 bits
-// holds the nearest number of 32 bits: x>=0.7 is met by a 0.7 there, as in NumPy.
+// exactly returns the number that a column holds for a number in decimal form. A column of
+// 32-bit numbers holds the nearest 32-bit number, so a stored 0.7 meets x>=0.7, as in NumPy.
 func (c *Column) exactly(x float64) float64 {
 	if c.Single {
 		return float64(float32(x))

@@ -101,6 +101,7 @@ type Spool struct {
 	size int64
 }
 
+// Pipes holds the contents of the pipes that the process has read.
 var Pipes = Spools{Of: map[string]*Spool{}}
 
 // Open returns a reader of the path's content. The first call reads the content from the pipe.
@@ -133,8 +134,8 @@ func (s *Spool) Reader() *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(s.text), 0, s.size)
 }
 
-// NewSpool reads r to its end. More than most bytes go to a file. The first most bytes need the end
-// of a line: otherwise r, such as /dev/zero, may never end. The error then wraps ErrFormat.
+// NewSpool reads r to its end. More than most bytes go to a file. If the first most bytes have no
+// end of a line, the error wraps ErrFormat, because r, such as /dev/zero, may never end.
 func NewSpool(r io.Reader, most int64) (*Spool, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil || int64(len(text)) <= most {
@@ -163,7 +164,7 @@ func NewSpool(r io.Reader, most int64) (*Spool, error) {
 // spoolReader is a reader of a spool.
 type spoolReader struct{ *io.SectionReader }
 
-// unchanged implements input: nobody else can write the content.
+// unchanged implements Input: nobody else can write the content.
 func (spoolReader) unchanged() error { return nil }
 
 // Close implements io.Closer. The spool stays open.
@@ -188,6 +189,7 @@ func OrUnzipped(path string) string {
 	return path
 }
 
+// Exists reports whether a file is at the path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -199,6 +201,7 @@ type ContextReader struct {
 	R   io.Reader
 }
 
+// Read implements io.Reader.
 func (c ContextReader) Read(p []byte) (int, error) {
 	if err := c.Ctx.Err(); err != nil {
 		return 0, err

@@ -23,7 +23,7 @@ type Pausing struct {
 	block  []byte // the memory of rest
 	rest   []byte // read ahead and not yet returned
 	err    error  // follows rest
-	// ahead makes Read return ErrPaused if no byte arrives in time. Otherwise Read waits.
+	// Ahead makes Read return ErrPaused if no byte arrives in time. Otherwise Read waits.
 	Ahead bool
 }
 
@@ -37,9 +37,9 @@ type pausingBlock struct {
 var ErrPaused = errors.New("the input pauses")
 
 const (
-	Pause         = 2 * time.Millisecond // that ends a block of rows
-	pausingBlocks = 4                    // read ahead at most
-	pausingBytes  = 64 << 10             // of a block: as many as a pipe has, usually
+	Pause         = 2 * time.Millisecond // a pause of the writer that ends a block of rows
+	pausingBlocks = 4                    // the largest number of blocks read ahead
+	pausingBytes  = 64 << 10             // the size of a block, that of a pipe on Linux
 )
 
 // MayPause returns r as a pausing input, or nil if r is a regular file or is not known to wait for
@@ -85,7 +85,7 @@ func (p *Pausing) start(r io.Reader) {
 }
 
 // Stop ends the reading. A Read that waits, and every later one, returns io.ErrClosedPipe. The
-// goroutine ends when the input's Read returns. A nil *pausing does nothing.
+// goroutine ends when the input's Read returns. A nil *Pausing does nothing.
 func (p *Pausing) Stop() {
 	if p != nil && p.stops != nil {
 		p.once.Do(func() { close(p.stops) })
@@ -110,7 +110,7 @@ func (p *Pausing) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// Next takes the next block. It returns false if ahead is true and no block arrives in time.
+// Next takes the next block. It returns false if Ahead is true and no block arrives in time.
 func (p *Pausing) Next() bool {
 	take := func(b pausingBlock) bool {
 		p.block, p.rest, p.err = b.bytes[:cap(b.bytes)], b.bytes, b.err

@@ -19,7 +19,7 @@ const MostClasses = 100
 // column with more numbers is probably a quantity.
 const MostNumberedClasses = 20
 
-// outside is the label of the rows of a class that TableOptions.Classes leaves out.
+// Outside is the label of the rows of a class that TableOptions.Classes leaves out.
 const Outside = -2
 
 // labelClasses says how the values of the label's column give the classes.

@@ -190,6 +190,7 @@ func (e *Encoded) columns() []string { return e.Names }
 // its own copy, and the matrix would take most of the memory of a run.
 const DenseFeatures = 8 << 20
 
+// Take returns the features of the rows.
 func (e *Encoded) Take(rows []int) (matrix.Matrix, error) {
 	if e.share != nil {
 		return e.takeOwn(rows)
@@ -200,4 +201,5 @@ func (e *Encoded) Take(rows []int) (matrix.Matrix, error) {
 	return MakeFeatures(e.By, e.Sheet, rows)
 }
 
+// Preparation describes how the columns became features.
 func (e *Encoded) Preparation() *tabular.Preparation { return e.By }

@@ -22,8 +22,8 @@ type EncodedRows struct {
 
 var _ matrix.Gatherer = (*EncodedRows)(nil)
 
-// EncodedRows returns the features of rows of the sheet, without memory for them. The errors are
-// those of features.
+// NewEncodedRows returns the features of rows of the sheet, without memory for the features. The
+// errors are those of MakeFeatures.
 func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*EncodedRows, error) {
 	names := p.Columns()
 	m := &EncodedRows{columns: preparedColumns(p, s), rows: rows, cols: len(names), pages: s.Pages}

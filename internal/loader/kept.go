@@ -39,8 +39,8 @@ type keeper struct {
 	file  *mapped.Kept // nil: none is usable
 }
 
-// newKeeper returns a keeper of rows of the file that are determined by a key, or nil if the rows
-// are not kept: for pipes and for tables in memory. It adds what it did to notes and warnings.
+// newKeeper returns a keeper of the rows that the key determines, or nil if the rows are not kept:
+// for pipes and for tables in memory. The keeper adds its notes and warnings to the given lists.
 func newKeeper(o *tabular.TableOptions, key func(path string) any, notes, warnings *[]string) *mapped.Keeper {
 	if o.Keep == nil {
 		return nil

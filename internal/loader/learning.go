@@ -6,8 +6,8 @@ import (
 	"ppal/internal/recordio"
 )
 
-// learnTogether is learn for processes that read a part of the file each. An error of any of them
-// is ErrAlone in all.
+// learnTogether does the work of learn in several processes, each of which reads a part of the
+// file. An error in one process is ErrAlone in all of them.
 func (t *OwnTable) learnTogether(text *recordio.Delimited, s tabular.Share, size int64) error {
 	if err := columnar.Vote(s, t.learn(columnar.OwnChunks(text.Next, s, size), text)); err != nil {
 		return err

@@ -48,7 +48,7 @@ type SparseRows struct {
 	Shift int     // as in recordio.SparseReader
 	Most  float64 // as in recordio.SparseReader
 	Pages *mapped.Dir
-	// Room is TableOptions.Room
+	// Room is TableOptions.Room.
 	Room func(bytes uint64) error
 	// first, if not nil, keeps few of the entries, and counts them
 	first *firstReading

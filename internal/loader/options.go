@@ -24,8 +24,8 @@ func layoutOf(o *tabular.TableOptions) tabular.Layout {
 	return l
 }
 
-// shiftOf is what the reader adds to the indices of the user's LIBSVM file, which then count from
-// 1.
+// shiftOf returns the number that the reader adds to the indices of the user's LIBSVM file, so that
+// they count from 1.
 func shiftOf(o *tabular.TableOptions) int { return textvalue.Indicator(o.ZeroBased) }
 
 // maxEntry is the largest size of a value. Training does not standardise sparse features, and its

@@ -87,7 +87,7 @@ func FitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int) (constant 
 	return checkScales(p, s)
 }
 
-// checkScales completes fit after the centres and scales are set.
+// checkScales completes FitScales after the centres and scales are set.
 func checkScales(p *tabular.Preparation, s *columnar.Sheet) (constant []string, err error) {
 	for i := range p.Encodings {
 		e := &p.Encodings[i]

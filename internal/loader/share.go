@@ -43,7 +43,8 @@ func (e *Encoded) readOwn(splits [3][]int) error {
 	return e.share.Agree(err)
 }
 
-// inOwn returns the positions of this process's rows among its own rows. from is the first of them.
+// inOwn takes this process's range of the listed rows, and returns their positions among the rows
+// that the process has read. from is the start of the range.
 func (e *Encoded) inOwn(rows []int) (positions []int, from int) {
 	from, to := e.share.Rows(len(rows))
 	positions = make([]int, 0, to-from)
@@ -66,8 +67,8 @@ func (e *Encoded) takeOwn(rows []int) (matrix.Matrix, error) {
 	return &matrix.Part{Rows: len(rows), From: from, Own: own}, nil
 }
 
-// standardise is Preparation.fit for rows that processes may share. The centres and scales have the
-// bits of a single process, because the processes add their rows one after the other.
+// standardise does the work of FitScales for rows that processes may share. The centres and scales
+// have the bits of a single process, because the processes add their rows one after the other.
 func (e *Encoded) standardise(train []int) (constant []string, err error) {
 	if e.share == nil {
 		return FitScales(e.By, e.Sheet, train)

@@ -45,7 +45,7 @@ func (f *firstReading) keep(x *recordio.Entries, from int) (count int32) {
 }
 
 // columnNumbers returns the columns that the texts name by their numbers, from 1 - shift. It skips
-// other texts: SparseDesign.find refuses them.
+// other texts: SparseDesign.Find refuses them.
 func columnNumbers(shift int, texts ...string) (columns []int32) {
 	for _, text := range texts {
 		if n, ok := textvalue.WholeNumber([]byte(text)); ok && n+shift > 0 {

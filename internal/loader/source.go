@@ -1,5 +1,5 @@
-// Package loader makes tables for training of columns or sparse rows: labels, features, groups and
-// attributes of published tables and of the user's files.
+// Package loader makes tables for training from columns or sparse rows: the labels, features,
+// groups and attributes of published tables and of the user's files.
 package loader
 
 import (

@@ -178,6 +178,7 @@ type sparse struct {
 
 var _ features = (*sparse)(nil)
 
+// NewSparse returns the features of x without the dropped columns.
 func NewSparse(x *matrix.CSR, d *SparseDesign, dropped []int32) *sparse {
 	s := &sparse{x: x, Names: d.Names, shift: d.Shift, Cols: x.Cols}
 	if len(dropped) == 0 && d.Shift == 0 {
@@ -201,6 +202,7 @@ func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
 
 func (s *sparse) columns() []string { return s.Names }
 
+// Take returns the features of the rows.
 func (s *sparse) Take(rows []int) (matrix.Matrix, error) {
 	if s.pages == nil {
 		return s.part(rows), nil
@@ -224,6 +226,7 @@ func (s *sparse) Take(rows []int) (matrix.Matrix, error) {
 	return out, nil
 }
 
+// Preparation lists the indices that became features.
 func (s *sparse) Preparation() *tabular.Preparation {
 	p := &tabular.Preparation{Indices: s.x.Cols, ZeroBased: s.shift > 0}
 	for j := range s.x.Cols {

@@ -31,8 +31,8 @@ type OwnColumn struct {
 type columnKind int
 
 const (
-	numberKind columnKind = iota
-	CategoryKind
+	numberKind   columnKind = iota
+	CategoryKind            // categories
 	dateKind
 )
 

@@ -41,7 +41,7 @@ const (
 
 // keptRecord describes a kept file.
 type keptRecord struct {
-	Key    string // Keeper.key of the process that wrote the file
+	Key    string // the Keeper's key in the process that wrote the file
 	SHA256 string // of the source
 	Sizes  []int64
 	Sums   []uint32        // CRC-32C of each block of keptBlock bytes of arrays

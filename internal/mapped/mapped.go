@@ -1,8 +1,8 @@
 // Package mapped keeps the features of rows in mapped files instead of the process's own memory,
 // for data that are larger than the memory. A part of such a file is an ordinary slice. The system
 // reads its pages from the file when the program reads the slice, and the program gives the pages
-// back when its resident memory approaches a limit. So results do not depend on the limit. Vectors
-// of a few bytes for each row, such as labels and scores, are no such data.
+// back when its resident memory approaches a limit. Results do not depend on the limit. Vectors of
+// a few bytes for each row, such as labels and scores, stay in the process's memory.
 package mapped
 
 import (

@@ -1,5 +1,5 @@
-// Package newrows reads rows that a trained model has not seen, and prepares them as the training
-// rows.
+// Package newrows reads rows that a trained model has not seen, and prepares them like the
+// training rows.
 package newrows
 
 import (

@@ -11,8 +11,8 @@ import (
 	"ppal/internal/textvalue"
 )
 
-// rowEncoder makes features of RecordReader, with the same values as Preparation.features makes of
-// columns.
+// rowEncoder makes the features of a record. The values are those that loader.MakeFeatures makes
+// from the columns of a sheet.
 type rowEncoder struct {
 	columns []encodedColumn
 	width   int

@@ -1,9 +1,9 @@
 // Package preset holds the defaults that depend on the experiment, as embedded YAML files: one file
 // for each experiment, in the folder paper for the values of Moon et al., and in the folder
-// practical for those of all other runs. The methods and the other settings have numbers only.
+// practical for the values of all other runs. The methods and the other settings have numbers only.
 //
-// A file is a list of rules. The key "with" has the conditions of a rule, names of settings and
-// their values; the other keys are defaults:
+// A file is a list of rules. The key "with" holds the conditions of a rule: names of settings and
+// their values. The other keys are defaults:
 //
 //   - with: {preset: paper, problem: if}
 //     tau: 0.01
@@ -105,8 +105,8 @@ func texts(n *yaml.Node) []string {
 	return list
 }
 
-// Apply adds the defaults of the presets to the options, behind their own cases, and returns the
-// options. Rules that differ in the problem only become one case.
+// Apply adds the defaults of the presets to the options, after the options' own cases, and returns
+// the options. Rules that differ only in the problem become one case.
 func Apply(options []*option.Option) []*option.Option {
 	for _, o := range options {
 		var cases []rule

@@ -13,7 +13,7 @@ import (
 // BinaryFormat is a format of files that hold the columns of a table by name, such as Parquet.
 type BinaryFormat struct {
 	Magic string // the first bytes of a file
-	// open opens a file of size bytes. name is used in errors.
+	// Open opens a file of size bytes. name is used in errors.
 	Open func(file RandomAccess, size int64, name string) (BinaryTable, error)
 }
 
@@ -21,11 +21,11 @@ type BinaryFormat struct {
 type BinaryTable interface {
 	// ColumnNames returns the names of the columns.
 	ColumnNames() ([]string, error)
-	// next returns the next rows, as Chunker.next does.
+	// Next returns the next rows, as Chunker.Next does.
 	Next(buffer []byte) (Chunk, error)
-	// records returns a reader of the rows of chunks.
+	// Records returns a reader of the rows of chunks.
 	Records() RecordReader
-	// single reports whether a column holds numbers of 32 bits.
+	// Single reports whether a column holds numbers of 32 bits.
 	Single(field int) bool
 }
 

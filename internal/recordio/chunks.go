@@ -27,12 +27,12 @@ type Chunk struct {
 	Text []byte
 	Line int  // number of the first line, from 1
 	Last bool // the text ends with this chunk
-	// number of the first record in the text, from 0, if the reader knows it
+	// Record is the number of the first record in the text, from 0, if the reader knows it
 	Record int
 	Offset int64 // bytes of the text before the chunk
 	// number of records, if an earlier reading has counted them; see Only
 	records int
-	// rows of a binary format, instead of the text
+	// Rows holds the rows of a binary format, instead of the text
 	Rows any
 }
 
@@ -51,9 +51,9 @@ type Chunker struct {
 	rest   []byte // bytes after the last cut
 	err    error  // an error of r after rest
 	Most   int    // largest number of bytes of a record
-	// unquoted: the format has no quotes, so every line end is a possible cut
+	// Unquoted says that the format has no quotes, so every line end is a possible cut.
 	Unquoted bool
-	// pausing is the input of r if its writer may pause: a chunk then ends where the writer pauses
+	// Pausing is the input of r if its writer may pause: a chunk then ends where the writer pauses
 	Pausing *inputfile.Pausing
 }
 
@@ -62,7 +62,7 @@ func NewChunker(r io.Reader, name string) *Chunker {
 	return &Chunker{name: name, r: bufio.NewReader(r), Most: MaxLine}
 }
 
-// Next returns the next chunk, which owns its memory. next reuses buffer, the memory of an earlier
+// Next returns the next chunk, which owns its memory. Next reuses buffer, the memory of an earlier
 // chunk that the caller no longer needs; buffer may be nil. After the last chunk it returns io.EOF.
 // Other errors are *FileError; the whole records before an error of the reader are returned first.
 //

@@ -109,8 +109,8 @@ func NewDelimited(r io.Reader, name string, layout tabular.Layout) (*Delimited, 
 	return d, d.checkHeader(names)
 }
 
-// OpenDelimited is NewDelimited without the checks of the names. names has read the columns' names;
-// nil: no line has them.
+// OpenDelimited does the work of NewDelimited without the checks of the names. names is the reader
+// that has read the columns' names; nil: no line has them.
 func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimited, names *FieldReader, err error) {
 	table, begin, err := openTable(r, name)
 	if err != nil {
@@ -153,7 +153,7 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 	return d, names, nil
 }
 
-// Next returns the next chunk of rows; see Chunker.next.
+// Next returns the next chunk of rows; see Chunker.Next.
 func (d *Delimited) Next(buffer []byte) (Chunk, error) {
 	if d.binary != nil {
 		return d.binary.Next(buffer)

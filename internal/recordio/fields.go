@@ -15,22 +15,22 @@ import (
 // RecordReader yields the rows of chunks, one after the other. A field is a text, or a number if
 // the file stores numbers.
 type RecordReader interface {
-	// each calls visit for each row of the chunk, and checks that its texts are in UTF-8. It
+	// Each calls visit for each row of the chunk, and checks that its texts are in UTF-8. It
 	// returns the first error.
 	Each(c Chunk, visit func() error) error
 	// EachField calls visit(i) for fields[i] of each row, for the rows of a field in their order. It
-	// checks the texts as each does.
+	// checks the texts as Each does.
 	EachField(c Chunk, fields []int, visit func(i int)) error
-	// text returns a field of the row as text: "" if it has no value. The text is valid until the
+	// Text returns a field of the row as text: "" if it has no value. The text is valid until the
 	// next call.
 	Text(field int) []byte
-	// number returns a field that the file stores as a finite number. ok is false for other fields.
+	// Number returns a field that the file stores as a finite number. ok is false for other fields.
 	Number(field int) (x float64, ok bool)
-	// key returns a number that differs for different numbers of a column in the chunk.
+	// Key returns a number that differs for different numbers of a column in the chunk.
 	Key(field int) uint64
-	// position returns the line of a field, and its column from 1.
+	// Position returns the line of a field, and its column from 1.
 	Position(field int) (line, column int)
-	// fail adds the position of a field to an error.
+	// Fail adds the position of a field to an error.
 	Fail(field int, err error) error
 }
 

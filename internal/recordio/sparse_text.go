@@ -72,4 +72,5 @@ func openSparse(r io.Reader, name string) (io.Reader, error) {
 // failing is a reader with an error.
 type failing struct{ err error }
 
+// Read implements io.Reader.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -127,8 +127,10 @@ func NotReadable(text []byte, layout string) error {
 // notDate is the error of a text that is not a date.
 type notDate struct{ text string }
 
+// Error returns the text.
 func (e notDate) Error() string { return e.text }
 
+// Unwrap returns ErrNumber.
 func (notDate) Unwrap() error { return dataerr.ErrNumber }
 
 // CheckDate returns an error if the form or the part is unknown.

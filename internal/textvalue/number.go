@@ -1,5 +1,5 @@
-// Package textvalue parses the texts of fields: numbers, numbers with local signs, and dates. It
-// also lists names for messages.
+// Package textvalue parses the texts of fields: numbers in the notation of programs, numbers with
+// local decimal signs, and dates. It also lists names for messages.
 package textvalue
 
 import (
@@ -13,6 +13,7 @@ const MaxIndex = math.MaxInt32
 // maxQuoted is the length up to which an error quotes a field.
 const maxQuoted = 40
 
+// Quoted returns the field in quotes for an error, cut after maxQuoted bytes.
 func Quoted(field []byte) string {
 	if len(field) > maxQuoted {
 		return strconv.Quote(string(field[:maxQuoted])) + "..."

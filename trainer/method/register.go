@@ -34,7 +34,8 @@ func Register(d Description, create func() trainer.Method) error {
 	return nil
 }
 
-// foreign is a method of another package. Its settings are its own.
+// foreign is a method of another package. It has no options, because create sets the method's
+// fields.
 type foreign struct{ trainer.Method }
 
 // Options implements Method.

@@ -16,7 +16,7 @@ import (
 type Objective func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error)
 
 // On returns the objective of the rows as a problem of the scores, in float64 on Gorgonia's
-// machine. Programs that check a run evaluate the objective so, too.
+// machine. Package verify evaluates the objective in this way too.
 func (o Objective) On(rows Rows, outputs int) (*graph.Problem, error) {
 	n := len(rows.Labels)
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {

@@ -78,7 +78,7 @@ type limited interface {
 	// limitsMatter says why a run that is extended from the limit of iterations may differ from an
 	// uninterrupted run; "": it does not differ.
 	limitsMatter(before int) string
-	// continueFrom makes the run one that began with the limit of iterations, or returns why it
+	// continueFrom makes the run continue as if it had begun with the limit first, or returns why it
 	// cannot.
 	continueFrom(first int) error
 }

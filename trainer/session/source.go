@@ -24,7 +24,7 @@ import (
 // Table), ImagesAtHand, TablesAtHand and Matrices. A program implements Source for rows of its own.
 type Source interface {
 	// Load reads the rows for a run. A source of a program's own returns what Matrices.Load returns,
-	// with its name and files. A session that leaves the GPU calls Load again.
+	// with its name and files. A session that falls back from the GPU to the CPU calls Load again.
 	Load(ctx context.Context, on Request) (*Data, error)
 }
 

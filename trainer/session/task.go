@@ -13,8 +13,9 @@ import (
 // Task is an objective f and constraints g <= 0 on the scores of a model. NeymanPearson,
 // DemographicParity, EqualizedOdds, Intersectional and Decisions are tasks. A program implements
 // Task for problems of its own: State returns the statement of a Decisions task, with an Objective
-// of the program's own if it likes, or a *Statement of nodes alone. Only the former has counted
-// decisions, intervals and bounds that hold on new rows, and can be verified.
+// of the program's own if it likes, or a *Statement of nodes alone. Only the statement of
+// a Decisions task has counted decisions, intervals, bounds that hold on new rows, and a check by
+// package verify.
 type Task interface {
 	// State states the task for the classes and groups of the training rows. If smooth is true, the
 	// method needs differentiable constraints.

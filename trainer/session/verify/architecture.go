@@ -26,8 +26,8 @@ type model interface {
 	kinks() bool
 }
 
-// architecture is the model of an architecture that has no loops of its own here. Its scores are
-// those of models.Predict. Its derivatives are those of Gorgonia's machine, block by block.
+// architecture is the model of an architecture for which this package has no loops. models.Predict
+// computes the scores, and Gorgonia's machine computes the derivatives, block by block.
 type architecture struct {
 	models.Model // weights as trained
 	center       []float64

@@ -26,8 +26,8 @@ type slice struct {
 	where []place
 }
 
-// place is a value of an attribute, by the indices of the population. The attribute behind the last
-// is that of groups that overlap.
+// place is a value of an attribute, by the indices of the population. The index
+// after the last attribute stands for groups that overlap.
 type place struct{ attribute, value int }
 
 // with returns the slice with one more condition.
@@ -371,9 +371,10 @@ func (p *plan) count(d *decided, lower bool) counted {
 	return c
 }
 
-// one returns the value of a set of rates: the rate, the largest minus the smallest, the smallest
-// over the largest, the largest or the mean minus that of all rows, or the largest distance from
-// it. Groups without rows do not count; ok is false if too few have rows.
+// one returns the value of a set of rates: the rate itself; the largest rate minus the smallest, or
+// the smallest over the largest; the largest or the mean rate minus the rate of all rows; or the
+// largest distance from the rate of all rows. Groups without rows do not count; ok is false if too
+// few groups have rows.
 func (p *plan) one(list []tally, smooth bool) (v float64, ok bool) {
 	var values []float64
 	for _, t := range list {

@@ -99,9 +99,8 @@ func (r *evaluator) area(scores []float64, e float64) number {
 	return number{won / pairs, doubtful/pairs + rounding, pairs > 0}
 }
 
-// ofGroups returns the measures of the groups: of the differences d between the error of a group
-// and the error of all rows, and of the same with losses, the largest and the mean
-// max(0, d - bound).
+// ofGroups returns the measures of the groups. Let d be the error of a group minus the error of all
+// rows, or the same with losses. The measures are the largest d and the mean of max(0, d - bound).
 func (r *evaluator) ofGroups(scores []float64, e slack) []named {
 	c := cell{missed: true, phi: r.cells[len(r.cells)-1].phi}
 	loss := func(rows []int) float64 {

@@ -25,8 +25,9 @@ func (c *check) warnings(before rundir.Provenance) {
 	c.sentences("notes", c.summary.Notes, c.in.Notes, nil)
 }
 
-// sentences checks that the list under a key of summary.json has each of the whole sentences, and
-// one that begins with one of each list of starts. The others, and the ends, are not checked.
+// sentences checks the list under a key of summary.json. The list must have each of the whole
+// sentences and, for each list of starts, a sentence that begins with one of the starts. Other
+// sentences, and the ends of these sentences, are not checked.
 func (c *check) sentences(key string, list, whole []string, starts [][]string) {
 	checked := make([]string, len(list)) // the part that is checked
 	expect := func(texts []string, equal bool) {

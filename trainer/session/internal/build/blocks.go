@@ -156,7 +156,7 @@ func (b *Blocks) AppendScores(scores, x []float64) ([]float64, error) {
 	return scores, err
 }
 
-// runScore computes all, at the stacked weights x. Each process computes its own rows.
+// runScore computes all scores at the stacked weights x. Each process computes its own rows.
 func (b *Blocks) runScore(message []byte) error {
 	x := ranks.Numbers[float64](message)
 	if n, _ := b.data.Dims(); b.all == nil {
@@ -223,7 +223,7 @@ func (b *Blocks) runPull(message []byte) error {
 	return nil
 }
 
-// addUp computes the sums of this process's rows.
+// addUp computes the sums over this process's rows.
 func (b *Blocks) addUp(x []float64, d [][]float64) error {
 	for _, sum := range b.sums {
 		clear(sum)

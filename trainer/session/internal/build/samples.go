@@ -16,8 +16,8 @@ import (
 // contains the smaller one.
 func SampleShares() [2]float64 { return [2]float64{1. / 8, 1. / 4} }
 
-// AddSamples adds samples of the rows to the problem on all of them, and returns the numbers of
-// their rows.
+// AddSamples adds samples of the rows to the problem on all rows, and returns the number of rows of
+// each sample.
 func (b *Builder) AddSamples(p *graph.Problem, r Rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (counts []int, err error) {
 	strata := r.Strata()
 	for _, share := range SampleShares() {

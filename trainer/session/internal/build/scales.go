@@ -46,8 +46,9 @@ func (b *Builder) HasScales() bool {
 // given labels. All processes must call it, because it sums over them.
 //
 // The second derivative of a loss of the scores x^T z is the mean of the loss's curvature times z
-// z^T, with the features z of a row, the last of which is 1 for the bias. So it is about a multiple
-// of the matrix G = E[z z^T]. Whitened scales make it about a multiple of I. Many objectives and
+// z^T, with the features z of a row, the last of which is 1 for the bias. The second
+// derivative is therefore about a multiple of the matrix G = E[z z^T]. Whitened scales make it
+// about a multiple of I. Many objectives and
 // constraints are means over the rows of one class, so each class has the same weight in G. The
 // second derivative of r = (w/2)||x||^2 is w I, which counts as 4 w I beside G, because the
 // curvature of the losses is about 1/4 at most.

@@ -26,7 +26,7 @@ type picturesIndex struct {
 	Deviation float64
 }
 
-// keeper returns the keeper of the pixels of the splits; nil: they do not stay.
+// keeper returns the keeper of the pixels of the splits; nil: the pixels are not kept.
 func (a *Pictures) keeper() *keptPictures {
 	c, place := a.choice, a.place
 	if place.Pages == nil || place.Kept == "" {
@@ -65,7 +65,7 @@ func (a *Pictures) keeper() *keptPictures {
 	return k
 }
 
-// load gives the splits the pixels in the kept file, and reports whether there is one.
+// load gives the splits the pixels in the kept file, and reports whether a kept file exists.
 func (k *keptPictures) load() bool {
 	if k == nil {
 		return false

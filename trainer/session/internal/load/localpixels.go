@@ -11,7 +11,7 @@ type localPixels struct {
 	own *matrix.Bytes
 }
 
-// newLocalPixels allocates the rows from to to-1 of the given number of rows.
+// newLocalPixels allocates rows [from, to) of the given number of rows.
 func newLocalPixels(rows, from, to, cols int) localPixels {
 	own := matrix.NewBytes(to-from, cols, picture.PixelScale)
 	return localPixels{matrix.NewEightBitPart(rows, from, own), own}

@@ -1,4 +1,4 @@
-// Package load reads rows into the forms with which the devices of a run compute.
+// Package load reads pictures into the layouts with which the devices of a run compute.
 package load
 
 import (
@@ -27,8 +27,9 @@ func (c *Choice) divides() bool {
 
 // Place says where the pixels go.
 type Place struct {
-	// CPU has integer products, whose layout the training rows take; nil: the rows stay in the form of
-	// the file. Packs reports whether it multiplies rows of as many pixels as integers.
+	// CPU is a device with integer products; the training rows take the layout of these products.
+	// nil: the rows stay in the form of the file. Packs reports whether the device multiplies rows
+	// with cols pixels as integers.
 	CPU   *cpu.Device
 	Packs func(cols int) bool
 	// Own returns the range of n rows that this process keeps; nil: all rows.

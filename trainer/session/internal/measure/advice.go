@@ -11,13 +11,13 @@ import (
 	"ppal/trainer"
 )
 
-// advice is one thing that a run can tell its user to change.
+// advice is one change that a run can recommend to its user.
 type advice struct {
 	flag   string // the flag without dashes
 	change change
 	phrase string // what to use, as an object of "use"
-	// helps says when the advice helps. It is false where the flag is not in use, is at its limit, or
-	// contradicts other advice.
+	// helps reports whether the advice helps. It returns false if the flag is not in use or at its
+	// limit, or if the advice contradicts other advice.
 	helps func(c *Circumstances) bool
 }
 
@@ -31,7 +31,7 @@ const (
 	looser               // bounds that are easier to meet
 )
 
-// Circumstances of an ended run decide which advice it gives.
+// Circumstances describes an ended run, and decides which advice the run gives.
 type Circumstances struct {
 	Status     trainer.Status
 	Unmet      bool // no threshold meets the bounds on decisions
@@ -109,7 +109,8 @@ func (c *Circumstances) lengthens() bool {
 	return false
 }
 
-// given returns the advice that helps, of all advice or of that about the flags.
+// given returns the advice about the flags that helps. Without flags, it returns all advice that
+// helps.
 func (c *Circumstances) given(flags ...string) (list []advice) {
 	for _, a := range advices {
 		if (len(flags) == 0 || slices.Contains(flags, a.flag)) && a.helps(c) {

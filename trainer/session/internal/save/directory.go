@@ -81,7 +81,7 @@ func (b *Beginning) space() int64 {
 	return spaceOfFiles + vectors*bytesOfWeight*int64(b.Parameters)
 }
 
-// Begin writes the files that a run has before the training, and makes those of the records.
+// Begin writes the files that a run has before the training, and creates the files of the records.
 func (d *Directory) Begin(b Beginning) error {
 	if err := d.Path.CheckSpace(b.space()); err != nil {
 		return err

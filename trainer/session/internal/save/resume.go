@@ -33,8 +33,8 @@ type Continuing struct {
 	Data    []rundir.DataFile     // the files that it has read
 	Init    *rundir.DataFile      // the file of the initial weights; nil: none
 	Note    func(notes ...string) // adds notes to the run
-	// From makes the run one that began with the limit of iterations, or returns why it cannot. Resume
-	// calls From for an extended run.
+	// From makes the run continue as if it had begun with the limit first on iterations. The error
+	// says why the run cannot. Resume calls From for an extended run.
 	From func(first int) error
 	// Extension extends a finished run by longer limits; nil: the run was interrupted.
 	Extension *Extension
@@ -128,7 +128,7 @@ func (d *Directory) Resume(now Continuing) (r Continued, err error) {
 	return r, d.resumeEvents(r.Last)
 }
 
-// continueFrom makes the run one that began with the limit of iterations.
+// continueFrom calls from with the limit of iterations with which the run began.
 func (d *Directory) continueFrom(from func(first int) error, first int) error {
 	if err := from(first); err != nil {
 		return fmt.Errorf("session: %w %s: %w", ErrResume, d.Path, err)
