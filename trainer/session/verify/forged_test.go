@@ -59,6 +59,10 @@ func TestForgedSummaries(t *testing.T) {
 		"surrogate": {"surrogate of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Surrogate += 0.001 }},
 		"no best":   {"in whether a record is feasible", func(s *rundir.Summary) { s.BestFeasible = nil }},
 		"iteration": {"best_feasible.iteration", func(s *rundir.Summary) { s.BestFeasible.Iteration++ }},
+		"earlier version": {"that an earlier version of ppal wrote", func(s *rundir.Summary) {
+			c := &s.Outcome.Constraints[0]
+			c.Tolerance, c.Exceeded = 0, nil
+		}},
 	}, "gap": {
 		"threshold": {"constraints[0]", func(s *rundir.Summary) { s.Outcome.Threshold += 0.01 }},
 		"words":     {"is about", func(s *rundir.Summary) { s.Outcome.Constraints[0].Constraint = "gap(tpr, sex) <= 0.1" }},

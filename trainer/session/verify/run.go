@@ -39,6 +39,7 @@ func RunConfig(dir string, read func(config []byte) (*session.Inputs, error)) (*
 	if err := c.recompute(read); err != nil {
 		c.report.problem("%v", err)
 	}
+	c.earlier()
 	return c.end(), nil
 }
 
@@ -71,6 +72,22 @@ type check struct {
 func newCheck(dir string) *check {
 	return &check{dir: rundir.Dir(dir), content: map[string][]byte{}, report: &Report{Run: dir,
 		Problems: []string{}, Skipped: []string{}, Comparisons: []Comparison{}, Files: []string{}}}
+}
+
+// earlier says first, of a problem of Moon et al. that differs, that an earlier version may be why:
+// those that judged these problems without a tolerance measured them in float32, too.
+func (c *check) earlier() {
+	o := c.summary.Outcome
+	if len(c.report.Problems) == 0 || o == nil || len(o.Constraints) == 0 || c.in == nil || c.in.System.Margins == nil {
+		return
+	}
+	for _, d := range o.Constraints {
+		if d.Tolerance != 0 || d.Exceeded != nil {
+			return
+		}
+	}
+	c.report.Problems = slices.Insert(c.report.Problems, 0, fmt.Sprintf("its constraints have no tolerance, as in a run that an earlier version of ppal wrote, "+
+		"which this version cannot recompute: verify it with that version, or compare the files alone: ppal verify --files %s", option.ShellWord(string(c.dir))))
 }
 
 // end returns the report.
