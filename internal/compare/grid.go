@@ -21,7 +21,7 @@ import (
 func ReadGrid(path string) (map[string][]config.Values, error) {
 	data, err := config.ReadText(path)
 	if err != nil {
-		return nil, fmt.Errorf("compare: the grid: %w", err)
+		return nil, config.Missing("--tune %s: %w; name a YAML file with lines of the form method: {key: [values]}", path, err)
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {

@@ -51,11 +51,7 @@ type fileValue struct {
 func ReadFile(path string) (*File, error) {
 	data, err := ReadText(path)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return nil, missing("--config %s: %w; name a YAML file with keys as in `ppal train --help`", path, err)
+		return nil, Missing("--config %s: %w; name a YAML file with keys as in `ppal train --help`", path, err)
 	}
 	return ParseFile(path, data)
 }
@@ -78,9 +74,13 @@ func ReadText(path string) ([]byte, error) {
 	return data, err
 }
 
-// missing returns the error of a file that a flag names. If the file does not exist, the error is
-// ErrUsage, too.
-func missing(format, path string, err error) error {
+// Missing returns the error of a file that a flag names, by a format of the path and of the reason.
+// If the file does not exist, the error is ErrUsage, too.
+func Missing(format, path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
 	text := fmt.Errorf(format, path, err)
 	if errors.Is(err, fs.ErrNotExist) {
 		return notThere{text}

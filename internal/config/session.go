@@ -124,7 +124,7 @@ func initError(e *session.InitError) error {
 	}
 	var pe *fs.PathError
 	if errors.As(e.Err, &pe) {
-		return missing("--init %s: %w; name a safetensors file, such as a run's model.safetensors", e.Path, pe.Err)
+		return Missing("--init %s: %w; name a safetensors file, such as a run's model.safetensors", e.Path, pe.Err)
 	}
 	return fmt.Errorf("--init: %w", e.Err)
 }
