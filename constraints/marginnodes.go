@@ -157,7 +157,7 @@ func (m *marginNodes) terms() (*gorgonia.Node, error) {
 				return nil, err
 			}
 			if list[t].values != nil && list[t].values != values {
-				return nil, fmt.Errorf("constraints: %s: an inequality of different surrogates", m.cells[k].Name)
+				return nil, fmt.Errorf("constraints: %s: all rates of an inequality need the same surrogate", m.cells[k].Name)
 			}
 			list[t].values = values
 		}

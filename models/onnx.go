@@ -29,7 +29,7 @@ func (s Spec) ONNX(g ONNXGraph, weights Weights, x string) (string, error) {
 func (m Model) ONNX(g ONNXGraph, x string) (scores string, err error) {
 	e, ok := m.Architecture.(Exporter)
 	if !ok {
-		return "", fmt.Errorf("models: %w: the kind %s has no method ONNX, by which a model is written in ONNX's format", ErrSpec, m.Architecture.Kind())
+		return "", fmt.Errorf("models: %w: the kind %s cannot be written in ONNX's format: implement models.Exporter", ErrSpec, m.Architecture.Kind())
 	}
 	if m.normalizesRows() {
 		x = g.Apply("Sub", []string{x, g.Doubles(m.Normalization.Center, len(m.Normalization.Center))}, nil)

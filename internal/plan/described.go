@@ -37,9 +37,9 @@ func checkDescription(d describe.Description, in []*value) error {
 	}
 	switch {
 	case len(in) != inputs:
-		return fmt.Errorf("described as %T, of %d inputs, and has %d", d, inputs, len(in))
+		return fmt.Errorf("described as %T, which takes %d inputs, but the op has %d", d, inputs, len(in))
 	case rows >= 0 && in[0].rows != rows:
-		return fmt.Errorf("described as %T of %d rows, and its input has %d", d, rows, in[0].rows)
+		return fmt.Errorf("described as %T of %d rows, but its input has %d", d, rows, in[0].rows)
 	}
 	return nil
 }

@@ -21,13 +21,13 @@ func TestDescriptionsThatDoNotFit(t *testing.T) {
 		{describe.Elementwise{Expr: &describe.Expr{Op: describe.Exp, X: load(1)}}, []*value{matrix}, "input 1, and has 1 inputs"},
 		{describe.Elementwise{Expr: &describe.Expr{Op: 200, X: load(0)}}, []*value{matrix}, "unknown operation 200"},
 		{describe.MarginLoss{Margins: describe.Margins{Labels: make([]int32, 4)}}, []*value{matrix}, ""},
-		{describe.MarginLoss{Margins: describe.Margins{Labels: make([]int32, 5)}}, []*value{matrix}, "of 5 rows, and its input has 4"},
-		{describe.MarginLossGrad{Margins: describe.Margins{Labels: make([]int32, 4)}}, []*value{matrix}, "of 2 inputs, and has 1"},
-		{describe.SignedLoss{Signs: describe.Signs{Labels: make([]int8, 3)}}, []*value{vector}, "of 3 rows, and its input has 4"},
-		{describe.GroupMeans{Groups: describe.Groups{Rows: 9}}, []*value{vector}, "of 9 rows, and its input has 4"},
+		{describe.MarginLoss{Margins: describe.Margins{Labels: make([]int32, 5)}}, []*value{matrix}, "of 5 rows, but its input has 4"},
+		{describe.MarginLossGrad{Margins: describe.Margins{Labels: make([]int32, 4)}}, []*value{matrix}, "takes 2 inputs, but the op has 1"},
+		{describe.SignedLoss{Signs: describe.Signs{Labels: make([]int8, 3)}}, []*value{vector}, "of 3 rows, but its input has 4"},
+		{describe.GroupMeans{Groups: describe.Groups{Rows: 9}}, []*value{vector}, "of 9 rows, but its input has 4"},
 		{describe.Column{Index: 3}, []*value{matrix}, "column 3 of 3"},
 		{describe.Column{Index: 2}, []*value{matrix}, ""},
-		{describe.AddBias{}, []*value{matrix}, "of 2 inputs, and has 1"},
+		{describe.AddBias{}, []*value{matrix}, "takes 2 inputs, but the op has 1"},
 	} {
 		err := checkDescription(c.d, c.in)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -140,7 +140,7 @@ func (im *importer) computed(v *value, n *gorgonia.Node, what recognized) error 
 	v.align(what)
 	if e, ok := what.description.(describe.Elementwise); ok {
 		if !v.broadcasts() {
-			return errors.New("described as element-wise, of inputs of other shapes")
+			return errors.New("described as element-wise, but the shapes of its inputs do not fit")
 		}
 		v.expand(e.Expr)
 		return nil
