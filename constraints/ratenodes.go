@@ -52,9 +52,9 @@ func (s *Sample) Nodes(scores *gorgonia.Node) (objective, rates *gorgonia.Node, 
 	return objective, rates, err
 }
 
-// LossNode adds the mean loss of all rows to the graph of the scores, a scalar: the logistic
-// loss of one score, else the cross-entropy. Unlike the rates of Nodes, its derivative does
-// not vanish where a row is far on the wrong side. The shapes of the scores are those of Nodes.
+// LossNode adds the mean loss of all rows to the graph of the scores, a scalar: the logistic loss
+// of one score, else the cross-entropy. Unlike the rates of Nodes, its derivative does not vanish
+// where a row is far on the wrong side. The scores have the same shapes as in Nodes.
 func (s *Sample) LossNode(scores *gorgonia.Node) (*gorgonia.Node, error) {
 	binary, err := s.binary(scores)
 	if err != nil {

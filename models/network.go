@@ -58,8 +58,8 @@ func graphShape(shape []int) tensor.Shape {
 	return shape
 }
 
-// toGraph copies the values of a parameter from PyTorch's layout to that of its node: a matrix is
-// transposed, other shapes keep their order.
+// toGraph copies the values of a parameter from PyTorch's layout to the layout of the parameter's
+// node: a matrix is transposed, other shapes keep their order.
 func toGraph[T, F float](to []T, from []F, shape []int) {
 	if len(shape) == 2 {
 		transpose(to, from, shape[0], shape[1])

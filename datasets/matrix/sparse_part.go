@@ -34,7 +34,8 @@ func (p *SparsePart) check(from, to int) {
 	}
 }
 
-// CountEntries returns the number of entries of a sparse matrix, of a SparsePart those of all rows.
+// CountEntries returns the number of entries of a sparse matrix, or the number of entries in all
+// rows of a SparsePart.
 func CountEntries(m Sparse) int {
 	if p, ok := m.(*SparsePart); ok {
 		return p.All

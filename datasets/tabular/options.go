@@ -19,8 +19,8 @@ type TableOptions struct {
 	// Attributes are columns, or conditions on columns, to keep beside the features; see
 	// Table.Attributes. The columns may also be features, and may have missing values. Attributes
 	// do not influence the split, so runs with different constraints have the same rows. In Adult
-	// the columns are those of the census (sex, race, ...); in LIBSVM files they are features'
-	// numbers.
+	// the columns are the columns of the census (sex, race, ...); in LIBSVM files they are
+	// features' numbers.
 	Attributes []string
 	// Values are categories, such as Female. Each column of features that has one of the values as a
 	// category, without regard to case, becomes an attribute, too. A value that a class or one of

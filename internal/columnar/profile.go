@@ -220,7 +220,7 @@ func TextKindOf(text []byte) TextKind {
 	return OtherText
 }
 
-// Join adds the values of next, which follow those of p in the file.
+// Join adds the values of next, which follow the values of p in the file.
 func (p *Profile) Join(next *Profile) {
 	switch {
 	case next.Rows == 0:

@@ -52,8 +52,8 @@ type Schema struct {
 	Size  int64 // bytes of the file
 }
 
-// RowCopies is the least number of copies of a table's rows that a run needs: those of the file,
-// and those of the parts.
+// RowCopies is the least number of copies of a table's rows that a run needs: one as read from the
+// file, and one divided into the parts.
 const RowCopies = 2
 
 // MaxCategories is the largest number of features of one text column.

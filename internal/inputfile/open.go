@@ -59,7 +59,7 @@ type Input interface {
 	unchanged() error
 }
 
-// IsPipe reports whether the path is that of a pipe, which its writer may end early.
+// IsPipe reports whether the path names a pipe, which its writer may end early.
 func IsPipe(path string) bool {
 	info, err := os.Stat(path) // fails for standard input
 	return path == StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir()

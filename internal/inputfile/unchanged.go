@@ -10,8 +10,8 @@ import (
 )
 
 // SteadyFile is a regular file that must not change while it is read: at its end, the size and the
-// modification time must be those of the beginning. Otherwise the end may be in the middle of the
-// rows, and the error is a *FileError that wraps ErrChanged.
+// modification time must be the same as at the beginning. Otherwise the end may be in the middle of
+// the rows, and the error is a *FileError that wraps ErrChanged.
 type SteadyFile struct {
 	file *os.File
 	Info fs.FileInfo // of the beginning

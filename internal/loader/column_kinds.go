@@ -127,7 +127,7 @@ func (t *OwnTable) DecimalSign() (sign string, given bool) {
 var pandasNameless = regexp.MustCompile(`^(Unnamed: |__index_level_)\d+(__)?$`)
 
 // Dispensable reports whether the column has no name, and is empty or numbers the rows. pandas
-// writes row numbers in this way; those of selected or shuffled rows are in any order.
+// writes row numbers in this way; the numbers of selected or shuffled rows are in any order.
 func (t *OwnTable) Dispensable(c *OwnColumn) bool {
 	nameless := layoutOf(t.Opts).Header == nil && (c.Name == recordio.ByPlace(c.Field) || pandasNameless.MatchString(c.Name))
 	return nameless && c.Feature && !c.Group && !c.Attribute && !slices.Contains(t.Opts.Features, c.Name) &&

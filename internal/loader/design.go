@@ -158,7 +158,7 @@ type Encoded struct {
 
 	share tabular.Share                                     // nil: this process has all rows
 	again func(s *columnar.Schema) (*columnar.Sheet, error) // reads the file again, for the own rows
-	own   *columnar.Sheet                                   // the own rows of all splits; nil before readOwn
+	own   *columnar.Sheet                                   // the own rows of all splits; nil before readLocal
 }
 
 var _ features = (*Encoded)(nil)
@@ -193,7 +193,7 @@ const DenseFeatures = 8 << 20
 // Take returns the features of the rows.
 func (e *Encoded) Take(rows []int) (matrix.Matrix, error) {
 	if e.share != nil {
-		return e.takeOwn(rows)
+		return e.takeLocal(rows)
 	}
 	if e.Sheet.Pages != nil || len(rows)*len(e.Names) > DenseFeatures {
 		return NewEncodedRows(e.By, e.Sheet, rows)

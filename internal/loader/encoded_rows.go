@@ -22,8 +22,8 @@ type EncodedRows struct {
 
 var _ matrix.Gatherer = (*EncodedRows)(nil)
 
-// NewEncodedRows returns the features of rows of the sheet, without memory for the features. The
-// errors are those of MakeFeatures.
+// NewEncodedRows returns the features of rows of the sheet, without memory for the features.
+// NewEncodedRows returns the same errors as MakeFeatures.
 func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*EncodedRows, error) {
 	names := p.Columns()
 	m := &EncodedRows{columns: preparedColumns(p, s), rows: rows, cols: len(names), pages: s.Pages}
@@ -127,14 +127,14 @@ func writeRows[T matrix.Float](m *EncodedRows, dst []T, from, to int) {
 	m.touch(from, to)
 }
 
-// togetherColumns is the number of columns of numbers that writeFeatures reads at a time. The rows
+// columnsPerPass is the number of columns of numbers that writeFeatures reads at a time. The rows
 // of one column are too few for the processor to load the next ones ahead.
-const togetherColumns = 8
+const columnsPerPass = 8
 
 // writeFeatures writes the features of the given rows to out, which has a row of the given width
 // for each of them. All elements of out are 0. The features are rounded once from float64.
 func writeFeatures[T matrix.Float](columns []preparedColumn, rows []int, out []T, width int) {
-	var together [togetherColumns]*preparedColumn
+	var together [columnsPerPass]*preparedColumn
 	n := 0
 	for i := range columns {
 		if !columns[i].Numeric() {
@@ -155,10 +155,10 @@ func writeFeatures[T matrix.Float](columns []preparedColumn, rows []int, out []T
 }
 
 // writeNumbers writes the features of columns of numbers: see writeFeatures.
-func writeNumbers[T matrix.Float](columns *[togetherColumns]*preparedColumn, rows []int, out []T, width int) {
-	var numbers [togetherColumns][]float64
-	var at [togetherColumns]int
-	var center, scale [togetherColumns]float64
+func writeNumbers[T matrix.Float](columns *[columnsPerPass]*preparedColumn, rows []int, out []T, width int) {
+	var numbers [columnsPerPass][]float64
+	var at [columnsPerPass]int
+	var center, scale [columnsPerPass]float64
 	for j, c := range columns {
 		numbers[j], at[j], center[j], scale[j] = c.Numbers, c.at, c.Center, c.Scale
 	}

@@ -54,7 +54,7 @@ func Integers(t *tabular.Tables, share tabular.Share) ([]*matrix.Integers, error
 		stretch[j] = math.Floor(math.MaxUint8 / max(1, last[j]-first[j]))
 	}
 	for _, p := range t.Parts() {
-		_, rows := ownRows(p.Table)
+		_, rows := localRows(p.Table)
 		values := &matrix.Bytes{Rows: rows, Cols: cols, Data: make([]uint8, 0, rows*cols), Scale: 1}
 		list = append(list, &matrix.Integers{Values: values, First: first, Stretch: stretch, Center: center, Deviation: deviation})
 	}
@@ -66,8 +66,8 @@ func Integers(t *tabular.Tables, share tabular.Share) ([]*matrix.Integers, error
 	return list, nil
 }
 
-// ownRows returns the first row and the number of rows whose features this process has.
-func ownRows(t *tabular.Table) (from, rows int) {
+// localRows returns the first row and the number of rows whose features this process has.
+func localRows(t *tabular.Table) (from, rows int) {
 	if part, ok := t.Features.(*matrix.Part); ok {
 		rows, _ = part.Own.Dims()
 		return part.From, rows
@@ -75,8 +75,8 @@ func ownRows(t *tabular.Table) (from, rows int) {
 	return 0, t.Rows()
 }
 
-// JoinBounds replaces the least and the largest integers of this process by those of all. exact is
-// true if the integers of all processes are exact and within a range of 256.
+// JoinBounds replaces the least and the largest integers of this process by the integers of all
+// processes. exact is true if the integers of all processes are exact and within a range of 256.
 func JoinBounds(share tabular.Share, exact bool, first, last []float64) (all bool, err error) {
 	n := 1 + 2*len(first)
 	message := append(append([]float64{float64(textvalue.Indicator(!exact))}, first...), last...)
@@ -101,7 +101,7 @@ func eachElement(t *tabular.Tables, visit func(part, j int, x float64) bool) boo
 	for part, p := range t.Parts() {
 		_, cols := p.Features.Dims()
 		row := make([]float64, cols)
-		from, rows := ownRows(p.Table)
+		from, rows := localRows(p.Table)
 		for i := from; i < from+rows; i++ {
 			p.Features.Float64(row, i, i+1)
 			for j, x := range row {

@@ -87,10 +87,10 @@ type sparsePart struct {
 var errQueries = fmt.Errorf("%w: some rows have a qid and some have none", dataerr.ErrFormat)
 
 // Read reads the rows: workers read chunks into parts, and add joins the parts in the order of the
-// file. Its errors are those of ReadLIBSVM. Read can be called once.
+// file. Read returns the same errors as ReadLIBSVM. Read can be called once.
 func (s *SparseRows) Read(r io.Reader, name string) (*LIBSVM, error) {
 	if s.Cols < 0 || s.Cols > textvalue.MaxIndex {
-		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", s.Cols, name, textvalue.MaxIndex)
+		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for the number in the file", s.Cols, name, textvalue.MaxIndex)
 	}
 	r = inputfile.Steady(r)
 	text, err := recordio.OpenSparse(r, name)

@@ -14,9 +14,9 @@ func Shares(o *tabular.TableOptions) bool {
 	return o.Share != nil && o.Pages == nil && o.TestFile == ""
 }
 
-// readOwn reads the features of this process's rows, given the rows of the sheet in each split. The
-// encodings know the categories and the missing values of all rows.
-func (e *Encoded) readOwn(splits [3][]int) error {
+// readLocal reads the features of this process's rows, given the rows of the sheet in each split.
+// The encodings know the categories and the missing values of all rows.
+func (e *Encoded) readLocal(splits [3][]int) error {
 	if e.share == nil {
 		return nil
 	}
@@ -43,9 +43,9 @@ func (e *Encoded) readOwn(splits [3][]int) error {
 	return e.share.Agree(err)
 }
 
-// inOwn takes this process's range of the listed rows, and returns their positions among the rows
-// that the process has read. from is the start of the range.
-func (e *Encoded) inOwn(rows []int) (positions []int, from int) {
+// localPositions takes this process's range of the listed rows, and returns their positions among
+// the rows that the process has read. from is the start of the range.
+func (e *Encoded) localPositions(rows []int) (positions []int, from int) {
 	from, to := e.share.Rows(len(rows))
 	positions = make([]int, 0, to-from)
 	at := 0
@@ -57,9 +57,9 @@ func (e *Encoded) inOwn(rows []int) (positions []int, from int) {
 	return positions, from
 }
 
-// takeOwn returns the features of this process's rows.
-func (e *Encoded) takeOwn(rows []int) (matrix.Matrix, error) {
-	positions, from := e.inOwn(rows)
+// takeLocal returns the features of this process's rows.
+func (e *Encoded) takeLocal(rows []int) (matrix.Matrix, error) {
+	positions, from := e.localPositions(rows)
 	own, err := MakeFeatures(e.By, e.own, positions)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (e *Encoded) standardise(train []int) (constant []string, err error) {
 	if e.share == nil {
 		return FitScales(e.By, e.Sheet, train)
 	}
-	positions, _ := e.inOwn(train)
+	positions, _ := e.localPositions(train)
 	var numeric []preparedColumn
 	for _, c := range preparedColumns(e.By, e.own) {
 		if c.Numeric() {

@@ -61,7 +61,7 @@ func sharesSparse(o *tabular.TableOptions) bool { return Shares(o) && !o.DropSen
 
 // readShared reads the labels, the groups and the attributes of all rows, and prepares the second
 // reading, of this process's rows. It returns nil for a file with too many features.
-func readShared(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *ownSparse, error) {
+func readShared(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *localSparse, error) {
 	first := &firstReading{wanted: columnNumbers(shiftOf(o), slices.Concat(o.Groups, o.Attributes)...), ignored: columnNumbers(shiftOf(o), o.Ignore...)}
 	rows := sparseRows(o)
 	rows.first = first
@@ -69,7 +69,7 @@ func readShared(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *ownSpar
 	if err != nil || file.X.Cols > MaxOwnFeatures {
 		return nil, nil, err
 	}
-	return file, &ownSparse{ctx: ctx, options: o, cols: file.X.Cols, counts: first.counts, begins: rows.begins}, nil
+	return file, &localSparse{ctx: ctx, options: o, cols: file.X.Cols, counts: first.counts, begins: rows.begins}, nil
 }
 
 // readRows reads the user's LIBSVM file.
@@ -82,8 +82,8 @@ func readRows(ctx context.Context, o *tabular.TableOptions, rows *SparseRows) (*
 	return rows.Read(f, o.File)
 }
 
-// ownSparse reads the entries of this process's rows of a LIBSVM file.
-type ownSparse struct {
+// localSparse reads the entries of this process's rows of a LIBSVM file.
+type localSparse struct {
 	ctx     context.Context // ends the reading of the file
 	options *tabular.TableOptions
 	cols    int
@@ -97,9 +97,9 @@ type ownSparse struct {
 // Integers and kernel.Sparse.Compact.
 const mostShared = leastDensity
 
-// readOwn reads the entries of this process's rows, given the rows of each split. The other rows
+// readLocal reads the entries of this process's rows, given the rows of each split. The other rows
 // are empty.
-func (s *sparse) readOwn(splits [3][]int) error {
+func (s *sparse) readLocal(splits [3][]int) error {
 	if s.own == nil {
 		return nil
 	}

@@ -43,11 +43,12 @@ type features interface {
 	Preparation() *tabular.Preparation
 }
 
-// sharedFeatures are features that processes may share: each process reads those of its own rows.
+// sharedFeatures are features that processes may share: each process reads the features of its own
+// rows.
 type sharedFeatures interface {
-	// readOwn reads the features of this process's rows, given the rows of each split. It does nothing
-	// if this process has all rows.
-	readOwn(splits [3][]int) error
+	// readLocal reads the features of this process's rows, given the rows of each split. It does
+	// nothing if this process has all rows.
+	readLocal(splits [3][]int) error
 }
 
 // Split makes the training, validation and test tables.
@@ -57,7 +58,7 @@ func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
 		return nil, fmt.Errorf("datasets: %s: %w for training; want the value %s in the split column %q", s.Name, dataerr.ErrEmpty, splitNames[0][0], opts.SplitColumn)
 	}
 	if f, ok := s.Features.(sharedFeatures); ok {
-		if err := f.readOwn(rows); err != nil {
+		if err := f.readLocal(rows); err != nil {
 			return nil, err
 		}
 	}

@@ -52,7 +52,7 @@ func (d *SparseDesign) Find(texts []string, cols int) ([]int32, error) {
 // group, the rows with an entry of the feature. With a single group, the other rows form a second
 // group. own reads this process's rows if x has only the entries for groups and attributes; nil: x
 // has all entries.
-func (s *Source) Sparse(x *matrix.CSR, d *SparseDesign, opts tabular.TableOptions, own *ownSparse) error {
+func (s *Source) Sparse(x *matrix.CSR, d *SparseDesign, opts tabular.TableOptions, own *localSparse) error {
 	dropped, err := d.Find(opts.Ignore, x.Cols)
 	if err != nil {
 		return err
@@ -168,12 +168,12 @@ func Twins(x *matrix.CSR, g tabular.Group) []int32 {
 // sparse makes features from the columns of a CSR and leaves out some columns.
 type sparse struct {
 	x     *matrix.CSR
-	Names []string    // nil: numbers from 1
-	shift int         // as in SparseDesign
-	Place []int32     // new index of each column; -1: left out; nil: all columns
-	Cols  int         // number of remaining columns
-	pages *mapped.Dir // holds selected rows; nil: memory
-	own   *ownSparse  // reads this process's rows; nil: x has all rows
+	Names []string     // nil: numbers from 1
+	shift int          // as in SparseDesign
+	Place []int32      // new index of each column; -1: left out; nil: all columns
+	Cols  int          // number of remaining columns
+	pages *mapped.Dir  // holds selected rows; nil: memory
+	own   *localSparse // reads this process's rows; nil: x has all rows
 }
 
 var _ features = (*sparse)(nil)

@@ -100,7 +100,7 @@ func (t *OwnTable) learnFile(f io.ReadSeeker, text *recordio.Delimited, size int
 		}
 		return err
 	}
-	err := t.learnTogether(text, t.Opts.Share, size)
+	err := t.learnShared(text, t.Opts.Share, size)
 	if errors.Is(err, columnar.ErrAlone) {
 		if text, err = reopened(f, *t.Opts); err == nil {
 			err = t.learn(text.Next, text)

@@ -17,7 +17,7 @@ import (
 func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error) {
 	s := &Source{}
 	var file *LIBSVM
-	var own *ownSparse
+	var own *localSparse
 	var err error
 	if sharesSparse(&opts) {
 		file, own, err = readShared(ctx, &opts)

@@ -261,7 +261,7 @@ func (d *Dir) keeps(f inUse) {
 	d.kept = append(d.kept, f)
 }
 
-// check compares the checksums of the blocks with those that they should have.
+// check compares the checksums of the blocks with the checksums in the record.
 func (f inUse) check() error {
 	sums, err := blockSums(f.file, f.end)
 	if err != nil {

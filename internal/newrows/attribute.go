@@ -28,8 +28,8 @@ func columnReading(r *tabular.Reading, name string, p *tabular.Preparation) (c t
 // NewAttribute makes an attribute of new rows. text is the name of a column or a condition on the
 // column, name is the column's name, and texts holds the column's field in each row. values are the
 // attribute's values in the training; nil: the training had no such attribute. Values that only new
-// rows have follow those of the training. A column that the training did not use holds texts, and
-// numbers in a condition with < or >.
+// rows have follow the values of the training. A column that the training did not use holds texts,
+// and numbers in a condition with < or >.
 func NewAttribute(r *tabular.Reading, text, name string, texts, values []string, p *tabular.Preparation) (tabular.Attribute, error) {
 	failed := func(err error) (tabular.Attribute, error) {
 		return tabular.Attribute{}, fmt.Errorf("datasets: attribute: %w", err)

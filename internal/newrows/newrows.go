@@ -28,7 +28,8 @@ type NewRows struct {
 	// row in LIBSVM's format. If IgnoreUnknown is false, unknown categories and features are
 	// errors.
 	IgnoreUnknown bool
-	// Separator separates the fields; 0: that of the preparation, which may say to detect it.
+	// Separator separates the fields; 0: the separator of the preparation, which may ask to detect
+	// it.
 	Separator rune
 	// Keep lists columns, or conditions on columns, whose texts the blocks keep, such as the
 	// label's column. In LIBSVM's format, "" keeps the label, and a feature's number keeps "1" for

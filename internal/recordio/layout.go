@@ -28,7 +28,7 @@ var separatorLine = regexp.MustCompile(`^(?i)"?sep=([^\r\n])"?\r?\n`)
 // separatorBytes is more than the length of such a line.
 const separatorBytes = 16
 
-// skipLines reads the lines before the table: those that Skip counts, and a line such as "sep=;",
+// skipLines reads the lines before the table: as many as Skip counts, and a line such as "sep=;",
 // which sets the separator if it is not known. It returns their number. peek returns the next line
 // of r, or its first bytes.
 func skipLines(l *tabular.Layout, r *bufio.Reader, name string, peek func() ([]byte, error)) (lines int, err error) {

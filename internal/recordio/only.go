@@ -7,7 +7,7 @@ import (
 	"ppal/datasets/dataerr"
 )
 
-// Only selects rows of a file, such as those of one process. An earlier reading has counted the
+// Only selects rows of a file, such as the rows of one process. An earlier reading has counted the
 // rows of each chunk, so that chunks without selected rows are not parsed. The zero value selects
 // all rows.
 type Only struct {

@@ -80,7 +80,7 @@ func Number(text []byte) (x float64, ok bool) {
 	return x, true
 }
 
-// decimalForm reports whether the text has no characters but those of a decimal number with an
+// decimalForm reports whether the text has only the characters of a decimal number with an
 // exponent.
 func decimalForm(text []byte) bool {
 	for _, c := range text {

@@ -26,7 +26,7 @@ type Description struct {
 	New     func() Method // returns the zero value, the method with its defaults
 }
 
-// All describes all methods, in the order of the help; those of other packages come last.
+// All describes all methods, in the order of the help; the methods of other packages come last.
 func All() []Description {
 	return append([]Description{
 		{Name: "ppala", New: func() Method { return &PPALA{} },

@@ -196,9 +196,9 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	return result, nil
 }
 
-// measureProof replaces the numbers of a proof of infeasibility by those of p, the smooth problem
-// in float64, because the gradients of saturated sigmoids are small in float32 and inexact. A proof
-// that p does not confirm stays as it is.
+// measureProof replaces the numbers of a proof of infeasibility by the numbers of p, the smooth
+// problem in float64, because the gradients of saturated sigmoids are small in float32 and inexact.
+// A proof that p does not confirm stays as it is.
 func (a *assembly) measureProof(p problem.Problem, r *trainer.Result, sphere float64) error {
 	if r.Infeasible == nil || a.dtype == tensor.Float64 {
 		return nil

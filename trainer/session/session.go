@@ -241,7 +241,7 @@ func (s *Session) Certify() (*Result, error) {
 	return r, nil
 }
 
-// rowChecker is a Pipeline that can say whether its rows are still those that were read.
+// rowChecker is a Pipeline that can say whether its rows have changed since they were read.
 type rowChecker interface {
 	checkRows() error
 }

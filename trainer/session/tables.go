@@ -100,7 +100,7 @@ func inSplits[T any](train, validation, test *T) iter.Seq2[Split, *T] {
 	}
 }
 
-// inFiles reports whether the rows may lie in files: those of the user's own file.
+// inFiles reports whether the rows may lie in files, as the rows of the user's own file may.
 func (s Table) inFiles() bool { return s.Dataset == datasetCSV || s.Dataset == datasetLIBSVM }
 
 // Load implements Source. It reads and splits the table.

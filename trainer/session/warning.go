@@ -5,7 +5,7 @@ import (
 	"ppal/trainer/session/internal/measure"
 )
 
-// The codes of the warnings of a session, beside those of package trainer.
+// The codes of the warnings of a session, in addition to the codes of package trainer.
 const (
 	WarnOneSided                        = measure.WarnOneSided    // the model decides every training row alike
 	WarnFewPositive                     = measure.WarnFewPositive // the model decides few training rows as positive

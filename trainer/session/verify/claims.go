@@ -123,7 +123,7 @@ func (c *check) kinks() {
 	}
 }
 
-// outcome checks claims about decisions that are not of one split.
+// outcome checks the claims about decisions that do not belong to one split.
 func (c *check) outcome(o *rundir.Outcome) {
 	r := c.report
 	if o.BoundsOn != c.in.BoundsOn {
@@ -214,9 +214,9 @@ func slopeOf(points [][2]float64) (slope float64, ok bool) {
 // fitTolerance is the largest mean gradient of the fit of probabilities, per unit of the scores.
 const fitTolerance = 1e-6
 
-// probabilities checks that the fitted probabilities are those of maximum likelihood: for the
-// chances p of the classes and the targets t = (n_y + 1)/(n_y + 2) of the class y of a row, and
-// (1 - t)/(classes - 1) of the others, the means of (p_k - t_k) and of sum_k (p_k - t_k) s_k are 0.
+// probabilities checks that the fitted probabilities have the maximum likelihood: for the chances p
+// of the classes and the targets t = (n_y + 1)/(n_y + 2) of the class y of a row, and (1 -
+// t)/(classes - 1) of the others, the means of (p_k - t_k) and of sum_k (p_k - t_k) s_k are 0.
 func (c *check) probabilities(o *rundir.Outcome) {
 	r := c.report
 	var slope float64

@@ -14,7 +14,7 @@ type plan struct {
 	measure
 	text string
 	// sets are the rates of one value: a single set of rows, or the groups that are compared. The
-	// first set of rows of an excess or a distance is that of all rows. Of several sets, the worst
+	// first set of an excess or a distance has all rows. Of several sets, the set with the worst
 	// value counts.
 	sets [][]slice
 }

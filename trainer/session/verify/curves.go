@@ -10,12 +10,12 @@ import (
 	"ppal/internal/rundir"
 )
 
-// areaTolerance is the largest change of the area below an ROC curve by leaving out points: a curve
-// keeps about 400.
+// areaTolerance is the largest change of the area below an ROC curve that leaving out points
+// causes. A curve keeps about 400 points.
 const areaTolerance = 0.01
 
-// curves compares the ROC curves of details.json with the scores of each split: each point must be
-// that of a threshold.
+// curves compares the ROC curves of details.json with the scores of each split: each point must
+// belong to a threshold.
 func (c *check) curves() {
 	text, r := c.content[c.dir.Details()], c.report
 	if text == nil {

@@ -67,7 +67,7 @@ func (c *check) infeasibility() error {
 	return c.combination(proof, n, at, most)
 }
 
-// excess compares the name and the excess of a constraint of a conflict with those of g.
+// excess compares the name and the excess of a constraint of a conflict with the values of g.
 func (c *check) excess(one *rundir.Conflicting, g []float64) {
 	for j, of := range c.in.Constraints {
 		if one.Constraint == of.Name || one.Constraint == fmt.Sprintf("%s <= %v", of.Name, of.Bound) {
@@ -112,7 +112,7 @@ func (c *check) combination(proof *rundir.Infeasibility, n model, at point, e fl
 		}
 		r.compare(sectionProof, fmt.Sprintf("infeasibility.conflict[%d].share", k), reported, number{share, tolerance, true})
 	}
-	// The gradient of f is the same in both, so that the difference is that of y.g.
+	// The gradient of f is the same in both, so the difference is the gradient of y.g.
 	base, _ := c.lagrangian(n, at.scores, make([]float64, len(y)))
 	of := func(w []float64) []float64 {
 		v, _ := c.lagrangian(n, at.scores, w)

@@ -283,8 +283,8 @@ func (n *network) scores(x matrix.Matrix) []float64 {
 }
 
 // gradient returns the gradient of <d, scores(x)> by the weights, in the order of flat. The
-// features of the first layer are x - c, so its gradient is that of x minus c times that of the
-// bias.
+// features of the first layer are x - c, so its gradient is the gradient for x minus c times the
+// gradient of the bias.
 func (n *network) gradient(x matrix.Matrix, d []float64) []float64 {
 	c := n.spec.Outputs
 	sum := n.each(x, true, func(p *pass, i int, part []float64) {

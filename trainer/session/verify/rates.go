@@ -17,7 +17,7 @@ import (
 //	g_j = C_j h + constant_j - bound_j - shift_j
 //
 // The surrogate is a probability, or a function phi of margins. The probability is 1/(1 + e^-s) or
-// its complement for one score, and the softmax for several. Of margins,
+// its complement for one score, and the softmax for several. The functions of margins are
 //
 //	one score        phi(-s) for the decision s > 0, phi(y s) for a wrong decision
 //	several scores   sum over j != c of phi(s_c - s_j) for a decision other than the class c
@@ -32,8 +32,9 @@ type evaluator struct {
 	shifts []float64
 	// norm is the l1 norm of the weights, the last term of a system that names the norm.
 	norm float64
-	// own is the objective of the program's own as a function of the scores; nil: that of the system.
-	own *graph.Problem
+	// custom is the objective that the program defines, as a function of the scores; nil: the system's
+	// objective.
+	custom *graph.Problem
 	// minimised and plans say what the objective and the constraints in words count.
 	minimised *plan
 	plans     []*plan
@@ -54,7 +55,7 @@ type cell struct {
 	rows    []int32
 	targets []int
 	loss    bool
-	// Of a problem with margins: the surrogate, and whether the decisions other than the target count.
+	// For margins: the surrogate, and whether the decisions other than the target count.
 	phi    *surrogate
 	missed bool
 }
@@ -73,7 +74,7 @@ func newEvaluator(in *session.Inputs, p *session.Part) (r *evaluator, err error)
 		r.cells = append(r.cells, c)
 	}
 	if in.Objective != nil {
-		if r.own, err = in.Objective.On(p.Rows, r.outputs); err != nil {
+		if r.custom, err = in.Objective.On(p.Rows, r.outputs); err != nil {
 			return nil, err
 		}
 	}
@@ -205,16 +206,16 @@ func (r *evaluator) kinked() bool {
 	return m != nil && m.Form != constraints.Each
 }
 
-// kinks reports whether an objective of the program's own has kinks.
-func (r *evaluator) kinks() bool { return r.own != nil && problem.FeaturesOf(r.own).Kinks }
+// kinks reports whether the custom objective has kinks.
+func (r *evaluator) kinks() bool { return r.custom != nil && problem.FeaturesOf(r.custom).Kinks }
 
-// ownObjective returns the objective of the program's own at the scores, and its derivative by
-// them: numbers that are not finite if it cannot be computed, so that nothing agrees with them.
-func (r *evaluator) ownObjective(scores []float64) (f float64, d []float64) {
-	r.own.Space().Write(problem.Iterate, scores)
-	f, err := r.own.Forward(nil)
+// customObjective returns the custom objective at the scores, and its derivative by the scores. If
+// the objective cannot be computed, the results are not finite, so that no reported number agrees.
+func (r *evaluator) customObjective(scores []float64) (f float64, d []float64) {
+	r.custom.Space().Write(problem.Iterate, scores)
+	f, err := r.custom.Forward(nil)
 	if err == nil {
-		d, err = gradientOf(r.own)
+		d, err = gradientOf(r.custom)
 	}
 	if err != nil {
 		return math.NaN(), slices.Repeat([]float64{math.NaN()}, len(scores))
@@ -229,8 +230,8 @@ func (r *evaluator) smooth(scores []float64) (f float64, g []float64) {
 	for k, c := range row {
 		f += c * h[k]
 	}
-	if r.own != nil {
-		f, _ = r.ownObjective(scores)
+	if r.custom != nil {
+		f, _ = r.customObjective(scores)
 	}
 	for k, v := range r.inequalities(h) {
 		if at := r.place(k); at < len(g) {
@@ -249,7 +250,7 @@ const tie = 4e-7
 // multiplier has several largest inequalities, so that its derivative is not unique.
 func (r *evaluator) weights(scores, nu []float64) (row []float64, ties bool) {
 	row, _ = r.in.System.ObjectiveRow()
-	if r.own != nil {
+	if r.custom != nil {
 		clear(row)
 	}
 	var values []float64
@@ -278,8 +279,8 @@ func (r *evaluator) weights(scores, nu []float64) (row []float64, ties bool) {
 // direction returns the derivative of f + nu.g by the scores: see weights.
 func (r *evaluator) direction(scores, nu []float64) ([]float64, bool) {
 	d, p := make([]float64, len(scores)), make([]float64, r.outputs)
-	if r.own != nil {
-		_, d = r.ownObjective(scores)
+	if r.custom != nil {
+		_, d = r.customObjective(scores)
 	}
 	w, ties := r.weights(scores, nu)
 	for k := range r.cells {

@@ -50,7 +50,7 @@ func (c *check) compareRecords() {
 	r.skip("the record of the output: metrics.jsonl has no record of iteration %d", s.OutputIteration)
 }
 
-// fitting checks that the numbers of each record fit each other and those of the records before.
+// fitting checks that the numbers of each record fit each other and the earlier records.
 func (c *check) fitting() {
 	var before *trainer.Record
 	var sums [3]float64

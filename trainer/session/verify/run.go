@@ -43,8 +43,8 @@ func RunConfig(dir string, read func(config []byte) (*session.Inputs, error)) (*
 	return c.end(), nil
 }
 
-// Files compares the checksums of the run's files, and recomputes nothing. It needs no data. The
-// errors are those of Run.
+// Files compares the checksums of the run's files, and recomputes nothing. It needs no data. Files
+// returns the same errors as Run.
 func Files(dir string) (*Report, error) {
 	c := newCheck(dir)
 	if err := c.files(); err != nil {

@@ -126,7 +126,7 @@ func shuffle(list []int, seed, stream uint64) {
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// passStream begins the streams of the passes, after those of the strata.
+// passStream begins the streams of the passes, which follow the streams of the strata.
 const passStream = 1 << 32
 
 // NewBatches builds the task on batches of about size rows. all is the task on all rows.

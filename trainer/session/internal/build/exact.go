@@ -38,8 +38,8 @@ func (e *Exact) Dims() (n, m int) {
 	return len(e.Slice(problem.Iterate)), m + e.b.Terms.Len()
 }
 
-// NonSmooth implements problem.NonSmooth. The kinks are those of f and g of the scores, of the
-// network, or of the terms of the parameters.
+// NonSmooth implements problem.NonSmooth. f and g of the scores, the network, and the terms of the
+// parameters may have kinks.
 func (e *Exact) NonSmooth() bool {
 	network, terms := e.blocks.block, e.b.Terms
 	return e.head.NonSmooth() || network != nil && network.NonSmooth() || terms != nil && terms.problem.NonSmooth()

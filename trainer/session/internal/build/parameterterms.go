@@ -22,7 +22,7 @@ type ParameterTerms struct {
 }
 
 // ErrNoScalar says that the first of ParameterNodes is not a scalar.
-var ErrNoScalar = errors.New("ParameterNodes returns no scalar first")
+var ErrNoScalar = errors.New("the first of ParameterNodes must be a scalar")
 
 // NewParameterTerms builds the terms of the model's parameters; nil if the builder has no
 // ParameterNodes.

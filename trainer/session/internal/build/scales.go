@@ -125,7 +125,7 @@ func momentsStride(rows, n int) int {
 }
 
 // moments sets dst to E[z z^T] over every stride-th training row, with a last feature of 1. Each
-// class has the same weight: that of a row is 1 over the number of these rows of its class.
+// class has the same weight: the weight of a row is 1 over the number of these rows of its class.
 func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, stride int) error {
 	from, to := b.Devices.share(len(labels))
 	classes := make(map[int]float64)

@@ -50,7 +50,7 @@ type Pixels interface {
 	Copies() []*[]uint8
 }
 
-// Part holds the classes and the pixels of a split. The pixels replace those of the selection.
+// Part holds the classes and the pixels of a split. The pixels replace the pixels of the selection.
 type Part struct {
 	picture.Selection
 	Pixels Pixels

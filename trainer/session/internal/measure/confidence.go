@@ -38,7 +38,7 @@ func (c *Confidence) Tighten(terms []float64) []float64 {
 }
 
 // exactStep chooses the offsets of the scores and makes the promises. scores are the scores of the
-// training rows, and held returns those of the validation rows.
+// training rows, and held returns the scores of the validation rows.
 //
 // If every bound is on a share that is monotone in the threshold, exactStep compares all
 // thresholds: the promise holds for each threshold (Tong, Feng and Li, 2018). Otherwise exactStep

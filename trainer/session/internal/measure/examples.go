@@ -108,12 +108,12 @@ type Display struct {
 	// Features is the number of features, and Read writes the features of row i, as trained.
 	Features int
 	Read     func(features []float64, i int) error
-	// Center and Scale are those of the first layer; nil: none. Names are those of the features.
+	// Center and Scale belong to the first layer; nil: none. Names are the names of the features.
 	Center, Scale []float64
 	Preparation   *tabular.Preparation // nil: none
 	Names         []string
-	// Shape is that of pictures, and Pixels returns their 8-bit values, channel by channel; nil: the
-	// rows are not pictures.
+	// Shape is the shape of the pictures, and Pixels returns their 8-bit values, channel by
+	// channel; nil: the rows are not pictures.
 	Shape  picture.Shape
 	Pixels func(i int) ([]uint8, error)
 

@@ -12,7 +12,7 @@ import (
 type Finish struct {
 	Model   Model
 	Details rundir.Details
-	// Rates draws the plots of the rates after those of the records; nil: no plots.
+	// Rates draws the plots of the rates after the plots of the records; nil: no plots.
 	Rates func() error
 	// Summary returns the summary. saving is the time that the files before the summary took.
 	Summary func(saving time.Duration) *rundir.Summary

@@ -15,8 +15,8 @@ type Model struct {
 	Training *trainer.Result
 	// Output writes the weights of the output as a safetensors file.
 	Output func(path string) error
-	// Weights writes the stacked weights x, as trained; nil: the run can write those of the output
-	// only.
+	// Weights writes the stacked weights x, as trained; nil: the run can write only the weights of
+	// the output.
 	Weights func(path string, x []float64) error
 	// Description is the content of model.json without the name of rows.csv. The zero value: the
 	// directory has no model.json, rows.csv and preparation.yaml.
