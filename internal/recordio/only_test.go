@@ -3,9 +3,10 @@ package recordio
 import (
 	"errors"
 	"io"
-	"ppal/datasets/dataerr"
 	"slices"
 	"testing"
+
+	"ppal/datasets/dataerr"
 )
 
 // Chunks without wanted rows are skipped, and their memory is used again. A shorter file ends,
