@@ -1,5 +1,4 @@
-// Package datasets has published sets of pictures and tables, built-in ones, and the door to the
-// user's files.
+// Package datasets opens published and built-in sets of pictures and tables, and the user's files.
 //
 // All and Lookup describe the sets, Fetch downloads them, and Check compares the files on disk with
 // the originals.

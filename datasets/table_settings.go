@@ -37,7 +37,7 @@ func OnPictures() option.Condition {
 func none() string { return "" }
 
 // TableSettings returns the settings of tables, bound to the fields of o: the flags of ppal train.
-// ClassesSetting is another.
+// ClassesSetting returns one more setting of tables.
 func TableSettings(o *tabular.TableOptions) []*option.Option {
 	tables := OnTables()
 	csv, libsvm := option.If(option.NameDataset, ownCSV().Name), option.If(option.NameDataset, ownLIBSVM().Name)
@@ -92,7 +92,7 @@ func SplitSettings(o *tabular.TableOptions) []*option.Option {
 	}
 }
 
-// ClassesSetting returns the choice of the classes, which own tables and pictures have.
+// ClassesSetting returns the choice of the classes, for the user's tables and for pictures.
 func ClassesSetting(o *tabular.TableOptions) *option.Option {
 	return option.Names("classes", &o.Classes, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
 		" own table's label, without the rows of other classes; mnpc minimises the loss of the first").

@@ -143,8 +143,8 @@ func (c *encodedColumn) missing(text []byte, out []float64, flag int) error {
 
 // Row returns the features of one row, whose texts are given by the names of the columns, and the
 // number of unknown categories. Columns that are not features are ignored. A column that is absent
-// is ErrColumn; other errors are those of a file of new rows (NewRows). ignoreUnknown leaves the
-// features of an unknown category at 0, instead of ErrCategory.
+// is ErrColumn; other errors are the errors of a file of new rows (NewRows). ignoreUnknown leaves
+// the features of an unknown category at 0, instead of ErrCategory.
 func Row(p *tabular.Preparation, texts map[string]string, ignoreUnknown bool) (features []float64, unknown int, err error) {
 	var header []string
 	var fields [][]byte

@@ -75,7 +75,7 @@ func clopperPearson(hits, rows int) *[2]float64 {
 }
 
 // intervals returns the 95% intervals of the minimised rate and of the constraints on decisions, on
-// held-out rows; nil: none. decisions precedes it.
+// held-out rows; nil: none. The caller calls decisions first.
 func (r *evaluator) intervals() (objective *[2]float64, list []*[2]float64) {
 	for j, s := range r.in.System.Subject {
 		var own *[2]float64

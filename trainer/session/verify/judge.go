@@ -16,7 +16,8 @@ type inequality struct {
 	of        []tally // the one or two rates that it bounds
 }
 
-// The tolerance of a loss, absolute, and of the l1 norm, relative to the bound.
+// lossTolerance is the absolute tolerance of a loss, and the tolerance of the l1 norm relative to
+// the bound.
 const lossTolerance = 1e-3
 
 // inequalities lists the inequalities of a counted constraint:

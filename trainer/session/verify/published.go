@@ -9,7 +9,7 @@ import (
 )
 
 // published returns the measures of a problem of Moon et al. with bounds on surrogates, except for
-// max_violation; nil for other problems. count precedes it.
+// max_violation; nil for other problems. The caller calls count first.
 func (r *evaluator) published(scores []float64, f float64, e slack) []named {
 	switch {
 	case r.in.System.Margins == nil:

@@ -36,8 +36,8 @@ type Solution struct {
 	Positive int // training rows of the positive class
 }
 
-// NewSolution prepares the rounds for n training rows of the classes, of which positive are of the
-// second class if there are two. The warnings are about constraints that may not be judged.
+// NewSolution prepares the rounds for n training rows. With two classes, positive is the number of
+// rows of the second class. The warnings are about constraints that may end without a judgement.
 func NewSolution(system *constraints.System, sample *constraints.Sample, classes []string, n, positive int) (*Solution, trainer.Warnings, error) {
 	f := &Solution{System: system, Sample: sample, Classes: classes, Positive: positive}
 	var err error

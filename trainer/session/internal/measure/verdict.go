@@ -13,8 +13,8 @@ import (
 	"ppal/trainer"
 )
 
-// movingMultipliers is the relative change of the multipliers over the last tenth of a run from
-// which they count as still changing.
+// movingMultipliers is the smallest relative change over the last tenth of a run at which the
+// multipliers count as still changing.
 const movingMultipliers = 0.01
 
 // Run is an ended run, as its verdict sees it.
