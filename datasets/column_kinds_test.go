@@ -20,15 +20,15 @@ import (
 
 // The flags that solve the problems of several columns.
 func TestRemedy(t *testing.T) {
-	column := func(name string, missing int) *loader.OwnColumn {
-		return &loader.OwnColumn{Name: name, Feature: true, Profile: &columnar.Profile{Rows: 4, Missing: missing}}
+	column := func(name string, missing int) *loader.UserColumn {
+		return &loader.UserColumn{Name: name, Feature: true, Profile: &columnar.Profile{Rows: 4, Missing: missing}}
 	}
 	label, group, split := column("y", 1), column("g", 3), column("s", 1)
 	label.Feature, label.Label = false, true
 	group.Group = true
 	split.Feature, split.Split = false, true
 	few, half, most := column("few", 1), column("half", 2), column("most", 3)
-	type found map[*loader.OwnColumn]error
+	type found map[*loader.UserColumn]error
 	for name, tc := range map[string]struct {
 		opts  tabular.TableOptions
 		found found
@@ -67,19 +67,19 @@ func TestRemedy(t *testing.T) {
 func TestDispensable(t *testing.T) {
 	counts := &columnar.Profile{Rows: 3, Counting: true, First: 1, Last: 3}
 	for _, tc := range []struct {
-		c    loader.OwnColumn
+		c    loader.UserColumn
 		want bool
 	}{
-		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Profile: counts}, true},
-		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 3}}, true},
-		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 2}}, false},
-		{loader.OwnColumn{Name: "column 1", Field: 1, Feature: true, Profile: counts}, false},
-		{loader.OwnColumn{Name: "id", Field: 1, Feature: true, Profile: counts}, false},
-		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Group: true, Profile: counts}, false},
-		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Attribute: true, Profile: counts}, false},
-		{loader.OwnColumn{Name: "column 2", Field: 1, Label: true, Profile: counts}, false},
+		{loader.UserColumn{Name: "column 2", Field: 1, Feature: true, Profile: counts}, true},
+		{loader.UserColumn{Name: "column 2", Field: 1, Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 3}}, true},
+		{loader.UserColumn{Name: "column 2", Field: 1, Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 2}}, false},
+		{loader.UserColumn{Name: "column 1", Field: 1, Feature: true, Profile: counts}, false},
+		{loader.UserColumn{Name: "id", Field: 1, Feature: true, Profile: counts}, false},
+		{loader.UserColumn{Name: "column 2", Field: 1, Feature: true, Group: true, Profile: counts}, false},
+		{loader.UserColumn{Name: "column 2", Field: 1, Feature: true, Attribute: true, Profile: counts}, false},
+		{loader.UserColumn{Name: "column 2", Field: 1, Label: true, Profile: counts}, false},
 	} {
-		if got := (&loader.OwnTable{Opts: &tabular.TableOptions{}}).Dispensable(&tc.c); got != tc.want {
+		if got := (&loader.UserTable{Opts: &tabular.TableOptions{}}).Dispensable(&tc.c); got != tc.want {
 			t.Errorf("%+v is dispensable: %t", tc.c, got)
 		}
 	}
@@ -87,20 +87,20 @@ func TestDispensable(t *testing.T) {
 
 // The user's decimal sign counts; else the sign that columns have without doubt, if they agree.
 func TestDecimalSign(t *testing.T) {
-	comma, point := &loader.OwnColumn{Profile: &columnar.Profile{}}, &loader.OwnColumn{Profile: &columnar.Profile{Dotted: 1}}
+	comma, point := &loader.UserColumn{Profile: &columnar.Profile{}}, &loader.UserColumn{Profile: &columnar.Profile{Dotted: 1}}
 	comma.Profile.Texts[columnar.CommaText] = 1
-	none := &loader.OwnColumn{Profile: &columnar.Profile{Plain: 1}}
+	none := &loader.UserColumn{Profile: &columnar.Profile{Plain: 1}}
 	for _, tc := range []struct {
 		choice  string
-		columns []*loader.OwnColumn
+		columns []*loader.UserColumn
 		sign    string
 		given   bool
 	}{
-		{tabular.DecimalComma, []*loader.OwnColumn{point}, textvalue.CommaDecimals, true}, {tabular.DecimalPoint, []*loader.OwnColumn{comma}, textvalue.PointDecimals, true},
-		{tabular.DecimalAuto, []*loader.OwnColumn{none, comma}, textvalue.CommaDecimals, false}, {"", []*loader.OwnColumn{point, none}, textvalue.PointDecimals, false},
-		{"", []*loader.OwnColumn{point, comma}, "", false}, {"", []*loader.OwnColumn{none}, "", false},
+		{tabular.DecimalComma, []*loader.UserColumn{point}, textvalue.CommaDecimals, true}, {tabular.DecimalPoint, []*loader.UserColumn{comma}, textvalue.PointDecimals, true},
+		{tabular.DecimalAuto, []*loader.UserColumn{none, comma}, textvalue.CommaDecimals, false}, {"", []*loader.UserColumn{point, none}, textvalue.PointDecimals, false},
+		{"", []*loader.UserColumn{point, comma}, "", false}, {"", []*loader.UserColumn{none}, "", false},
 	} {
-		own := &loader.OwnTable{Opts: &tabular.TableOptions{Decimal: tc.choice}, Columns: tc.columns}
+		own := &loader.UserTable{Opts: &tabular.TableOptions{Decimal: tc.choice}, Columns: tc.columns}
 		if sign, given := own.DecimalSign(); sign != tc.sign || given != tc.given {
 			t.Errorf("%+v: %q, %t", tc, sign, given)
 		}
@@ -109,12 +109,12 @@ func TestDecimalSign(t *testing.T) {
 
 // Missing values are allowed as the choice and the use of the column say.
 func TestMayMiss(t *testing.T) {
-	columns := []*loader.OwnColumn{{Label: true}, {Split: true}, {Group: true}, {Feature: true}, {Feature: true, Group: true}, {Attribute: true}}
+	columns := []*loader.UserColumn{{Label: true}, {Split: true}, {Group: true}, {Feature: true}, {Feature: true, Group: true}, {Attribute: true}}
 	for choice, want := range map[string][]bool{
 		tabular.MissingRefused: {false, false, false, false, false, true}, tabular.MissingDropped: {true, true, true, true, true, true},
 		tabular.MissingImputed: {false, false, false, true, false, true}, tabular.MissingFlagged: {false, false, true, true, true, true},
 	} {
-		own := &loader.OwnTable{Opts: &tabular.TableOptions{Missing: choice}}
+		own := &loader.UserTable{Opts: &tabular.TableOptions{Missing: choice}}
 		for i, c := range columns {
 			if got := own.MayMiss(c); got != want[i] {
 				t.Errorf("%s: column %d may miss values: %t", choice, i, got)
@@ -122,7 +122,7 @@ func TestMayMiss(t *testing.T) {
 		}
 	}
 	for _, c := range columns[:2] {
-		if advice := (&loader.OwnTable{}).MissingAdvice(c, ""); advice != "leave out these rows (--missing drop)" {
+		if advice := (&loader.UserTable{}).MissingAdvice(c, ""); advice != "leave out these rows (--missing drop)" {
 			t.Errorf("%+v: %s", c, advice)
 		}
 	}
@@ -132,27 +132,27 @@ func TestMayMiss(t *testing.T) {
 func TestCategoryLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		texts, rows, missing, plain int
-		c                           loader.OwnColumn
+		c                           loader.UserColumn
 		want                        string
 	}{
-		"20 texts":                             {20, 20, 0, 0, loader.OwnColumn{Feature: true}, ""},
-		"21 texts of 41 rows":                  {21, 41, 0, 0, loader.OwnColumn{Feature: true}, "21 different texts in 41 rows"},
-		"21 texts of 42 rows":                  {21, 42, 0, 0, loader.OwnColumn{Feature: true}, ""},
-		"21 texts of 42 rows, one is missing":  {21, 42, 1, 0, loader.OwnColumn{Feature: true}, "21 different texts in 41 rows"},
-		"1000 texts":                           {1000, 9000, 0, 0, loader.OwnColumn{Feature: true}, ""},
-		"1000 texts of 1500 rows":              {1000, 1500, 0, 0, loader.OwnColumn{Feature: true}, "it has 1000 different texts in 1500 rows"},
-		"more texts":                           {1001, 9000, 0, 0, loader.OwnColumn{Feature: true}, "more than 1000 different texts in 9000 rows"},
-		"80 % are numbers":                     {21, 100, 0, 80, loader.OwnColumn{Feature: true}, ""},
-		"81 % are numbers":                     {21, 100, 0, 81, loader.OwnColumn{Feature: true}, "81 of 100 values are numbers"},
-		"81 % of the values that are there":    {21, 120, 20, 81, loader.OwnColumn{Feature: true}, "81 of 100 values are numbers"},
-		"20 values, 81 % are numbers":          {20, 100, 0, 81, loader.OwnColumn{Feature: true}, ""},
-		"numbers that the user calls so":       {21, 100, 0, 81, loader.OwnColumn{Feature: true, Categorical: true}, ""},
-		"an attribute":                         {1001, 1001, 0, 0, loader.OwnColumn{Attribute: true}, ""},
-		"a split":                              {1001, 1001, 0, 0, loader.OwnColumn{Split: true}, ""},
-		"a label of too many texts":            {101, 9000, 0, 0, loader.OwnColumn{Label: true}, "want at most 100 classes"},
-		"a condition on a label of many texts": {1001, 9000, 0, 0, loader.OwnColumn{Label: true}, ""},
+		"20 texts":                             {20, 20, 0, 0, loader.UserColumn{Feature: true}, ""},
+		"21 texts of 41 rows":                  {21, 41, 0, 0, loader.UserColumn{Feature: true}, "21 different texts in 41 rows"},
+		"21 texts of 42 rows":                  {21, 42, 0, 0, loader.UserColumn{Feature: true}, ""},
+		"21 texts of 42 rows, one is missing":  {21, 42, 1, 0, loader.UserColumn{Feature: true}, "21 different texts in 41 rows"},
+		"1000 texts":                           {1000, 9000, 0, 0, loader.UserColumn{Feature: true}, ""},
+		"1000 texts of 1500 rows":              {1000, 1500, 0, 0, loader.UserColumn{Feature: true}, "it has 1000 different texts in 1500 rows"},
+		"more texts":                           {1001, 9000, 0, 0, loader.UserColumn{Feature: true}, "more than 1000 different texts in 9000 rows"},
+		"80 % are numbers":                     {21, 100, 0, 80, loader.UserColumn{Feature: true}, ""},
+		"81 % are numbers":                     {21, 100, 0, 81, loader.UserColumn{Feature: true}, "81 of 100 values are numbers"},
+		"81 % of the values that are there":    {21, 120, 20, 81, loader.UserColumn{Feature: true}, "81 of 100 values are numbers"},
+		"20 values, 81 % are numbers":          {20, 100, 0, 81, loader.UserColumn{Feature: true}, ""},
+		"numbers that the user calls so":       {21, 100, 0, 81, loader.UserColumn{Feature: true, Categorical: true}, ""},
+		"an attribute":                         {1001, 1001, 0, 0, loader.UserColumn{Attribute: true}, ""},
+		"a split":                              {1001, 1001, 0, 0, loader.UserColumn{Split: true}, ""},
+		"a label of too many texts":            {101, 9000, 0, 0, loader.UserColumn{Label: true}, "want at most 100 classes"},
+		"a condition on a label of many texts": {1001, 9000, 0, 0, loader.UserColumn{Label: true}, ""},
 	} {
-		own := &loader.OwnTable{Label: "c", Opts: &tabular.TableOptions{}}
+		own := &loader.UserTable{Label: "c", Opts: &tabular.TableOptions{}}
 		if strings.HasPrefix(name, "a condition") || name == "more texts" {
 			own.When = &columnar.Condition{}
 		}
@@ -215,7 +215,7 @@ func TestNumbersOfTestRows(t *testing.T) {
 	datatest.CheckError(t, err, dataerr.ErrSplit, `the split column "x" holds "0", want train`)
 }
 
-// A file in LIBSVM's format has two classes, or one for each label, and at most MaxOwnFeatures
+// A file in LIBSVM's format has two classes, or one for each label, and at most MaxUserFeatures
 // features.
 func TestClassesOfLIBSVM(t *testing.T) {
 	labels := func(n int) (list []float64) {

@@ -206,7 +206,7 @@ func (h halves) Read(p []byte) (int, error) { return iotest.HalfReader(h.Reader)
 // determines, or the error.
 func summaryWith(threads int, r io.ReadSeeker, opts tabular.TableOptions) string {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
-	source, err := loader.ReadOwnCSV(context.Background(), r, opts)
+	source, err := loader.ReadUserCSV(context.Background(), r, opts)
 	if err != nil {
 		return err.Error()
 	}
@@ -226,7 +226,7 @@ func TestReadingAllocatesLittle(t *testing.T) {
 	text := manyLines(rows)
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "y"}); err != nil {
+	if _, err := loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "y"}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&now)

@@ -146,7 +146,7 @@ func FuzzCSV(f *testing.F) {
 		if group != "" {
 			opts.Groups = []string{group}
 		}
-		source, err := loader.ReadOwnCSV(t.Context(), bytes.NewReader(data), opts)
+		source, err := loader.ReadUserCSV(t.Context(), bytes.NewReader(data), opts)
 		var tables *tabular.Tables
 		if err == nil {
 			tables, err = source.Split(opts)
@@ -256,7 +256,7 @@ func FuzzOwnOptions(f *testing.F) {
 		if err := checkOptions(&opts, d); err != nil {
 			return
 		}
-		source, err := loader.ReadOwnCSV(t.Context(), bytes.NewReader(data), opts)
+		source, err := loader.ReadUserCSV(t.Context(), bytes.NewReader(data), opts)
 		if err == nil {
 			_, err = source.Split(opts)
 		}

@@ -130,7 +130,7 @@ func TestSharedLIBSVMErrors(t *testing.T) {
 		"entry":   {string(text) + "+1 3:x\n", tabular.TableOptions{}},
 		"label":   {string(text) + "one 3:1\n", tabular.TableOptions{}},
 		"feature": {string(text), tabular.TableOptions{Groups: []string{"41"}}},
-		"wide":    {string(text) + fmt.Sprintf("+1 %d:1\n", loader.MaxOwnFeatures+1), tabular.TableOptions{}},
+		"wide":    {string(text) + fmt.Sprintf("+1 %d:1\n", loader.MaxUserFeatures+1), tabular.TableOptions{}},
 	} {
 		write(c.text)
 		c.opts.File = path

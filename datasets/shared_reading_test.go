@@ -361,14 +361,14 @@ func TestSharedFileReadings(t *testing.T) {
 		votes, reads int // of process 0
 	}{"good": {[]string{good}, 2, 2}, "bad": {[]string{bad}, 1, 2}, "changed": {[]string{good, bad}, 2, 3}, "restored": {[]string{good, bad, good}, 2, 3}} {
 		if name != "restored" {
-			_, want := loader.ReadOwnCSV(t.Context(), &revised{texts: c.texts}, opts)
+			_, want := loader.ReadUserCSV(t.Context(), &revised{texts: c.texts}, opts)
 			if (want == nil) != (name == "good") {
 				t.Fatalf("%s, one process: %v", name, want)
 			}
 			_, errs := shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 				own, v, f := opts, &voting{Share: s}, &revised{texts: c.texts}
 				own.Share = v
-				_, err := loader.ReadOwnCSV(t.Context(), f, own)
+				_, err := loader.ReadUserCSV(t.Context(), f, own)
 				if rank == 0 && (v.votes != c.votes || f.read < c.reads*len(good) || f.read > c.reads*len(bad)) {
 					t.Errorf("%s: %d votes, %d bytes of %d", name, v.votes, f.read, len(good))
 				}
@@ -383,7 +383,7 @@ func TestSharedFileReadings(t *testing.T) {
 			_, errs := shared(t, 1, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 				own := opts
 				own.Share = s
-				_, err := loader.ReadOwnCSV(t.Context(), f, own)
+				_, err := loader.ReadUserCSV(t.Context(), f, own)
 				return nil, err
 			})
 			if failing > f.seeks {
@@ -404,14 +404,14 @@ func TestSharedFileReadings(t *testing.T) {
 func TestSharedFileRepaired(t *testing.T) {
 	opts := tabular.TableOptions{File: "file", Label: "y"}
 	good := datatest.RowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
-	want, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(good), opts)
+	want, err := loader.ReadUserCSV(t.Context(), strings.NewReader(good), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, errs := shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 		own := opts
 		own.Share = s
-		got, err := loader.ReadOwnCSV(t.Context(), &revised{texts: []string{good + good + "1,a\n", good}}, own)
+		got, err := loader.ReadUserCSV(t.Context(), &revised{texts: []string{good + good + "1,a\n", good}}, own)
 		if err == nil && !slices.Equal(got.Notes, want.Notes) {
 			t.Errorf("process %d: notes %q, want %q", rank, got.Notes, want.Notes)
 		}
@@ -434,7 +434,7 @@ func TestSharedColumnsKept(t *testing.T) {
 	_, errs := shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 		own := opts
 		own.Share = s
-		source, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(text), own)
+		source, err := loader.ReadUserCSV(t.Context(), strings.NewReader(text), own)
 		if err != nil {
 			return nil, err
 		}

@@ -194,7 +194,7 @@ func TestOptionsOfEachKind(t *testing.T) {
 
 // A label without values is not a column to ignore, and the advice names only classes that remain.
 func TestAdvice(t *testing.T) {
-	r := loader.Remedy{Dropped: true, Columns: []*loader.OwnColumn{
+	r := loader.Remedy{Dropped: true, Columns: []*loader.UserColumn{
 		{Name: "y", Label: true, Profile: &columnar.Profile{Rows: 3, Missing: 2}}, {Name: "x", Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 2}},
 	}}
 	if got := r.Flags(&tabular.TableOptions{}); !slices.Equal(got, []string{"--ignore x", "--missing drop"}) {

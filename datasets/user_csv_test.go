@@ -46,9 +46,9 @@ func denseOf(t *testing.T, tables *tabular.Tables) *matrix.Dense {
 	return d
 }
 
-// TestOwnCSVHeldOut checks that held-out rows are standardised with the mean and deviation of the
+// TestUserCSVHeldOut checks that held-out rows are standardised with the mean and deviation of the
 // training rows.
-func TestOwnCSVHeldOut(t *testing.T) {
+func TestUserCSVHeldOut(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("x,y,row\n")
 	for i := range 100 {
@@ -94,7 +94,7 @@ func manyLabels() string {
 	return text.String()
 }
 
-func TestOwnCSVErrors(t *testing.T) {
+func TestUserCSVErrors(t *testing.T) {
 	_, err := everything(t, manyLabels(), tabular.TableOptions{Label: "y"})
 	datatest.CheckError(t, err, dataerr.ErrLabel, `column "y": label out of range: it holds more than 1000 different numbers (0.5, 1.5, 10.5, 100.5, 1000.5 and 996 more), so it is probably a `+
 		`quantity; want a condition for class +1, as in --label 'y=VALUE' or --label 'y>=NUMBER', or --categorical y for a class of each number`)
@@ -106,8 +106,8 @@ func TestOwnCSVErrors(t *testing.T) {
 	datatest.CheckError(t, err, dataerr.ErrOption, "csv needs the label's column")
 }
 
-// TestOwnCSVIdentifiers checks that the error names columns that identify rows.
-func TestOwnCSVIdentifiers(t *testing.T) {
+// TestUserCSVIdentifiers checks that the error names columns that identify rows.
+func TestUserCSVIdentifiers(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("who,y\n")
 	for i := range 60 {
@@ -117,9 +117,9 @@ func TestOwnCSVIdentifiers(t *testing.T) {
 	datatest.CheckError(t, err, dataerr.ErrColumn, `"who": it has 60 different texts in 60 rows; ignore the column (--ignore who)`)
 }
 
-// TestOwnCSVOneBadDate checks that the error names the line of the text that is not a date: in the
+// TestUserCSVOneBadDate checks that the error names the line of the text that is not a date: in the
 // middle, in the first row, and in the last piece of a large file.
-func TestOwnCSVOneBadDate(t *testing.T) {
+func TestUserCSVOneBadDate(t *testing.T) {
 	for _, tc := range []struct {
 		rows, bad int
 		text      string
@@ -150,7 +150,7 @@ func TestConditionBehindIndexColumn(t *testing.T) {
 	for i := range 20 {
 		text += fmt.Sprintf("%d,%d,%c,%d\n", i, 20+i*i%7, 'a'+i%2, i*37%100)
 	}
-	s, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "price>=50"})
+	s, err := loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "price>=50"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestPositiveClass(t *testing.T) {
 		{"0", "1", "1"}, {"10", "9", "10"}, {"-5", "a", ""}, {"-", "5", ""}, {"+", "-5", ""}, {"5", "a", ""}, {"1", "1.0", ""}, {"a", "b", ""},
 		{"no", "yes", "yes"}, {"T", "f", "T"}, {"true", "yes", ""}, {"Y", "n", "Y"}, {"F", "true", "true"},
 	} {
-		got, err := (&loader.OwnTable{Label: "y"}).PositiveClass([]string{tc.first, tc.second})
+		got, err := (&loader.UserTable{Label: "y"}).PositiveClass([]string{tc.first, tc.second})
 		if got != tc.want || (err == nil) != (tc.want != "") {
 			t.Errorf("%s and %s: %q, %v, want %q", tc.first, tc.second, got, err, tc.want)
 		}
@@ -56,7 +56,7 @@ func TestMostClasses(t *testing.T) {
 		}
 		return list
 	}
-	own := &loader.OwnTable{Label: "y", Opts: &tabular.TableOptions{}}
+	own := &loader.UserTable{Label: "y", Opts: &tabular.TableOptions{}}
 	for _, tc := range []struct {
 		values []string
 		ok     bool
@@ -96,7 +96,7 @@ func TestFindLabel(t *testing.T) {
 		{label: "1<y=3", err: "want an interval, as in 25<=age<60"},
 		{label: "y", classes: []string{"1", "2"}, column: "y"}, {label: "y=1", classes: []string{"1", "2"}, err: "--classes needs a label without a value"},
 	} {
-		own := &loader.OwnTable{Header: header, Opts: &tabular.TableOptions{Label: tc.label, Classes: tc.classes}}
+		own := &loader.UserTable{Header: header, Opts: &tabular.TableOptions{Label: tc.label, Classes: tc.classes}}
 		err := own.FindLabel()
 		if tc.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.err) {

@@ -30,7 +30,7 @@ type labelClasses struct {
 }
 
 // classes sets the design's classes. With a condition, the label's column becomes two categories.
-func (t *OwnTable) classes(d *Design, s *columnar.Sheet) error {
+func (t *UserTable) classes(d *Design, s *columnar.Sheet) error {
 	label := s.Column(t.Label)
 	if t.When == nil {
 		c, err := t.LabelClasses(label.Values)
@@ -64,7 +64,7 @@ func (t *OwnTable) classes(d *Design, s *columnar.Sheet) error {
 // TableOptions.Classes names; or two classes, of which +1 is the value that the user gave, the
 // larger of two numbers, or the word that means yes; or a class for each of three or more values,
 // in the order of numbers, else of the alphabet.
-func (t *OwnTable) LabelClasses(values []string) (labelClasses, error) {
+func (t *UserTable) LabelClasses(values []string) (labelClasses, error) {
 	switch {
 	case len(values) == 1 && (t.Positive == "" || t.Positive == values[0]):
 		return labelClasses{}, fmt.Errorf("%w: all values are %s, want at least two values", dataerr.ErrLabel, values[0])
@@ -145,7 +145,7 @@ func nearestClass(name string, names []string) string {
 
 // PositiveClass returns the label of class +1 of two values: the larger of two numbers, or the word
 // that means yes.
-func (t *OwnTable) PositiveClass(values []string) (string, error) {
+func (t *UserTable) PositiveClass(values []string) (string, error) {
 	first, ok := textvalue.Number([]byte(values[0]))
 	second, both := textvalue.Number([]byte(values[1]))
 	yes := func(v string) bool { return slices.Contains([]string{"yes", "true", "y", "t"}, strings.ToLower(v)) }

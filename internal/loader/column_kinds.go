@@ -19,7 +19,7 @@ const manyCategories = 20
 
 // decide decides for each column how to read its values. The error lists every unusable column with
 // advice.
-func (t *OwnTable) decide() error {
+func (t *UserTable) decide() error {
 	sign, given := t.DecimalSign()
 	problems := &dataerr.Problems{Path: t.Opts.File, List: t.duplicateErrors}
 	fix := Remedy{duplicates: t.duplicates}
@@ -40,7 +40,7 @@ func (t *OwnTable) decide() error {
 
 // Remedy collects the flags that solve the problems of all columns.
 type Remedy struct {
-	Columns          []*OwnColumn
+	Columns          []*UserColumn
 	ignore           []string
 	duplicates       []string // columns with the name of another column
 	dates            bool
@@ -49,7 +49,7 @@ type Remedy struct {
 }
 
 // Add adds the problems of a column.
-func (r *Remedy) Add(c *OwnColumn, found []*dataerr.FileError) {
+func (r *Remedy) Add(c *UserColumn, found []*dataerr.FileError) {
 	var missing, other bool
 	for _, e := range found {
 		switch {
@@ -105,15 +105,15 @@ var ErrDates = fmt.Errorf("%w", dataerr.ErrColumn)
 
 // DecimalSign returns the decimal sign of the file's numbers, or "" if the sign is not known. given
 // is true if the user gave the sign.
-func (t *OwnTable) DecimalSign() (sign string, given bool) {
+func (t *UserTable) DecimalSign() (sign string, given bool) {
 	switch t.Opts.Decimal {
 	case tabular.DecimalComma:
 		return textvalue.CommaDecimals, true
 	case tabular.DecimalPoint:
 		return textvalue.PointDecimals, true
 	}
-	comma := slices.ContainsFunc(t.Columns, func(c *OwnColumn) bool { return c.Profile.UsesComma() })
-	point := slices.ContainsFunc(t.Columns, func(c *OwnColumn) bool { return c.Profile.UsesPoint() })
+	comma := slices.ContainsFunc(t.Columns, func(c *UserColumn) bool { return c.Profile.UsesComma() })
+	point := slices.ContainsFunc(t.Columns, func(c *UserColumn) bool { return c.Profile.UsesPoint() })
 	switch {
 	case comma && !point:
 		return textvalue.CommaDecimals, false
@@ -128,14 +128,14 @@ var pandasNameless = regexp.MustCompile(`^(Unnamed: |__index_level_)\d+(__)?$`)
 
 // Dispensable reports whether the column has no name, and is empty or numbers the rows. pandas
 // writes row numbers in this way; the numbers of selected or shuffled rows are in any order.
-func (t *OwnTable) Dispensable(c *OwnColumn) bool {
+func (t *UserTable) Dispensable(c *UserColumn) bool {
 	nameless := layoutOf(t.Opts).Header == nil && (c.Name == recordio.ByPlace(c.Field) || pandasNameless.MatchString(c.Name))
 	return nameless && c.Feature && !c.Group && !c.Attribute && !slices.Contains(t.Opts.Features, c.Name) &&
 		(c.Profile.DistinguishesRows() || c.Profile.NumbersRows() || c.Profile.Missing == c.Profile.Rows)
 }
 
 // ignoreIndex leaves out a dispensable column and adds a note.
-func (t *OwnTable) ignoreIndex(c *OwnColumn) {
+func (t *UserTable) ignoreIndex(c *UserColumn) {
 	why := "holds whole numbers that are all different, as the numbers of rows are"
 	switch {
 	case c.Profile.Missing == c.Profile.Rows:
@@ -152,7 +152,7 @@ func (t *OwnTable) ignoreIndex(c *OwnColumn) {
 }
 
 // ProblemsOf decides how to read a column, and returns the column's problems.
-func (t *OwnTable) ProblemsOf(c *OwnColumn, sign string, given bool) (found []*dataerr.FileError) {
+func (t *UserTable) ProblemsOf(c *UserColumn, sign string, given bool) (found []*dataerr.FileError) {
 	p := c.Profile
 	wrong := func(at *dataerr.FileError, advice, format string, args ...any) {
 		e := &dataerr.FileError{Path: t.Opts.File, Offset: -1, Err: fmt.Errorf(format, args...), Advice: advice}
@@ -194,7 +194,7 @@ func (t *OwnTable) ProblemsOf(c *OwnColumn, sign string, given bool) (found []*d
 }
 
 // MayMiss reports whether values of the column may be missing.
-func (t *OwnTable) MayMiss(c *OwnColumn) bool {
+func (t *UserTable) MayMiss(c *UserColumn) bool {
 	switch t.Opts.Missing {
 	case tabular.MissingDropped:
 		return true
@@ -208,7 +208,7 @@ func (t *OwnTable) MayMiss(c *OwnColumn) bool {
 
 // MissingAdvice returns advice about a column's missing values. It does not repeat choices that the
 // options already make.
-func (t *OwnTable) MissingAdvice(c *OwnColumn, ignore string) string {
+func (t *UserTable) MissingAdvice(c *UserColumn, ignore string) string {
 	switch {
 	case c.Label || c.Split:
 		return "leave out these rows (--missing drop)"
@@ -219,7 +219,7 @@ func (t *OwnTable) MissingAdvice(c *OwnColumn, ignore string) string {
 }
 
 // decideDates checks a column of dates. Only features and conditions need them as numbers.
-func (t *OwnTable) decideDates(c *OwnColumn, wrong func(at *dataerr.FileError, advice, format string, args ...any), ignore string) {
+func (t *UserTable) decideDates(c *UserColumn, wrong func(at *dataerr.FileError, advice, format string, args ...any), ignore string) {
 	if !c.Feature {
 		c.Kind = CategoryKind
 		return
@@ -243,7 +243,7 @@ func (t *OwnTable) decideDates(c *OwnColumn, wrong func(at *dataerr.FileError, a
 }
 
 // decideCategories checks a column of categories.
-func (t *OwnTable) decideCategories(c *OwnColumn, wrong func(at *dataerr.FileError, advice, format string, args ...any), ignore string) {
+func (t *UserTable) decideCategories(c *UserColumn, wrong func(at *dataerr.FileError, advice, format string, args ...any), ignore string) {
 	p := c.Profile
 	n, values := len(p.Values), p.Rows-p.Missing
 	switch {

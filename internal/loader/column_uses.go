@@ -12,7 +12,7 @@ import (
 )
 
 // describe records the use of every column of the file, in the order of the file.
-func (t *OwnTable) describe(s *columnar.Sheet) {
+func (t *UserTable) describe(s *columnar.Sheet) {
 	ignored, places := t.uses, recordio.Names{}
 	t.uses = nil
 	for field, name := range t.Header {
@@ -34,7 +34,7 @@ func (t *OwnTable) describe(s *columnar.Sheet) {
 }
 
 // use returns the use of one column.
-func (c *OwnColumn) use(t *OwnTable, s *columnar.Sheet) tabular.ColumnUse {
+func (c *UserColumn) use(t *UserTable, s *columnar.Sheet) tabular.ColumnUse {
 	u := tabular.ColumnUse{Name: c.Name, Missing: c.Profile.Missing}
 	var roles, details []string
 	for _, role := range []struct {

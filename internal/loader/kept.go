@@ -34,7 +34,7 @@ type keptColumn struct {
 // keeper keeps the rows of one table. The methods of a nil *keeper do nothing.
 type keeper struct {
 	*mapped.Keeper
-	table *OwnTable
+	table *UserTable
 	index *keptIndex
 	file  *mapped.Kept // nil: none is usable
 }
@@ -70,7 +70,7 @@ func readKept[T any](k *mapped.Keeper, file *mapped.Kept, read func(file *mapped
 }
 
 // keeper returns the keeper of the table's rows, or nil if the rows are not kept.
-func (t *OwnTable) keeper() *keeper {
+func (t *UserTable) keeper() *keeper {
 	base := newKeeper(t.Opts, t.Key, &t.notes, &t.warnings)
 	if base == nil {
 		return nil
@@ -79,7 +79,7 @@ func (t *OwnTable) keeper() *keeper {
 }
 
 // Key describes everything that determines the values of the columns.
-func (t *OwnTable) Key(path string) any {
+func (t *UserTable) Key(path string) any {
 	type column struct {
 		Name                                    string
 		Field                                   int

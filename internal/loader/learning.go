@@ -8,7 +8,7 @@ import (
 
 // learnShared does the work of learn in several processes, each of which reads a part of the
 // file. An error in one process is ErrAlone in all of them.
-func (t *OwnTable) learnShared(text *recordio.Delimited, s tabular.Share, size int64) error {
+func (t *UserTable) learnShared(text *recordio.Delimited, s tabular.Share, size int64) error {
 	if err := columnar.Vote(s, t.learn(columnar.OwnChunks(text.Next, s, size), text)); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ const undecided = -1
 
 // parts returns the part of each row: an index into PartNames, or undecided. nil: all rows are
 // undecided. parts adds the rows of the test file to the sheet.
-func (t *OwnTable) parts(s **columnar.Sheet) ([]int8, error) {
+func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 	switch {
 	case t.Opts.SplitColumn != "":
 		return t.partsByColumn(*s)
@@ -55,7 +55,7 @@ func (t *OwnTable) parts(s **columnar.Sheet) ([]int8, error) {
 
 // testSchema returns the schema of the test file. If a condition defines the label, the test file
 // holds the original label column, not the two categories that the condition makes.
-func (t *OwnTable) testSchema(known *columnar.Sheet) *columnar.Schema {
+func (t *UserTable) testSchema(known *columnar.Sheet) *columnar.Schema {
 	s := t.schema(known)
 	for i := range s.Columns {
 		if spec := &s.Columns[i]; spec.Name == t.Label && t.When != nil {
@@ -100,7 +100,7 @@ var splitNames = [3][]string{
 }
 
 // partsByColumn reads the part of each row from the split column.
-func (t *OwnTable) partsByColumn(s *columnar.Sheet) ([]int8, error) {
+func (t *UserTable) partsByColumn(s *columnar.Sheet) ([]int8, error) {
 	col := s.Column(t.Opts.SplitColumn)
 	if col.Codes == nil { // all values are numbers
 		return nil, t.badSplit(s, col.Text(0))
@@ -127,7 +127,7 @@ func (t *OwnTable) partsByColumn(s *columnar.Sheet) ([]int8, error) {
 }
 
 // badSplit is the error for a value of the split column.
-func (t *OwnTable) badSplit(s *columnar.Sheet, value string) error {
+func (t *UserTable) badSplit(s *columnar.Sheet, value string) error {
 	return &dataerr.FileError{Path: s.Name, Offset: -1, Err: fmt.Errorf("%w: the split column %q holds %q, want %s, %s or %s", dataerr.ErrSplit,
 		t.Opts.SplitColumn, value, splitNames[0][0], splitNames[1][0], splitNames[2][0])}
 }

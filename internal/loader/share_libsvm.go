@@ -66,7 +66,7 @@ func readShared(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *localSp
 	rows := sparseRows(o)
 	rows.first = first
 	file, err := readRows(ctx, o, rows)
-	if err != nil || file.X.Cols > MaxOwnFeatures {
+	if err != nil || file.X.Cols > MaxUserFeatures {
 		return nil, nil, err
 	}
 	return file, &localSparse{ctx: ctx, options: o, cols: file.X.Cols, counts: first.counts, begins: rows.begins}, nil

@@ -9,7 +9,7 @@ import (
 
 // remarkSpelling adds warnings about the values of the label and of groups that differ in spelling
 // only, and notes about numbers with several spellings.
-func (t *OwnTable) remarkSpelling() {
+func (t *UserTable) remarkSpelling() {
 	compared := map[string]bool{t.Label: true}
 	for _, text := range slices.Concat(t.Opts.Groups, t.Opts.Attributes) {
 		if c, err := columnar.ParseCondition(text, t.Header); err == nil && (c.Each || c.Value != "") {

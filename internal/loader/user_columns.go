@@ -15,8 +15,8 @@ import (
 	"ppal/internal/textvalue"
 )
 
-// OwnColumn is a used column of a user's file.
-type OwnColumn struct {
+// UserColumn is a used column of a user's file.
+type UserColumn struct {
 	Name  string
 	Field int // index in a record
 	// uses of the column; a feature is not the label or the split, and may also determine groups
@@ -36,12 +36,12 @@ const (
 	dateKind
 )
 
-// OwnTable holds the columns of a user's file, and how they are used.
-type OwnTable struct {
+// UserTable holds the columns of a user's file, and how they are used.
+type UserTable struct {
 	ctx             context.Context // ends the reading of the file
 	Opts            *tabular.TableOptions
 	Header          []string
-	Columns         []*OwnColumn         // the used columns, in the order of the file
+	Columns         []*UserColumn        // the used columns, in the order of the file
 	Label           string               // the label's column
 	Positive        string               // the value of class +1 as given; may be empty
 	When            *columnar.Condition  // the condition of class +1; nil: positive decides
@@ -55,10 +55,10 @@ type OwnTable struct {
 	places          recordio.Names // of the columns
 }
 
-// newOwnTable finds the columns that the options name. The error lists all unknown names.
-func newOwnTable(ctx context.Context, text *recordio.Delimited, opts *tabular.TableOptions) (*OwnTable, error) {
+// newUserTable finds the columns that the options name. The error lists all unknown names.
+func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.TableOptions) (*UserTable, error) {
 	header := text.Header
-	t := &OwnTable{ctx: ctx, Opts: opts, Header: header}
+	t := &UserTable{ctx: ctx, Opts: opts, Header: header}
 	problems := &dataerr.Problems{Path: opts.File}
 	wrong := func(format string, args ...any) {
 		problems.Add(&dataerr.FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf(format, args...)})
@@ -109,7 +109,7 @@ func newOwnTable(ctx context.Context, text *recordio.Delimited, opts *tabular.Ta
 	}
 	groups, attributes := conditions(opts.Groups, ""), conditions(opts.Attributes, "attribute: ")
 	for field, name := range header {
-		c := &OwnColumn{
+		c := &UserColumn{
 			Name: name, Field: field, Label: name == t.Label, Split: name == opts.SplitColumn,
 			Group: slices.Contains(groups, name), Attribute: slices.Contains(attributes, name),
 			Categorical: categorical[name],
@@ -136,10 +136,10 @@ func newOwnTable(ctx context.Context, text *recordio.Delimited, opts *tabular.Ta
 }
 
 // used reports whether the column is read.
-func (c *OwnColumn) used() bool { return c.Feature || c.Label || c.Group || c.Attribute || c.Split }
+func (c *UserColumn) used() bool { return c.Feature || c.Label || c.Group || c.Attribute || c.Split }
 
 // column returns the used column with the given name, or nil.
-func (t *OwnTable) column(name string) *OwnColumn {
+func (t *UserTable) column(name string) *UserColumn {
 	i := t.places.Find(name, len(t.Columns), func(i int) string { return t.Columns[i].Name })
 	if i < 0 {
 		return nil
@@ -148,7 +148,7 @@ func (t *OwnTable) column(name string) *OwnColumn {
 }
 
 // FindLabel finds the label's column, and the value or the condition of class +1.
-func (t *OwnTable) FindLabel() (err error) {
+func (t *UserTable) FindLabel() (err error) {
 	t.Label = t.Opts.Label
 	if slices.Contains(t.Header, t.Label) {
 		return nil
@@ -178,7 +178,7 @@ func (t *OwnTable) FindLabel() (err error) {
 }
 
 // learn reads the rows of the chunks that next returns, and makes the profiles of the columns.
-func (t *OwnTable) learn(next func(buffer []byte) (recordio.Chunk, error), text *recordio.Delimited) error {
+func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text *recordio.Delimited) error {
 	for _, c := range t.Columns {
 		c.Profile.Reset()
 	}

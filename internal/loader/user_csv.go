@@ -29,7 +29,7 @@ func UserCSV(ctx context.Context, opts tabular.TableOptions) (*Source, error) {
 		return nil, err
 	}
 	defer f.Close()
-	s, err := ReadOwnCSV(ctx, f, opts)
+	s, err := ReadUserCSV(ctx, f, opts)
 	if errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote) {
 		err = dataerr.Advise(err, "if quotes are ordinary characters in this file: --quote none")
 	}
@@ -42,14 +42,14 @@ func UserCSV(ctx context.Context, opts tabular.TableOptions) (*Source, error) {
 // AbsentTexts mark a missing value in a user's file.
 var AbsentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-nan", "-NaN", "NaT", "<NA>", "#N/A", "#NA"}
 
-// ReadOwnCSV reads the file twice: first for the kinds of the columns, then for the values. It
+// ReadUserCSV reads the file twice: first for the kinds of the columns, then for the values. It
 // does not read rows that an earlier process has kept.
-func ReadOwnCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions) (*Source, error) {
+func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions) (*Source, error) {
 	text, err := recordio.NewDelimited(f, opts.File, layoutOf(&opts))
 	if err != nil {
 		return nil, err
 	}
-	own, err := newOwnTable(ctx, text, &opts)
+	own, err := newUserTable(ctx, text, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func ReadOwnCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions)
 
 // learnFile makes the profiles of the columns from the rows of text, which is the beginning of
 // f. size is the number of bytes of f if processes share the rows.
-func (t *OwnTable) learnFile(f io.ReadSeeker, text *recordio.Delimited, size int64) error {
+func (t *UserTable) learnFile(f io.ReadSeeker, text *recordio.Delimited, size int64) error {
 	if !Shares(t.Opts) {
 		open := false
 		err := t.learn(func(buffer []byte) (recordio.Chunk, error) {
@@ -110,7 +110,7 @@ func (t *OwnTable) learnFile(f io.ReadSeeker, text *recordio.Delimited, size int
 }
 
 // readValues reads the values of all rows.
-func (t *OwnTable) readValues(f io.ReadSeeker, schema *columnar.Schema, size int64) (*columnar.Sheet, error) {
+func (t *UserTable) readValues(f io.ReadSeeker, schema *columnar.Schema, size int64) (*columnar.Sheet, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, inputfile.FileError(t.Opts.File, err)
 	}
@@ -139,7 +139,7 @@ func reopened(f io.ReadSeeker, opts tabular.TableOptions) (*recordio.Delimited, 
 
 // summarise marks the columns of which the table needs the values of this process's rows alone: the
 // features that determine neither labels nor groups, attributes or splits.
-func (t *OwnTable) summarise(s *columnar.Schema) {
+func (t *UserTable) summarise(s *columnar.Schema) {
 	for i := range s.Columns {
 		spec := &s.Columns[i]
 		c := t.column(spec.Name)
@@ -156,7 +156,7 @@ func (t *OwnTable) summarise(s *columnar.Schema) {
 
 // layout returns the layout of the file for another reading: with the names of the columns if no
 // line has them.
-func (t *OwnTable) layout() tabular.Layout {
+func (t *UserTable) layout() tabular.Layout {
 	l := layoutOf(t.Opts)
 	if l.Header != nil {
 		l.Header = t.Header
@@ -167,7 +167,7 @@ func (t *OwnTable) layout() tabular.Layout {
 
 // schema returns the schema for reading the values of a file. known is nil for the training file,
 // and the training file's sheet for the test file.
-func (t *OwnTable) schema(known *columnar.Sheet) *columnar.Schema {
+func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: t.Opts.Pages, Room: t.Opts.Room}
 	imputed := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	for _, c := range t.Columns {
@@ -192,7 +192,7 @@ func (t *OwnTable) schema(known *columnar.Sheet) *columnar.Schema {
 }
 
 // encodings returns the encodings of the column without their categories.
-func (c *OwnColumn) encodings() []tabular.Encoding {
+func (c *UserColumn) encodings() []tabular.Encoding {
 	if c.Kind != dateKind {
 		return []tabular.Encoding{{Column: c.Name, Decimal: c.decimal}}
 	}
@@ -204,7 +204,7 @@ func (c *OwnColumn) encodings() []tabular.Encoding {
 }
 
 // source makes features from the columns that are features.
-func (t *OwnTable) source(s *columnar.Sheet) (*Source, error) {
+func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	d := &Design{Label: t.Label, Layout: t.layout(), Absent: absentOf(t.Opts)}
 	fail := func(err error) (*Source, error) {
 		return nil, &dataerr.Problems{Path: s.Name, List: []*dataerr.FileError{{Path: s.Name, Offset: -1, Err: err}}}
@@ -290,7 +290,7 @@ func (t *OwnTable) source(s *columnar.Sheet) (*Source, error) {
 
 // remark adds notes about automatic decisions, and warnings about columns that probably identify
 // rows.
-func (t *OwnTable) remark(s *columnar.Sheet) {
+func (t *UserTable) remark(s *columnar.Sheet) {
 	var commas, thousands, codes, counts []string
 	for _, c := range t.Columns {
 		if c.Feature && c.Kind == numberKind && c.Profile.MaybeCodes() {
@@ -307,7 +307,7 @@ func (t *OwnTable) remark(s *columnar.Sheet) {
 				c.Name, textvalue.FlagNames(c.Name)))
 		}
 	}
-	if marks := t.Opts.MissingValues; len(marks) > 0 && !slices.ContainsFunc(t.Columns, func(c *OwnColumn) bool { return c.Profile.Has(marks) }) {
+	if marks := t.Opts.MissingValues; len(marks) > 0 && !slices.ContainsFunc(t.Columns, func(c *UserColumn) bool { return c.Profile.Has(marks) }) {
 		t.notes = append(t.notes, fmt.Sprintf("No field is %s, so only empty fields are missing values: --missing-values takes texts as they stand in the file.", textvalue.Listed(marks, 10)))
 	}
 	if len(codes) > 0 {

@@ -37,19 +37,19 @@ func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error)
 	return s, s.Sparse(file.X, &SparseDesign{Shift: shiftOf(&opts)}, opts, own)
 }
 
-// MaxOwnFeatures is the largest number of features of a user's file. It equals the largest number
+// MaxUserFeatures is the largest number of features of a user's file. It equals the largest number
 // of parameters of a model, because a linear model has one parameter for each feature.
-const MaxOwnFeatures = 1 << 25
+const MaxUserFeatures = 1 << 25
 
 // CheckWidth returns an error for a matrix with too many features, at the line of the last feature.
 func CheckWidth(path string, x *matrix.CSR) error {
-	if x.Cols <= MaxOwnFeatures {
+	if x.Cols <= MaxUserFeatures {
 		return nil
 	}
 	at := slices.Index(x.Columns, int32(x.Cols-1))
 	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after the entry
 	return &dataerr.FileError{Path: path, Offset: -1, Line: LibsvmLine(path, following-1),
-		Err: fmt.Errorf("%w: a feature has the index %d, the limit is %d", dataerr.ErrIndex, x.Cols, MaxOwnFeatures)}
+		Err: fmt.Errorf("%w: a feature has the index %d, the limit is %d", dataerr.ErrIndex, x.Cols, MaxUserFeatures)}
 }
 
 // SetClasses sets the labels of a file's rows: -1 and +1 for two values, the larger value +1, and

@@ -34,7 +34,7 @@ func readers(t *testing.T) map[string]struct {
 	table := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}}
 	sparse := &tabular.Preparation{Numbers: []int{1, 2}, Indices: 2}
 	own := func(r inputfile.Input, path string) error {
-		_, err := loader.ReadOwnCSV(t.Context(), r, tabular.TableOptions{File: path, Label: "y=a", Split: tabular.Split{Train: 100}})
+		_, err := loader.ReadUserCSV(t.Context(), r, tabular.TableOptions{File: path, Label: "y=a", Split: tabular.Split{Train: 100}})
 		return err
 	}
 	numbers := make([]float64, 20_000) // longer than all buffers
