@@ -22,17 +22,17 @@ func shapeOf(g *driver.Gemm) shape {
 // products of integers are wrong, a kernel of this program computes the product. A refusal comes
 // before a graph is captured, because the first run of a plan's half is not captured.
 func (d *Device) multiply(g *driver.Gemm) error {
-	of := shapeOf(g)
-	if !d.refused[of] {
+	dims := shapeOf(g)
+	if !d.refused[dims] {
 		if g.Precision == driver.Int8 && d.driver.Integers() != nil {
-			d.refused[of] = true
+			d.refused[dims] = true
 			return d.multiplyItself(g)
 		}
 		err := d.driver.Multiply(d.stream, g)
 		if !errors.Is(err, driver.ErrNotSupported) {
 			return err
 		}
-		d.refused[of] = true
+		d.refused[dims] = true
 		if g.Precision == driver.Int8 {
 			_ = d.TestDigits() // before a graph is captured; multipliesRefused reads the result
 		}

@@ -55,17 +55,17 @@ func (a among) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
 		division.Forward = nil
 	}
 	if run.program, err = a.compile(division.Part, x, cuts{regionsOf(division.Forward), regionsOf(division.Backward)}); err != nil {
-		return nil, run.of(err)
+		return nil, run.failed(err)
 	}
 	forget(division.Part)
 	if err := run.prepare(); err != nil {
-		return nil, errors.Join(run.of(err), run.Close())
+		return nil, errors.Join(run.failed(err), run.Close())
 	}
 	return run, nil
 }
 
 // of names the device of an error.
-func (r *shared) of(err error) error {
+func (r *shared) failed(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -187,13 +187,13 @@ func (r *shared) add(a *addition) error {
 	terms, sums := p.terms[:bytes], p.terms[len(p.terms)/2:][:bytes]
 	err := a.copy(p, terms, func(host []byte, at driver.Pointer) error { return d.driver.Download(d.stream, host, at) })
 	if err != nil {
-		return r.of(err)
+		return r.failed(err)
 	}
 	if err := d.driver.Synchronize(d.stream); err != nil {
-		return r.of(err)
+		return r.failed(err)
 	}
 	if err := d.hostReads(terms); err != nil {
-		return r.of(err)
+		return r.failed(err)
 	}
 	copy(sums, terms)
 	if p.dtype == kernels.Float32 {
@@ -204,7 +204,7 @@ func (r *shared) add(a *addition) error {
 	if err != nil {
 		return err
 	}
-	return r.of(a.copy(p, sums, func(host []byte, at driver.Pointer) error { return d.driver.Upload(d.stream, at, host) }))
+	return r.failed(a.copy(p, sums, func(host []byte, at driver.Pointer) error { return d.driver.Upload(d.stream, at, host) }))
 }
 
 // copy calls f for each stretch of the terms and its place in the host's memory.
@@ -224,7 +224,7 @@ func (a *addition) copy(p *Program, host []byte, f func(host []byte, at driver.P
 func (r *shared) Forward(g []float64) (f float64, err error) {
 	for i := range r.program.forward {
 		if err := r.program.startPart(i); err != nil {
-			return 0, r.of(err)
+			return 0, r.failed(err)
 		}
 		if i < len(r.forward) {
 			if err := r.add(&r.forward[i]); err != nil {
@@ -234,7 +234,7 @@ func (r *shared) Forward(g []float64) (f float64, err error) {
 	}
 	all := r.results
 	if all[0], err = r.program.Finish(all[1:]); err != nil {
-		return 0, r.of(err)
+		return 0, r.failed(err)
 	}
 	if r.hostAdds {
 		if err := r.processes.Sum(all); err != nil {
@@ -248,11 +248,11 @@ func (r *shared) Forward(g []float64) (f float64, err error) {
 // Backward implements plan.Program. Every device gets the whole gradient.
 func (r *shared) Backward(coefficients []float64, d problem.Vector) error {
 	if err := r.program.prepareBackward(coefficients, d); err != nil {
-		return r.of(err)
+		return r.failed(err)
 	}
 	for i := range r.program.backward {
 		if err := r.program.backwardPart(i); err != nil {
-			return r.of(err)
+			return r.failed(err)
 		}
 		if i < len(r.backward) {
 			if err := r.add(&r.backward[i]); err != nil {
@@ -260,17 +260,17 @@ func (r *shared) Backward(coefficients []float64, d problem.Vector) error {
 			}
 		}
 	}
-	return r.of(r.program.endBackward(d))
+	return r.failed(r.program.endBackward(d))
 }
 
 // Contents implements plan.Program. It collects the rows of all processes.
 func (r *shared) Contents(v plan.View, dst []float64) error {
 	if !r.division.Divides(v) {
-		return r.of(r.program.Contents(v, dst))
+		return r.failed(r.program.Contents(v, dst))
 	}
 	clear(dst)
 	if err := r.program.Contents(r.division.View(v), dst[r.division.From*v.Cols:r.division.To*v.Cols]); err != nil {
-		return r.of(err)
+		return r.failed(err)
 	}
 	return r.processes.Sum(dst[:v.Len()])
 }
@@ -283,7 +283,7 @@ func (r *shared) Bind(v plan.View, m matrix.Matrix) error {
 	if r.division.Divides(v) {
 		v, m = r.division.View(v), matrix.Window(m, r.division.From, r.division.To)
 	}
-	return r.of(r.program.Bind(v, m))
+	return r.failed(r.program.Bind(v, m))
 }
 
 // Stored implements plan.Program: the data are in the device's memory.
@@ -293,4 +293,4 @@ func (r *shared) Stored(plan.View) matrix.EightBit { return nil }
 func (r *shared) Products() string { return r.program.Products() }
 
 // Close returns the program's memory to the device's pool.
-func (r *shared) Close() error { return r.of(r.program.Close()) }
+func (r *shared) Close() error { return r.failed(r.program.Close()) }

@@ -13,13 +13,13 @@ import (
 // idxPair is an image file and its label file.
 type idxPair struct {
 	images, labels string
-	of             Dataset
+	dataset        Dataset
 }
 
 // openIDXPair reads the labels and prepares the image file for reading. Each file may be a gzip
 // file, or a decompressed file at the same path without ".gz".
 func openIDXPair(imagePath, labelPath string, d Dataset) (*picture.Pictures, error) {
-	p := idxPair{images: inputfile.OrUnzipped(imagePath), labels: inputfile.OrUnzipped(labelPath), of: d}
+	p := idxPair{images: inputfile.OrUnzipped(imagePath), labels: inputfile.OrUnzipped(labelPath), dataset: d}
 	f, err := inputfile.OpenSteady(p.labels)
 	if err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 		return nil, &dataerr.FileError{Path: p.images, Offset: 4,
 			Err: fmt.Errorf("%w: %d images, %d labels in %s", dataerr.ErrMismatch, dims[0], rows, p.labels)}
 	}
-	if have := (picture.Shape{Height: dims[1], Width: dims[2], Channels: 1}); have != p.of.Shape {
+	if have := (picture.Shape{Height: dims[1], Width: dims[2], Channels: 1}); have != p.dataset.Shape {
 		return nil, &dataerr.FileError{Path: p.images, Offset: 8,
-			Err: fmt.Errorf("%w: images of %v, %s has %v", dataerr.ErrFormat, have, p.of.Name, p.of.Shape)}
+			Err: fmt.Errorf("%w: images of %v, %s has %v", dataerr.ErrFormat, have, p.dataset.Name, p.dataset.Shape)}
 	}
 	return &inputfile.Whole{Closer: f, Content: c, What: "pixels", Want: total}, nil
 }

@@ -34,7 +34,7 @@ func syntheticSet() Dataset {
 		Shape:       picture.Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
 	d.images = func(_ string, seed uint64) (train, test *picture.Pictures, err error) {
-		train, test = lastDrawn.of(seed)
+		train, test = lastDrawn.draw(seed)
 		return train, test, nil
 	}
 	return d
@@ -51,7 +51,7 @@ type drawnSets struct {
 }
 
 // of returns the pictures of the seed.
-func (d *drawnSets) of(seed uint64) (train, test *picture.Pictures) {
+func (d *drawnSets) draw(seed uint64) (train, test *picture.Pictures) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.train == nil || d.seed != seed {

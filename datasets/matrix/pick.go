@@ -53,12 +53,12 @@ func (p *pickedEntries) Entries() (starts []int, columns []int32, values []float
 
 // picked holds the rows of a matrix whose numbers are in a list.
 type picked struct {
-	of   Matrix
-	rows []int
+	source Matrix
+	rows   []int
 }
 
 func (p *picked) Dims() (rows, cols int) {
-	_, cols = p.of.Dims()
+	_, cols = p.source.Dims()
 	return len(p.rows), cols
 }
 
@@ -78,7 +78,7 @@ type Gatherer interface {
 func widenPicked[T Float](dst []T, p *picked, from, to int) {
 	CheckRows(p, len(dst), from, to)
 	_, cols := p.Dims()
-	if g, ok := p.of.(Gatherer); ok {
+	if g, ok := p.source.(Gatherer); ok {
 		switch dst := any(dst).(type) {
 		case []float32:
 			g.Gather32(dst, p.rows[from:to])
@@ -92,7 +92,7 @@ func widenPicked[T Float](dst []T, p *picked, from, to int) {
 		for end < to && p.rows[end] == first+end-i {
 			end++
 		}
-		Widen(dst[(i-from)*cols:(end-from)*cols], p.of, first, first+end-i)
+		Widen(dst[(i-from)*cols:(end-from)*cols], p.source, first, first+end-i)
 		i = end
 	}
 }

@@ -8,7 +8,7 @@ func Window(m Matrix, from, to int) Matrix {
 	if from == 0 && to == rows {
 		return m
 	}
-	w := window{of: m, from: from, rows: to - from}
+	w := window{source: m, from: from, rows: to - from}
 	switch m := m.(type) {
 	case Sparse:
 		starts, columns, values := m.Entries()
@@ -21,26 +21,26 @@ func Window(m Matrix, from, to int) Matrix {
 
 // window is a range of the rows of a matrix.
 type window struct {
-	of         Matrix
+	source     Matrix
 	from, rows int
 }
 
 // Dims returns the numbers of rows and columns.
 func (w *window) Dims() (rows, cols int) {
-	_, cols = w.of.Dims()
+	_, cols = w.source.Dims()
 	return w.rows, cols
 }
 
 // Float32 implements Matrix.
 func (w *window) Float32(dst []float32, from, to int) {
 	CheckRows(w, len(dst), from, to)
-	w.of.Float32(dst, w.from+from, w.from+to)
+	w.source.Float32(dst, w.from+from, w.from+to)
 }
 
 // Float64 implements Matrix.
 func (w *window) Float64(dst []float64, from, to int) {
 	CheckRows(w, len(dst), from, to)
-	w.of.Float64(dst, w.from+from, w.from+to)
+	w.source.Float64(dst, w.from+from, w.from+to)
 }
 
 // eightBitWindow is a window of 8-bit rows.

@@ -21,17 +21,17 @@ func init() {
 
 // parquetTable yields the rows of a Parquet file, some in each chunk.
 type parquetTable struct {
-	name string // for errors
-	file recordio.RandomAccess
-	size int64 // of the file
-	of   *parquetfile.File
+	name  string // for errors
+	file  recordio.RandomAccess
+	size  int64 // of the file
+	table *parquetfile.File
 }
 
 // openParquet opens a Parquet file.
 func openParquet(file recordio.RandomAccess, size int64, name string) (recordio.BinaryTable, error) {
 	p := &parquetTable{name: name, file: file, size: size}
 	var err error
-	if p.of, err = parquetfile.Open(file, size); err != nil {
+	if p.table, err = parquetfile.Open(file, size); err != nil {
 		return nil, p.Fail(err)
 	}
 	return p, nil
@@ -40,7 +40,7 @@ func openParquet(file recordio.RandomAccess, size int64, name string) (recordio.
 // ColumnNames implements BinaryTable.
 func (p *parquetTable) ColumnNames() ([]string, error) {
 	var fields [][]byte
-	for _, column := range p.of.Names() {
+	for _, column := range p.table.Names() {
 		if advice, err := inputfile.CheckUTF8(column, p.name); err != nil {
 			return nil, &dataerr.FileError{Path: p.name, Offset: -1, Line: 1, Err: err, Advice: advice}
 		}
@@ -53,16 +53,16 @@ func (p *parquetTable) ColumnNames() ([]string, error) {
 func (p *parquetTable) Records() recordio.RecordReader { return &parquetRecords{name: p.name} }
 
 // Single implements BinaryTable.
-func (p *parquetTable) Single(field int) bool { return p.of.Single(field) }
+func (p *parquetTable) Single(field int) bool { return p.table.Single(field) }
 
 // Next returns the next chunk, as Chunker.Next does. The chunks' offsets divide the file as if all
 // rows had the same number of bytes.
 func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
-	rows, err := p.of.Next()
+	rows, err := p.table.Next()
 	if err != nil {
 		return recordio.Chunk{}, p.Fail(err)
 	}
-	offset := int64(float64(p.size) * float64(rows.First) / float64(p.of.Rows()))
+	offset := int64(float64(p.size) * float64(rows.First) / float64(p.table.Rows()))
 	return recordio.Chunk{Rows: rows, Record: rows.First, Offset: offset}, nil
 }
 

@@ -67,7 +67,7 @@ const splitStream = 0x73706c6974
 // of validation rows follows its quota in the same way.
 func (s Split) Rows(strata []int, seed uint64) [3][]int {
 	line := stratified(strata, intrand.New(seed, splitStream))
-	quota := func(i, share, of int) int { return (2*i*share + of) / (2 * of) }
+	quota := func(i, share, rows int) int { return (2*i*share + rows) / (2 * rows) }
 	partOf, sizes := make([]int8, len(line)), [3]int{}
 	trained, rest, validated := 0, 0, 0 // numbers of training, other and validation rows so far
 	for i, row := range line {

@@ -91,7 +91,7 @@ func (t *Table) Partition() (protected, rest Group, err error) {
 
 // Exclusive returns the group of each row. ok is false if a row is in no group or in several
 // groups.
-func Exclusive(groups []Group, rows int) (of []int, ok bool) {
+func Exclusive(groups []Group, rows int) (groupOf []int, ok bool) {
 	total := 0
 	for _, g := range groups {
 		total += len(g.Rows)
@@ -99,16 +99,16 @@ func Exclusive(groups []Group, rows int) (of []int, ok bool) {
 	if total != rows {
 		return nil, false
 	}
-	of = make([]int, rows)
+	groupOf = make([]int, rows)
 	for k, g := range groups {
 		for _, r := range g.Rows {
-			if of[r] != 0 {
+			if groupOf[r] != 0 {
 				return nil, false
 			}
-			of[r] = k + 1
+			groupOf[r] = k + 1
 		}
 	}
-	return of, true
+	return groupOf, true
 }
 
 // SHA256 returns the checksum of the features, labels and groups, in hexadecimal. For standardised

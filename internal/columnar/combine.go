@@ -55,14 +55,14 @@ func (r *SheetReader) combine(s tabular.Share, own error) error {
 	}
 	counts, before := make([]int, len(all)), 0 // the rows of each process, the records of the processes before
 	r.rows, r.records, r.begins = 0, 0, nil
-	for rank, of := range all {
-		if counts[rank] = of.Rows; rank == s.Rank() {
+	for rank, sent := range all {
+		if counts[rank] = sent.Rows; rank == s.Rank() {
 			before = r.records
 		}
-		for _, n := range of.Begins {
+		for _, n := range sent.Begins {
 			r.begins = append(r.begins, r.records+n)
 		}
-		r.rows, r.records = r.rows+of.Rows, r.records+of.Records
+		r.rows, r.records = r.rows+sent.Rows, r.records+sent.Records
 	}
 	for i := range r.Specs {
 		if err := r.combineColumn(s, i, all, counts); err != nil {
@@ -84,9 +84,9 @@ func (r *SheetReader) combine(s tabular.Share, own error) error {
 func (r *SheetReader) combineColumn(s tabular.Share, i int, all []sentSheet, counts []int) error {
 	spec, ownValues := &r.Specs[i], r.values[i]
 	r.values[i], r.codes[i] = nil, map[string]int32{}
-	for _, of := range all {
-		r.lacks[i] = r.lacks[i] || of.Lacks[i]
-		for _, v := range of.Values[i] {
+	for _, sent := range all {
+		r.lacks[i] = r.lacks[i] || sent.Lacks[i]
+		for _, v := range sent.Values[i] {
 			if _, known := r.codes[i][v]; !known {
 				r.codes[i][v] = int32(len(r.values[i]))
 				r.values[i] = append(r.values[i], v)

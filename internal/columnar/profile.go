@@ -101,15 +101,15 @@ func (p *Profile) Add(records recordio.RecordReader, field int, absent *textSet)
 	var kind TextKind
 	known := false
 	if !p.Full && len(p.Values) <= MaxCategories {
-		of := p.Kinds[string(text)]
-		if known = of != nil; !known {
-			of = p.meet(text)
+		distinct := p.Kinds[string(text)]
+		if known = distinct != nil; !known {
+			distinct = p.meet(text)
 			if !plain && !p.OnlyCategories {
-				of.Kind = TextKindOf(text)
+				distinct.Kind = TextKindOf(text)
 			}
 		}
-		of.Rows++
-		kind = of.Kind
+		distinct.Rows++
+		kind = distinct.Kind
 	} else if !plain && !p.OnlyCategories {
 		kind = TextKindOf(text)
 	}
@@ -128,24 +128,24 @@ func (p *Profile) Add(records recordio.RecordReader, field int, absent *textSet)
 
 // meet adds a text to the distinct values.
 func (p *Profile) meet(text []byte) *Distinct {
-	own, of := string(text), &Distinct{}
-	p.Kinds[own], p.Values = of, append(p.Values, own)
+	own, distinct := string(text), &Distinct{}
+	p.Kinds[own], p.Values = distinct, append(p.Values, own)
 	if p.different == p.Rows-1 {
 		p.different++
 	}
-	return of
+	return distinct
 }
 
 // addStored adds a number that the file stores as a number.
 func (p *Profile) addStored(x float64, records recordio.RecordReader, field int) {
 	if !p.Full && len(p.Values) <= MaxCategories {
 		key := records.Key(field)
-		of := p.stored[key]
-		if of == nil {
-			of = p.meet(records.Text(field))
-			p.stored[key] = of
+		distinct := p.stored[key]
+		if distinct == nil {
+			distinct = p.meet(records.Text(field))
+			p.stored[key] = distinct
 		}
-		of.Rows++
+		distinct.Rows++
 	}
 	if p.OnlyCategories {
 		return
@@ -268,11 +268,11 @@ func (p *Profile) Join(next *Profile) {
 	}
 	p.Forms &= next.Forms
 	for _, v := range next.Values {
-		of := next.Kinds[v]
+		distinct := next.Kinds[v]
 		if own := p.Kinds[v]; own != nil {
-			own.Rows += of.Rows
+			own.Rows += distinct.Rows
 		} else if len(p.Values) <= MaxCategories {
-			p.Kinds[v], p.Values = &Distinct{of.Kind, of.Rows}, append(p.Values, v)
+			p.Kinds[v], p.Values = &Distinct{distinct.Kind, distinct.Rows}, append(p.Values, v)
 		}
 	}
 }
@@ -339,15 +339,15 @@ func (s *textSet) has(text []byte) bool {
 }
 
 // Number returns a field that the file stores as a number, unless the number's text is in the set.
-func (s *textSet) Number(of recordio.RecordReader, field int) (x float64, ok bool) {
-	x, ok = of.Number(field)
-	return x, ok && !(s.numbers && s.has(of.Text(field)))
+func (s *textSet) Number(record recordio.RecordReader, field int) (x float64, ok bool) {
+	x, ok = record.Number(field)
+	return x, ok && !(s.numbers && s.has(record.Text(field)))
 }
 
 // marks reports whether a field marks a missing value.
-func (s *textSet) marks(of recordio.RecordReader, field int) bool {
-	_, ok := s.Number(of, field)
-	return !ok && s.has(of.Text(field))
+func (s *textSet) marks(record recordio.RecordReader, field int) bool {
+	_, ok := s.Number(record, field)
+	return !ok && s.has(record.Text(field))
 }
 
 // LooksNumeric reports whether the text is a number, an infinity, or a number out of range. In a

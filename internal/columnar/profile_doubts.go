@@ -25,24 +25,24 @@ func (p *Profile) Alike() (all []spellings) {
 	if len(p.Values) > MaxCategories {
 		return nil
 	}
-	of := map[string][]string{}
+	texts := map[string][]string{}
 	var keys []string
 	for _, v := range p.Values {
 		key := norm.NFC.String(strings.ToLower(strings.Join(strings.Fields(v), " ")))
 		if x, ok := textvalue.Number([]byte(v)); ok {
 			key = textvalue.FormatNumber(x)
 		}
-		if of[key] == nil {
+		if texts[key] == nil {
 			keys = append(keys, key)
 		}
-		of[key] = append(of[key], v)
+		texts[key] = append(texts[key], v)
 	}
 	for _, key := range keys {
-		if len(of[key]) < 2 {
+		if len(texts[key]) < 2 {
 			continue
 		}
 		var s spellings
-		for _, v := range slices.Sorted(slices.Values(of[key])) {
+		for _, v := range slices.Sorted(slices.Values(texts[key])) {
 			text := strconv.Quote(v)
 			if !norm.NFC.IsNormalString(v) { // looks like the composed text
 				text = strconv.QuoteToASCII(v)

@@ -210,9 +210,9 @@ func (p *SheetPart) Begin(r *SheetReader, rows int) {
 }
 
 // incomplete reports whether the record lacks a value in a column that allows no missing values.
-func (r *SheetReader) incomplete(of recordio.RecordReader) bool {
+func (r *SheetReader) incomplete(record recordio.RecordReader) bool {
 	for i, field := range r.fields {
-		if !r.Specs[i].Missing && r.absent.marks(of, field) {
+		if !r.Specs[i].Missing && r.absent.marks(record, field) {
 			return true
 		}
 	}

@@ -53,13 +53,13 @@ func (c *Column) sortValues(codes map[string]int32) {
 
 // becomeNumbers replaces the categories by numbers if all categories are numbers.
 func (c *Column) becomeNumbers(pages *mapped.Dir) (bool, error) {
-	of := make([]float64, len(c.Values))
+	values := make([]float64, len(c.Values))
 	for k, v := range c.Values {
 		x, ok := textvalue.Number([]byte(v))
 		if !ok {
 			return false, nil
 		}
-		of[k] = x
+		values[k] = x
 	}
 	var err error
 	if c.Numbers, err = mapped.Make[float64](pages, len(c.Codes)); err != nil {
@@ -67,7 +67,7 @@ func (c *Column) becomeNumbers(pages *mapped.Dir) (bool, error) {
 	}
 	for i, code := range c.Codes {
 		if c.Numbers[i] = math.NaN(); code >= 0 {
-			c.Numbers[i] = of[code]
+			c.Numbers[i] = values[code]
 		}
 	}
 	c.Spell(c.Values)

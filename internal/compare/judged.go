@@ -88,13 +88,13 @@ func (o *Outcome) objective(r *Run) (float64, bool) {
 
 // statistic returns the statistic of a number over the contender's runs that did not fail. of
 // returns false if a run does not have the number.
-func (o *Outcome) statistic(contender string, of func(r *Run) (value float64, known bool)) Statistic {
+func (o *Outcome) statistic(contender string, value func(r *Run) (value float64, known bool)) Statistic {
 	var values []float64
 	for _, r := range o.Of(contender) {
 		if r.Failure != "" {
 			continue
 		}
-		if v, known := of(&r); known {
+		if v, known := value(&r); known {
 			values = append(values, v)
 		}
 	}
@@ -111,14 +111,14 @@ type column struct {
 // columns returns the columns of the table: what the summaries of the runs say, and the counts of
 // the last records.
 func (o *Outcome) columns() []column {
-	of := func(value func(r *Run) (float64, bool)) func(string) string {
+	meanCell := func(value func(r *Run) (float64, bool)) func(string) string {
 		return func(contender string) string { return o.statistic(contender, value).String() }
 	}
 	last := func(value func(r *trainer.Record) float64) func(string) string {
-		return of(func(r *Run) (float64, bool) { return value(r.Last()), true })
+		return meanCell(func(r *Run) (float64, bool) { return value(r.Last()), true })
 	}
 	residual := func(at func(c *rundir.Certificate) float64, record func(r *trainer.Record) float64) func(string) string {
-		return of(func(r *Run) (float64, bool) {
+		return meanCell(func(r *Run) (float64, bool) {
 			if r.Summary != nil {
 				return at(&r.Summary.Certificate), true
 			}
@@ -128,7 +128,7 @@ func (o *Outcome) columns() []column {
 	var columns []column
 	if o.onDecisions() {
 		for _, split := range rundir.Splits() {
-			columns = append(columns, column{title: o.minimised() + ", " + split.Word(), cell: of(func(r *Run) (float64, bool) {
+			columns = append(columns, column{title: o.minimised() + ", " + split.Word(), cell: meanCell(func(r *Run) (float64, bool) {
 				v := r.Summary.Outcome.Objective.Of(split)
 				if v == nil {
 					return 0, false
@@ -136,12 +136,12 @@ func (o *Outcome) columns() []column {
 				return *v, true
 			})})
 		}
-		columns = append(columns, column{title: "largest excess", cell: of(func(r *Run) (float64, bool) { return r.excess(), true })},
+		columns = append(columns, column{title: "largest excess", cell: meanCell(func(r *Run) (float64, bool) { return r.excess(), true })},
 			column{title: "bounds met", cell: o.metBy, met: true})
 	} else {
 		columns = []column{
-			{title: "objective", cell: of(o.objective)},
-			{title: "largest violation", cell: of(func(r *Run) (float64, bool) { return r.violation(), true })},
+			{title: "objective", cell: meanCell(o.objective)},
+			{title: "largest violation", cell: meanCell(func(r *Run) (float64, bool) { return r.violation(), true })},
 			{title: "stationarity", cell: residual(func(c *rundir.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
 			{title: "complementarity", cell: residual(func(c *rundir.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
 			{title: "bounds met", cell: o.metBy, met: true},
@@ -155,7 +155,7 @@ func (o *Outcome) columns() []column {
 		if o.onDecisions() && name == rundir.MeasureKey(rundir.Test, o.minimised()) {
 			continue // the column exists
 		}
-		columns = append(columns, column{title: strings.ReplaceAll(name, "_", " "), cell: of(func(r *Run) (float64, bool) { return r.measured(name) })})
+		columns = append(columns, column{title: strings.ReplaceAll(name, "_", " "), cell: meanCell(func(r *Run) (float64, bool) { return r.measured(name) })})
 	}
 	return columns
 }

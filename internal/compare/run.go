@@ -241,7 +241,7 @@ func automatic(values config.Values) bool {
 // together.
 func (s *Study) steps() string {
 	var kinds []string
-	of := map[string][]string{}
+	settings := map[string][]string{}
 	for _, c := range s.Contenders {
 		cfg, err := resolve(c.Values)
 		if err != nil {
@@ -260,13 +260,13 @@ func (s *Study) steps() string {
 				kind += size + " " + text
 			}
 		}
-		if of[kind] == nil {
+		if settings[kind] == nil {
 			kinds = append(kinds, kind)
 		}
-		of[kind] = append(of[kind], c.Name)
+		settings[kind] = append(settings[kind], c.Name)
 	}
 	for i, kind := range kinds {
-		kinds[i] = strings.Join(of[kind], ", ") + ": " + kind
+		kinds[i] = strings.Join(settings[kind], ", ") + ": " + kind
 	}
 	return strings.Join(kinds, "; ")
 }

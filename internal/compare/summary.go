@@ -49,13 +49,13 @@ func (s Statistic) String() string {
 
 // Final returns the statistic of a number in the last records of the contender's runs that did not
 // fail. of returns the number, and false if a record does not have it.
-func (o *Outcome) Final(contender string, of func(r *trainer.Record) (value float64, known bool)) Statistic {
+func (o *Outcome) Final(contender string, value func(r *trainer.Record) (value float64, known bool)) Statistic {
 	var values []float64
 	for _, r := range o.Of(contender) {
 		if r.Failure != "" {
 			continue
 		}
-		if v, known := of(r.Last()); known {
+		if v, known := value(r.Last()); known {
 			values = append(values, v)
 		}
 	}

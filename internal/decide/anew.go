@@ -149,14 +149,14 @@ func (l *loop) addAnew(s *trainer.State) {
 
 // resumeAnew restores what addAnew added.
 func (l *loop) resumeAnew(rounds map[string][]float64) error {
-	v, of, x := rounds["anew"], rounds["loss"], rounds["loss.x"]
+	v, start, x := rounds["anew"], rounds["loss"], rounds["loss.x"]
 	if v == nil {
 		return nil
 	}
-	if len(v) != 4 || len(of) != 3 || len(x) != l.p.Space().Len() {
+	if len(v) != 4 || len(start) != 3 || len(x) != l.p.Space().Len() {
 		return fmt.Errorf("decide: %w: the weights of the loss belong to another problem", problem.ErrSettings)
 	}
 	l.anew, l.stagnation = int(v[0]), stagnation{checks: int(v[1]), violation: v[2], inVain: v[3] != 0}
-	l.loss = &loss{x: x, violation: of[0], worth: of[1], penalty: of[2]}
+	l.loss = &loss{x: x, violation: start[0], worth: start[1], penalty: start[2]}
 	return nil
 }

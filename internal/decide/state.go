@@ -115,8 +115,8 @@ func (l *loop) resume() error {
 	}
 	texts := map[string][]string{}
 	for name, v := range l.set.Resume.Texts {
-		if of, ok := strings.CutPrefix(name, prefix); ok {
-			texts[of] = v
+		if key, ok := strings.CutPrefix(name, prefix); ok {
+			texts[key] = v
 		}
 	}
 	return l.restoreProgress(rounds, texts)
@@ -166,19 +166,19 @@ func split(s *trainer.State) (own *trainer.State, rounds map[string][]float64, b
 	kept := &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	rounds = map[string][]float64{}
 	for name, v := range s.Numbers {
-		if of, ok := strings.CutPrefix(name, bestPrefix+"state."); ok {
-			kept.Numbers[of] = v
-		} else if of, ok := strings.CutPrefix(name, prefix); ok {
-			rounds[of] = v
+		if key, ok := strings.CutPrefix(name, bestPrefix+"state."); ok {
+			kept.Numbers[key] = v
+		} else if key, ok := strings.CutPrefix(name, prefix); ok {
+			rounds[key] = v
 		} else {
 			own.Numbers[name] = v
 		}
 	}
 	for name, v := range s.Vectors {
-		if of, ok := strings.CutPrefix(name, bestPrefix+"state."); ok {
-			kept.Vectors[of], best = v, kept
-		} else if of, ok := strings.CutPrefix(name, prefix); ok {
-			rounds[of] = v
+		if key, ok := strings.CutPrefix(name, bestPrefix+"state."); ok {
+			kept.Vectors[key], best = v, kept
+		} else if key, ok := strings.CutPrefix(name, prefix); ok {
+			rounds[key] = v
 		} else {
 			own.Vectors[name] = v
 		}

@@ -30,15 +30,15 @@ type tuned struct {
 // sweep returns the cases that compare constants of the device, whose defaults were chosen on an
 // H200.
 func sweep() (list []tuned) {
-	of := func(name, products, what string, o cuda.Options) {
+	timed := func(name, products, what string, o cuda.Options) {
 		c := timedCase{name: name, products: products, constants: o}
 		list = append(list, tuned{c.label() + ", " + what, c})
 	}
 	for _, name := range []string{"mnpc-fashion-mnist", "mnpc-cifar10"} {
-		of(name, "int8x3", "own product forward", cuda.Options{Digits: cuda.ForwardDigits})
-		of(name, "int8x3", "the library's products", cuda.Options{Digits: cuda.LibraryDigits})
+		timed(name, "int8x3", "own product forward", cuda.Options{Digits: cuda.ForwardDigits})
+		timed(name, "int8x3", "the library's products", cuda.Options{Digits: cuda.LibraryDigits})
 	}
-	add := func(products, what string, o cuda.Options) { of("mnpc-fashion-mnist", products, what, o) }
+	add := func(products, what string, o cuda.Options) { timed("mnpc-fashion-mnist", products, what, o) }
 	add("int8x3", "step sizes by the host", cuda.Options{HostSteps: true})
 	add("int8x3", "f, g and coefficients by copies", cuda.Options{Copies: true})
 	for _, mebibytes := range []int{8, 16, 32, 64, 128} {

@@ -79,18 +79,18 @@ func Fairness(rows ...int) []Case {
 	for _, n := range rows {
 		for i, spec := range []models.Spec{{Inputs: 5, Outputs: 1}, {Inputs: 9, Hidden: []int{12}, Outputs: 1, Activation: models.ReLU}} {
 			for k, phi := range phis {
-				of := constraints.Margins{Objective: phi, Constraints: phis[(k+i)%len(phis)]}
+				margins := constraints.Margins{Objective: phi, Constraints: phis[(k+i)%len(phis)]}
 				storage := Storage((i + k) % 4)
 				for _, form := range constraints.Forms() {
-					of := of
-					of.Form = form
-					list = append(list, Fair(fmt.Sprintf("parity/%v", form), spec, n, storage, Parity(0.1, of), Halves(n)),
-						Fair(fmt.Sprintf("odds/%v", form), spec, n, storage, Odds(0.1, 0.2, of), Halves(n)))
+					margins := margins
+					margins.Form = form
+					list = append(list, Fair(fmt.Sprintf("parity/%v", form), spec, n, storage, Parity(0.1, margins), Halves(n)),
+						Fair(fmt.Sprintf("odds/%v", form), spec, n, storage, Odds(0.1, 0.2, margins), Halves(n)))
 				}
 				m := 3 + 10*k
 				groups := Scattered(n, m, 0.05*float64(1+5*k))
-				list = append(list, Fair("groups/each", spec, n, storage, Groups(0.1, of), groups),
-					Fair("groups/expectation", spec, n, storage, MeanOfGroups(0.1, of), groups))
+				list = append(list, Fair("groups/each", spec, n, storage, Groups(0.1, margins), groups),
+					Fair("groups/expectation", spec, n, storage, MeanOfGroups(0.1, margins), groups))
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func ReadDecisions(path string, texts ...[]string) (map[int]int, error) {
 		if err != nil || n < 1 {
 			return nil, failed(line, fmt.Errorf("%w: row is %q, want a number from 1", dataerr.ErrIndex, record[row]))
 		}
-		class := slices.IndexFunc(texts, func(of []string) bool { return slices.Contains(of, record[decision]) })
+		class := slices.IndexFunc(texts, func(spellings []string) bool { return slices.Contains(spellings, record[decision]) })
 		if class < 0 {
 			return nil, failed(line, fmt.Errorf("%w: decision is %q, want one of %s", dataerr.ErrLabel, record[decision], strings.Join(slices.Concat(texts...), ", ")))
 		}

@@ -41,8 +41,8 @@ func (d *Design) Table(s *columnar.Sheet, opts tabular.TableOptions) (*Source, e
 		return nil, err
 	}
 	columns := slices.DeleteFunc(s.Names(), func(name string) bool { return name == d.Label })
-	var of []string
-	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.Column, s.Flag); err != nil {
+	var texts []string
+	if out.attributes, texts, err = attributesOf(opts.Attributes, columns, s.Column, s.Flag); err != nil {
 		return nil, err
 	}
 	ignored := textvalue.SetOf(opts.Ignore)
@@ -57,17 +57,17 @@ func (d *Design) Table(s *columnar.Sheet, opts tabular.TableOptions) (*Source, e
 	if err != nil {
 		return nil, err
 	}
-	out.attributes, of = append(out.attributes, more...), append(of, found...)
-	for _, name := range slices.Concat(sensitive, of) {
+	out.attributes, texts = append(out.attributes, more...), append(texts, found...)
+	for _, name := range slices.Concat(sensitive, texts) {
 		addReading(&out.reading, s.Column(name))
 	}
 	switch {
-	case opts.DropSensitive && len(sensitive)+len(of) == 0:
+	case opts.DropSensitive && len(sensitive)+len(texts) == 0:
 		return nil, errNoGroups
-	case len(of) > 0 && len(opts.Groups) == 0: // the table's own groups are not used
-		sensitive = of
+	case len(texts) > 0 && len(opts.Groups) == 0: // the table's own groups are not used
+		sensitive = texts
 	default:
-		sensitive = append(sensitive, of...)
+		sensitive = append(sensitive, texts...)
 	}
 	p := &tabular.Preparation{Layout: d.Layout, Absent: d.Absent}
 	dropped, known := map[string]bool{}, textvalue.SetOf(d.names())
@@ -93,24 +93,24 @@ func (d *Design) Table(s *columnar.Sheet, opts tabular.TableOptions) (*Source, e
 
 // setLabels sets the label of each row.
 func (d *Design) setLabels(out *Source, label *columnar.Column) {
-	of := make([]int, len(label.Values)) // the label of each category
+	labelOf := make([]int, len(label.Values)) // the label of each category
 	if d.several != nil {
 		out.Label = tabular.Label{Column: d.Label, Several: d.several, Others: d.others}
 		for k, v := range label.Values {
-			of[k] = Outside
+			labelOf[k] = Outside
 			if class := slices.Index(d.several, v); class >= 0 {
-				of[k] = tabular.LabelOf(class, len(d.several))
+				labelOf[k] = tabular.LabelOf(class, len(d.several))
 			}
 		}
 	} else {
 		out.Label = tabular.Label{Column: d.Label, Positive: d.Positive, Negative: textvalue.Without(label.Values, d.Positive)}
 		for k, v := range label.Values {
-			of[k] = tabular.LabelOf(textvalue.Indicator(v == d.Positive), 2)
+			labelOf[k] = tabular.LabelOf(textvalue.Indicator(v == d.Positive), 2)
 		}
 	}
 	out.Labels = make([]int, len(label.Codes))
 	for i, code := range label.Codes {
-		out.Labels[i] = of[code]
+		out.Labels[i] = labelOf[code]
 	}
 }
 

@@ -80,15 +80,15 @@ func localRows(t *tabular.Table) (from, rows int) {
 func JoinBounds(share tabular.Share, exact bool, first, last []float64) (all bool, err error) {
 	n := 1 + 2*len(first)
 	message := append(append([]float64{float64(textvalue.Indicator(!exact))}, first...), last...)
-	of, err := columnar.Gather(share, slices.Repeat([]int{n}, share.Size()), func(i int) float64 { return message[i] })
+	shares, err := columnar.Gather(share, slices.Repeat([]int{n}, share.Size()), func(i int) float64 { return message[i] })
 	if err != nil {
 		return false, err
 	}
 	all = true
-	for ; len(of) > 0; of = of[n:] {
-		all = all && of[0] == 0
+	for ; len(shares) > 0; shares = shares[n:] {
+		all = all && shares[0] == 0
 		for j := range first {
-			first[j], last[j] = min(first[j], of[1+j]), max(last[j], of[1+len(first)+j])
+			first[j], last[j] = min(first[j], shares[1+j]), max(last[j], shares[1+len(first)+j])
 			all = all && last[j]-first[j] <= math.MaxUint8
 		}
 	}

@@ -184,11 +184,11 @@ func (k *keeper) read(file *mapped.Kept) (*columnar.Sheet, error) {
 
 // write keeps the rows of a sheet. The columns then lie in the kept file. If the file cannot be
 // written, the table gets a warning, because the run does not need the file.
-func (k *keeper) write(s *columnar.Sheet, of *columnar.Schema, profiles []columnar.SentProfile) {
+func (k *keeper) write(s *columnar.Sheet, schema *columnar.Schema, profiles []columnar.SentProfile) {
 	if k == nil {
 		return
 	}
-	index, arrays := keptIndex{Profiles: profiles, Schema: schemaKey(of), Rows: s.Rows, Listed: s.Source != nil}, []mapped.Array(nil)
+	index, arrays := keptIndex{Profiles: profiles, Schema: schemaKey(schema), Rows: s.Rows, Listed: s.Source != nil}, []mapped.Array(nil)
 	if index.Listed {
 		arrays = append(arrays, mapped.Of(&s.Source))
 	}

@@ -22,8 +22,8 @@ func (t *UserTable) learnShared(text *recordio.Delimited, s tabular.Share, size 
 	}
 	for i, c := range t.Columns {
 		c.Profile.Reset()
-		for _, of := range all {
-			c.Profile.Join(of[i].Profile(c.Profile.OnlyCategories))
+		for _, sent := range all {
+			c.Profile.Join(sent[i].Profile(c.Profile.OnlyCategories))
 		}
 	}
 	return nil

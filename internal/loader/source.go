@@ -216,9 +216,9 @@ func (s *Source) unseen(t *tabular.Tables) string {
 // checkPart returns an error if a table has no rows of a class or a group. Overlapping groups may
 // be empty in held-out rows, and so may the classes of a label with several values.
 func (s *Source) checkPart(name string, t *tabular.Table) error {
-	empty := func(what, of string) error {
+	empty := func(what, place string) error {
 		return fmt.Errorf("datasets: %s: %w of %s %s among the %s rows; use another --split or --seed, or other groups (--group)",
-			s.Name, dataerr.ErrEmpty, what, of, name)
+			s.Name, dataerr.ErrEmpty, what, place, name)
 	}
 	for k, n := range t.ClassCounts() {
 		if n == 0 && s.Label.Several == nil {

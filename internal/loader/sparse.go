@@ -88,8 +88,8 @@ func (s *Source) Sparse(x *matrix.CSR, d *SparseDesign, opts tabular.TableOption
 			s.groups = append(s.groups, rest)
 		}
 	}
-	var of []int32
-	if s.attributes, of, err = d.Attributes(x, opts.Attributes); err != nil {
+	var groupOf []int32
+	if s.attributes, groupOf, err = d.Attributes(x, opts.Attributes); err != nil {
 		return err
 	}
 	found := ColumnsWith(opts.Values, s.Classes, s.attributes, d.Titles, d.Categories)
@@ -97,13 +97,13 @@ func (s *Source) Sparse(x *matrix.CSR, d *SparseDesign, opts tabular.TableOption
 	if err != nil {
 		return err
 	}
-	s.attributes, of = append(s.attributes, more...), append(of, first...)
+	s.attributes, groupOf = append(s.attributes, more...), append(groupOf, first...)
 	if opts.DropSensitive {
 		sensitive := s.groups
 		if len(s.attributes) > 0 && len(opts.Groups) == 0 { // the table's own groups are not used
 			by, sensitive = nil, nil
 		}
-		by = append(slices.Clone(by), of...)
+		by = append(slices.Clone(by), groupOf...)
 		for i := range s.attributes {
 			sensitive = append(slices.Clone(sensitive), s.attributes[i].Groups()...)
 		}

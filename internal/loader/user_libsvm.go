@@ -94,21 +94,21 @@ func (s *Source) SetClasses(path string, values []float64, names []string) error
 			s.Label.Others = append(s.Label.Others, text)
 		}
 	}
-	of := make([]int, len(texts)) // label of each distinct value
+	labelOf := make([]int, len(texts)) // label of each distinct value
 	for k, text := range texts {
-		of[k] = Outside
+		labelOf[k] = Outside
 		if class := slices.Index(s.Classes, text); class >= 0 {
-			of[k] = tabular.LabelOf(class, len(s.Classes))
+			labelOf[k] = tabular.LabelOf(class, len(s.Classes))
 		}
 	}
-	s.setLabels(values, func(v float64) int { return of[seen[v]] })
+	s.setLabels(values, func(v float64) int { return labelOf[seen[v]] })
 	return nil
 }
 
 // setLabels sets the label of each row from its value.
-func (s *Source) setLabels(values []float64, of func(v float64) int) {
+func (s *Source) setLabels(values []float64, label func(v float64) int) {
 	s.Labels = make([]int, len(values))
 	for i, v := range values {
-		s.Labels[i] = of(v)
+		s.Labels[i] = label(v)
 	}
 }

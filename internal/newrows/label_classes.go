@@ -14,7 +14,7 @@ import (
 // in Others. A number may have another spelling than in the table: "1.0" equals "1". Errors wrap
 // ErrLabel, ErrNumber or ErrGroup, and name the row from 1.
 func LabelClasses(l *tabular.Label, texts []string) ([]int, error) {
-	of := func(text string) (int, error) { return labelClass(l, text) }
+	classOf := func(text string) (int, error) { return labelClass(l, text) }
 	if l.Condition != "" {
 		c, err := columnar.ParseCondition(l.Condition, []string{l.Column})
 		if err != nil {
@@ -24,16 +24,16 @@ func LabelClasses(l *tabular.Label, texts []string) ([]int, error) {
 		if _, isNumber := textvalue.LocalNumber([]byte(c.Value), l.Decimal); c.Value != "" && !isNumber {
 			compareTexts = true // a number never equals such a value
 		}
-		of = func(text string) (int, error) {
-			of := &columnar.Column{Name: l.Column, Decimal: l.Decimal, Codes: []int32{0}, Values: []string{text, c.Value}}
+		classOf = func(text string) (int, error) {
+			both := &columnar.Column{Name: l.Column, Decimal: l.Decimal, Codes: []int32{0}, Values: []string{text, c.Value}}
 			if !compareTexts {
 				x, ok := textvalue.LocalNumber([]byte(text), l.Decimal)
 				if !ok {
 					return 0, fmt.Errorf("%s is %w", textvalue.Quoted([]byte(text)), dataerr.ErrNumber)
 				}
-				of = &columnar.Column{Name: l.Column, Decimal: l.Decimal, Numbers: []float64{x}}
+				both = &columnar.Column{Name: l.Column, Decimal: l.Decimal, Numbers: []float64{x}}
 			}
-			meets, err := c.Test(of)
+			meets, err := c.Test(both)
 			if err != nil || !meets(0) {
 				return 0, err
 			}
@@ -46,7 +46,7 @@ func LabelClasses(l *tabular.Label, texts []string) ([]int, error) {
 		class, ok := known[text]
 		if !ok {
 			var err error
-			if class, err = of(text); err != nil {
+			if class, err = classOf(text); err != nil {
 				return nil, fmt.Errorf("datasets: label of row %d: %w", i+1, err)
 			}
 			known[text] = class

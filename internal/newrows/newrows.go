@@ -181,7 +181,7 @@ type copies map[string]string
 const mostCopies = 1 << 12
 
 // of returns the text as a string.
-func (c copies) of(text []byte) string {
+func (c copies) copy(text []byte) string {
 	own, ok := c[string(text)]
 	if !ok {
 		if len(c) == mostCopies {
@@ -197,7 +197,7 @@ func (c copies) of(text []byte) string {
 func (w *worker) do(c recordio.Chunk, b *Block) error {
 	w.begin(b)
 	err := w.rows.each(c, func() error {
-		if w.of.Required != nil {
+		if w.file.Required != nil {
 			if w.rows.lacks() {
 				b.LeftOut++
 				return nil
@@ -210,7 +210,7 @@ func (w *worker) do(c recordio.Chunk, b *Block) error {
 		}
 		b.Unknown += unknown
 		for k := range b.Kept {
-			b.Kept[k] = append(b.Kept[k], w.texts.of(w.rows.kept(k)))
+			b.Kept[k] = append(b.Kept[k], w.texts.copy(w.rows.kept(k)))
 		}
 		return w.add()
 	})
@@ -252,7 +252,7 @@ func (t *textRows) kept(column int) []byte { return t.records.Text(t.keep[column
 
 // results passes the rows of a block to Work, several at a time.
 type results struct {
-	of       *NewRows
+	file     *NewRows
 	width    int
 	features []float64 // buffer of rows before Work
 	rows     int       // number of rows in the buffer
@@ -261,7 +261,7 @@ type results struct {
 
 // newResults returns a buffer for rows of the given width.
 func (n *NewRows) newResults(width int) *results {
-	return &results{of: n, width: width, features: make([]float64, max(1, featureBytes/8/width)*width)}
+	return &results{file: n, width: width, features: make([]float64, max(1, featureBytes/8/width)*width)}
 }
 
 // begin starts a block.
@@ -269,7 +269,7 @@ func (r *results) begin(b *Block) {
 	r.block, r.rows = b, 0
 	b.Rows, b.LeftOut, b.Source, b.Unknown, b.Results = 0, 0, b.Source[:0], 0, b.Results[:0]
 	if b.Kept == nil {
-		b.Kept = make([][]string, len(r.of.Keep))
+		b.Kept = make([][]string, len(r.file.Keep))
 	}
 	for k := range b.Kept {
 		b.Kept[k] = b.Kept[k][:0]
@@ -296,7 +296,7 @@ func (r *results) flush() error {
 	rows := r.rows
 	r.rows = 0
 	used := r.features[:rows*r.width]
-	out, err := r.of.Work(used, r.block.Results)
+	out, err := r.file.Work(used, r.block.Results)
 	if err != nil {
 		return err
 	}

@@ -68,17 +68,17 @@ func newRowEncoder(p *tabular.Preparation, header []string, ignoreUnknown bool) 
 
 // encode writes the features of a record to out, whose elements are 0. After an error it returns
 // the index of the field.
-func (e *rowEncoder) encode(of recordio.RecordReader, out []float64) (field int, err error) {
+func (e *rowEncoder) encode(record recordio.RecordReader, out []float64) (field int, err error) {
 	for i := range e.columns {
 		c := &e.columns[i]
-		x, stored := of.Number(c.field)
+		x, stored := record.Number(c.field)
 		switch {
 		case c.places != nil:
-			err = e.category(c, of.Text(c.field), out)
+			err = e.category(c, record.Text(c.field), out)
 		case stored && c.Date == "" && !c.unclear:
-			err = c.standardised(x, of, out)
+			err = c.standardised(x, record, out)
 		default:
-			err = e.Number(c, of, out)
+			err = e.Number(c, record, out)
 		}
 		if err != nil {
 			return c.field, fmt.Errorf("%s: %w", c.Column, err)
@@ -88,13 +88,13 @@ func (e *rowEncoder) encode(of recordio.RecordReader, out []float64) (field int,
 }
 
 // lacks reports whether a field marks a missing value.
-func (e *rowEncoder) lacks(of recordio.RecordReader, field int) bool {
-	return e.absent[string(of.Text(field))]
+func (e *rowEncoder) lacks(record recordio.RecordReader, field int) bool {
+	return e.absent[string(record.Text(field))]
 }
 
 // Number writes the features of a number.
-func (e *rowEncoder) Number(c *encodedColumn, of recordio.RecordReader, out []float64) error {
-	text := of.Text(c.field)
+func (e *rowEncoder) Number(c *encodedColumn, record recordio.RecordReader, out []float64) error {
+	text := record.Text(c.field)
 	x, ok := c.Value(text)
 	if (!ok || c.unclear) && e.absent[string(text)] {
 		return c.missing(text, out, 1)
@@ -102,13 +102,13 @@ func (e *rowEncoder) Number(c *encodedColumn, of recordio.RecordReader, out []fl
 	if !ok {
 		return textvalue.NotReadable(text, c.Date)
 	}
-	return c.standardised(x, of, out)
+	return c.standardised(x, record, out)
 }
 
 // standardised writes the feature of a number.
-func (c *encodedColumn) standardised(x float64, of recordio.RecordReader, out []float64) error {
+func (c *encodedColumn) standardised(x float64, record recordio.RecordReader, out []float64) error {
 	if x = (x - c.Center) / c.Scale; math.IsInf(x, 0) { // too far from the training rows
-		return fmt.Errorf("%w: %s is out of range once standardised", dataerr.ErrNumber, textvalue.Quoted(of.Text(c.field)))
+		return fmt.Errorf("%w: %s is out of range once standardised", dataerr.ErrNumber, textvalue.Quoted(record.Text(c.field)))
 	}
 	out[c.at] = x
 	return nil

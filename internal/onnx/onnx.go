@@ -70,13 +70,13 @@ const (
 )
 
 // Input adds an input.
-func (g *Graph) Input(name string, of Type, shape ...Dim) {
-	g.body = message(g.body, graphInput, valueInfo(name, of, shape))
+func (g *Graph) Input(name string, element Type, shape ...Dim) {
+	g.body = message(g.body, graphInput, valueInfo(name, element, shape))
 }
 
 // Output adds an output, which a node computes.
-func (g *Graph) Output(name string, of Type, shape ...Dim) {
-	g.body = message(g.body, graphOutput, valueInfo(name, of, shape))
+func (g *Graph) Output(name string, element Type, shape ...Dim) {
+	g.body = message(g.body, graphOutput, valueInfo(name, element, shape))
 }
 
 // Attribute is an attribute of a node: an int, or a list of ints or texts.
@@ -125,12 +125,12 @@ func (g *Graph) Ints(name string, data []int64, shape ...int) {
 	g.constant(name, Int64, raw, shape)
 }
 
-func (g *Graph) constant(name string, of Type, raw []byte, shape []int) {
+func (g *Graph) constant(name string, element Type, raw []byte, shape []int) {
 	var t []byte
 	for _, n := range shape {
 		t = number(t, tensorDims, int64(n))
 	}
-	t = number(t, tensorType, int64(of))
+	t = number(t, tensorType, int64(element))
 	t = text(t, tensorName, name)
 	g.body = message(g.body, graphInitializer, message(t, tensorRaw, raw))
 }
@@ -152,7 +152,7 @@ func (g *Graph) Encode() []byte {
 }
 
 // valueInfo returns a ValueInfoProto of a tensor.
-func valueInfo(name string, of Type, shape []Dim) []byte {
+func valueInfo(name string, element Type, shape []Dim) []byte {
 	var dims []byte
 	for _, d := range shape {
 		var dim []byte
@@ -163,7 +163,7 @@ func valueInfo(name string, of Type, shape []Dim) []byte {
 		}
 		dims = message(dims, shapeDim, dim)
 	}
-	tensor := message(number(nil, valueElement, int64(of)), valueShape, dims)
+	tensor := message(number(nil, valueElement, int64(element)), valueShape, dims)
 	return message(text(nil, valueName, name), valueType, message(nil, valueTensor, tensor))
 }
 

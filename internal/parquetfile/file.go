@@ -36,7 +36,7 @@ var errShort = errors.New("the column ends too early")
 // File is a Parquet file whose rows are read once, in their order. For each column, File keeps the
 // page that it decodes.
 type File struct {
-	of      *parquet.File
+	file    *parquet.File
 	groups  []parquet.RowGroup
 	columns []column
 	cursors []cursor // of each column in the open row group
@@ -61,13 +61,13 @@ func Open(r io.ReaderAt, size int64) (f *File, err error) {
 	if err := checkEnds(r, size); err != nil {
 		return nil, err
 	}
-	of, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
 	}
-	f = &File{of: of, groups: of.RowGroups()}
+	f = &File{file: file, groups: file.RowGroups()}
 	var nested []string
-	for _, c := range of.Root().Columns() {
+	for _, c := range file.Root().Columns() {
 		if !c.Leaf() || c.Repeated() {
 			nested = append(nested, c.Name())
 		}
@@ -76,12 +76,12 @@ func Open(r io.ReaderAt, size int64) (f *File, err error) {
 	case nested != nil:
 		return nil, fmt.Errorf("the columns %s hold lists or structures; write the file with a column for each part, or without these columns",
 			strings.Join(nested, ", "))
-	case len(of.Root().Columns()) == 0:
+	case len(file.Root().Columns()) == 0:
 		return nil, errors.New("the file has no columns")
 	}
-	zones := zonesOf(of)
-	for i, c := range of.Root().Columns() {
-		own, err := newColumn(c, &of.Metadata().Schema[i+1], zones[c.Name()])
+	zones := zonesOf(file)
+	for i, c := range file.Root().Columns() {
+		own, err := newColumn(c, &file.Metadata().Schema[i+1], zones[c.Name()])
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", c.Name(), err)
 		}
@@ -140,7 +140,7 @@ func (f *File) Names() []string {
 func (f *File) Single(column int) bool { return f.columns[column].kind == parquet.Float }
 
 // Rows returns the number of rows in the file.
-func (f *File) Rows() int { return int(f.of.NumRows()) }
+func (f *File) Rows() int { return int(f.file.NumRows()) }
 
 // Next decodes the next rows. After the last row it returns io.EOF.
 func (f *File) Next() (*Rows, error) {
@@ -175,7 +175,7 @@ func (f *File) open() {
 	g := f.groups[f.group]
 	f.cursors = make([]cursor, len(f.columns))
 	for i, chunk := range g.ColumnChunks() {
-		f.cursors[i] = cursor{of: &f.columns[i], pages: chunk.Pages()}
+		f.cursors[i] = cursor{col: &f.columns[i], pages: chunk.Pages()}
 	}
 	f.left = int(g.NumRows())
 	f.group++
@@ -188,7 +188,7 @@ func (f *File) findDates(i int) error {
 		return nil
 	}
 	for _, g := range f.groups {
-		at := cursor{of: c, pages: g.ColumnChunks()[i].Pages()}
+		at := cursor{col: c, pages: g.ColumnChunks()[i].Pages()}
 		for left := int(g.NumRows()); left > 0; left -= min(left, mostRows) {
 			part, err := at.take(min(left, mostRows))
 			if err != nil {

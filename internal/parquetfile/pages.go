@@ -14,7 +14,7 @@ import (
 
 // Column holds the values of a column in consecutive rows: numbers or texts.
 type Column struct {
-	of      *column
+	col     *column
 	numbers []float64 // NaN: null or NaN; nil for texts
 	whole   []int64   // the numbers, if float64 does not hold all of them; else nil
 	texts   [][]byte  // empty: null
@@ -47,13 +47,13 @@ func (c *Column) Text(buffer []byte, row int) []byte {
 		return c.texts[row]
 	case math.IsNaN(c.numbers[row]):
 		return nil
-	case c.whole != nil && c.of.unsigned:
+	case c.whole != nil && c.col.unsigned:
 		return strconv.AppendUint(buffer, uint64(c.whole[row]), 10)
 	case c.whole != nil:
 		return strconv.AppendInt(buffer, c.whole[row], 10)
-	case c.of.kind == parquet.Int32, c.of.kind == parquet.Int64:
+	case c.col.kind == parquet.Int32, c.col.kind == parquet.Int64:
 		return strconv.AppendInt(buffer, int64(c.numbers[row]), 10)
-	case c.of.kind == parquet.Float:
+	case c.col.kind == parquet.Float:
 		return strconv.AppendFloat(buffer, c.numbers[row], 'g', -1, 32)
 	}
 	return strconv.AppendFloat(buffer, c.numbers[row], 'g', -1, 64)
@@ -61,7 +61,7 @@ func (c *Column) Text(buffer []byte, row int) []byte {
 
 // cursor decodes a column of a row group, page by page.
 type cursor struct {
-	of      *column
+	col     *column
 	pages   parquet.Pages
 	page    parquet.Page
 	levels  []byte          // the definition level of each row of the page; nil: no value is null
@@ -75,8 +75,8 @@ type cursor struct {
 // take decodes the next n rows.
 func (c *cursor) take(n int) (out Column, err error) {
 	defer recovered(&err)
-	out.of = c.of
-	if c.of.number() {
+	out.col = c.col
+	if c.col.number() {
 		out.numbers = make([]float64, 0, n)
 	} else {
 		out.texts = make([][]byte, 0, n)
@@ -110,17 +110,17 @@ func (c *cursor) next() error {
 		return err
 	}
 	c.page, c.rows, c.row, c.at, c.indexes, c.levels = page, int(page.NumRows()), 0, 0, nil, nil
-	if c.of.optional {
+	if c.col.optional {
 		if c.levels = page.DefinitionLevels(); len(c.levels) < c.rows {
 			return errShort
 		}
 	}
-	of := page
+	physical := page
 	if dictionary := page.Dictionary(); dictionary != nil {
 		values := page.Data()
-		c.indexes, of = values.Int32(), dictionary.Page()
+		c.indexes, physical = values.Int32(), dictionary.Page()
 	}
-	c.data, c.count = of.Data(), int(of.NumValues()-of.NumNulls())
+	c.data, c.count = physical.Data(), int(physical.NumValues()-physical.NumNulls())
 	return nil
 }
 
@@ -161,12 +161,12 @@ func (c *cursor) append(out *Column, n int) error {
 	switch {
 	case c.count == 0: // all values are null
 		return c.values(n, nil)
-	case c.of.half:
+	case c.col.half:
 		data, _ := c.data.FixedLenByteArray()
 		halves := halfNumbers()
 		return c.values(n, func(row, i int) { to[row] = halves[binary.LittleEndian.Uint16(data[2*i:])] })
 	}
-	switch c.of.kind {
+	switch c.col.kind {
 	case parquet.Float:
 		from := c.data.Float()
 		return c.values(n, func(row, i int) { to[row] = float64(from[i]) })
@@ -175,7 +175,7 @@ func (c *cursor) append(out *Column, n int) error {
 		return c.values(n, func(row, i int) { to[row] = from[i] })
 	case parquet.Int32:
 		from := c.data.Int32()
-		if c.of.unsigned {
+		if c.col.unsigned {
 			return c.values(n, func(row, i int) { to[row] = float64(uint32(from[i])) })
 		}
 		return c.values(n, func(row, i int) { to[row] = float64(from[i]) })
@@ -194,7 +194,7 @@ func (c *cursor) appendWhole(out *Column, to []float64, first int) error {
 	err := c.values(len(to), func(row, i int) {
 		v := from[i]
 		whole[row], to[row] = v, float64(v)
-		if c.of.unsigned {
+		if c.col.unsigned {
 			to[row] = float64(uint64(v))
 		}
 		large = large || to[row] >= exactly || to[row] <= -exactly
@@ -217,27 +217,27 @@ func (c *cursor) appendWhole(out *Column, to []float64, first int) error {
 func (c *cursor) appendTexts(out *Column, n int) error {
 	first := len(out.texts)
 	out.texts = out.texts[:first+n]
-	to, of := out.texts[first:], c.of
+	to, col := out.texts[first:], c.col
 	if c.count == 0 { // all values are null
 		return c.values(n, nil)
 	}
-	switch of.kind {
+	switch col.kind {
 	case parquet.Boolean:
 		bits := c.data.Boolean()
 		return c.values(n, func(row, i int) { to[row] = boolean(bits[i/8]>>(i%8)&1 != 0) })
 	case parquet.Int32:
 		from := c.data.Int32()
-		return c.values(n, func(row, i int) { to[row] = []byte(of.whole(int64(from[i]))) })
+		return c.values(n, func(row, i int) { to[row] = []byte(col.whole(int64(from[i]))) })
 	case parquet.Int64:
 		from := c.data.Int64()
-		return c.values(n, func(row, i int) { to[row] = of.time(of.whole(from[i])) })
+		return c.values(n, func(row, i int) { to[row] = col.time(col.whole(from[i])) })
 	case parquet.Int96:
 		from := c.data.Int96()
-		return c.values(n, func(row, i int) { to[row] = of.time(timestamp(legacyTime(from[i]))) })
+		return c.values(n, func(row, i int) { to[row] = col.time(timestamp(legacyTime(from[i]))) })
 	case parquet.ByteArray:
 		data, offsets := c.data.ByteArray()
-		return c.values(n, func(row, i int) { to[row] = of.bytes(data[offsets[i]:offsets[i+1]]) })
+		return c.values(n, func(row, i int) { to[row] = col.bytes(data[offsets[i]:offsets[i+1]]) })
 	}
 	data, size := c.data.FixedLenByteArray()
-	return c.values(n, func(row, i int) { to[row] = of.bytes(data[i*size:][:size]) })
+	return c.values(n, func(row, i int) { to[row] = col.bytes(data[i*size:][:size]) })
 }

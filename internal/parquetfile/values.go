@@ -49,13 +49,13 @@ func (c *column) number() bool {
 
 // newColumn returns how the values of a column are read. element is the column in the file's
 // schema, and zone is the time zone that the file's Arrow schema gives the column; "": none.
-func newColumn(of *parquet.Column, element *format.SchemaElement, zone string) (column, error) {
-	c := column{name: of.Name(), kind: parquet.Kind(element.Type.V), optional: of.Optional(), bytes: bytes.Clone}
+func newColumn(leaf *parquet.Column, element *format.SchemaElement, zone string) (column, error) {
+	c := column{name: leaf.Name(), kind: parquet.Kind(element.Type.V), optional: leaf.Optional(), bytes: bytes.Clone}
 	c.timestamp = c.kind == parquet.Int96 // in files of older programs
 	if _, c.half = element.LogicalType.Value.(*format.Float16Type); c.half {
 		return c, nil
 	}
-	logical := of.Type().LogicalType()
+	logical := leaf.Type().LogicalType()
 	if logical == nil {
 		return c, nil
 	}

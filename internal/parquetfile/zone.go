@@ -16,8 +16,8 @@ const arrowSchema = "ARROW:schema"
 
 // zonesOf returns the names of the columns' time zones. A column without a zone is absent, and so
 // are all columns of a file without a readable schema of Arrow: its times are in UTC.
-func zonesOf(of *parquet.File) (zones map[string]string) {
-	text, ok := of.Lookup(arrowSchema)
+func zonesOf(file *parquet.File) (zones map[string]string) {
+	text, ok := file.Lookup(arrowSchema)
 	if !ok {
 		return nil
 	}
@@ -62,8 +62,8 @@ func zonesIn(message []byte) map[string]string {
 		if kind, ok := field.place(fieldTypeKind); !ok || field.bytes[kind] != timestampKind {
 			continue
 		}
-		of, _ := field.table(fieldType)
-		if zone, ok := of.table(timestampZone); ok {
+		nested, _ := field.table(fieldType)
+		if zone, ok := nested.table(timestampZone); ok {
 			name, _ := field.table(fieldName)
 			zones[name.text()] = zone.text()
 		}
@@ -99,7 +99,7 @@ func (t flatTable) place(field int) (at int, ok bool) {
 }
 
 // table returns the table, vector or text in a field.
-func (t flatTable) table(field int) (of flatTable, ok bool) {
+func (t flatTable) table(field int) (nested flatTable, ok bool) {
 	at, ok := t.place(field)
 	if !ok {
 		return t, false

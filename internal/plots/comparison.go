@@ -52,7 +52,7 @@ func (c *Comparison) Charts() []*chart.Chart {
 	type quantity struct {
 		name, title, note string
 		log               bool
-		of                number
+		value             number
 	}
 	all := []quantity{
 		{"objective", "Objective", "The smooth objective on the training rows.", false, always(func(r *trainer.Record) float64 { return r.Objective })},
@@ -75,7 +75,7 @@ func (c *Comparison) Charts() []*chart.Chart {
 			own.Views[0].Axis = "iteration (epoch)"
 		}
 		for k, m := range c.Methods {
-			curves := m.curves(q.of)
+			curves := m.curves(q.value)
 			if curves == nil {
 				continue
 			}
@@ -109,14 +109,14 @@ func (c *Comparison) epochs() bool {
 }
 
 // curves returns the method's curve over each axis; nil if no record has the number.
-func (m *Method) curves(of number) (list []chart.Curve) {
+func (m *Method) curves(value number) (list []chart.Curve) {
 	for _, a := range axes() {
 		var runs []line
 		for _, records := range m.Runs {
 			var run line
 			for i := range records {
-				if y, known := of(&records[i]); known {
-					run.x, run.y = append(run.x, a.of(&records[i])), append(run.y, y)
+				if y, known := value(&records[i]); known {
+					run.x, run.y = append(run.x, a.value(&records[i])), append(run.y, y)
 				}
 			}
 			if run.x != nil {

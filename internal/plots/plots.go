@@ -18,7 +18,7 @@ const Overview = "overview.svg"
 // no file for the axis.
 type axis struct {
 	name, label string
-	of          func(r *trainer.Record) float64
+	value       func(r *trainer.Record) float64
 }
 
 // axes are the horizontal axes of the charts of records, one for each view.
@@ -34,8 +34,8 @@ func axes() []axis {
 type number func(r *trainer.Record) (value float64, known bool)
 
 // always returns the reader of a number that all records have.
-func always(of func(r *trainer.Record) float64) number {
-	return func(r *trainer.Record) (float64, bool) { return of(r), true }
+func always(value func(r *trainer.Record) float64) number {
+	return func(r *trainer.Record) (float64, bool) { return value(r), true }
 }
 
 // element returns the reader of element j of a list, which a record may lack.
@@ -54,10 +54,10 @@ func measure(name string) number {
 }
 
 // column returns a number of every record, with NaN for unknown numbers.
-func (of number) column(records []trainer.Record) []float64 {
+func (value number) column(records []trainer.Record) []float64 {
 	list := make([]float64, len(records))
 	for i := range records {
-		v, known := of(&records[i])
+		v, known := value(&records[i])
 		if !known {
 			v = math.NaN()
 		}

@@ -91,7 +91,7 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 	}
 	for _, q := range []struct {
 		title, note string
-		of          func(string) string
+		named       func(string) string
 	}{
 		{"Recall", "The share of the rows of each class that the model decides correctly.", rates.RecallOf},
 		{"Precision", "The share of the decisions for each class that are correct.", rates.PrecisionOf},
@@ -99,7 +99,7 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 		c := &chart.Bars{Title: q.title, Note: q.note}
 		for _, class := range first.Classes[:min(len(first.Classes), 2*mostGroups)] {
 			r.add(c, class, func(t *rates.Table) (rates.Rate, rates.Extreme, bool) {
-				v, ok := t.Overall[q.of(class)]
+				v, ok := t.Overall[q.named(class)]
 				return v, "", ok
 			})
 		}
@@ -117,10 +117,10 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 }
 
 // add adds a group with a bar for each split.
-func (r *Rates) add(c *chart.Bars, name string, of func(t *rates.Table) (rates.Rate, rates.Extreme, bool)) {
+func (r *Rates) add(c *chart.Bars, name string, pick func(t *rates.Table) (rates.Rate, rates.Extreme, bool)) {
 	g := chart.BarGroup{Name: name}
 	for _, s := range r.Splits {
-		rate, extreme, ok := of(s.Table)
+		rate, extreme, ok := pick(s.Table)
 		if !ok || rate.Rows == 0 {
 			continue
 		}

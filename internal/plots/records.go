@@ -67,7 +67,7 @@ func newBuilder(run *Run) *builder {
 	}
 	b.records = thin(run.Records, most)
 	for _, a := range axes() {
-		b.x = append(b.x, always(a.of).column(b.records))
+		b.x = append(b.x, always(a.value).column(b.records))
 	}
 	if all := len(run.last().Constraints); len(b.shown) < all {
 		b.some = fmt.Sprintf(" The chart shows the %d constraints closest to their bounds, of %d.", len(b.shown), all)
@@ -101,8 +101,8 @@ func (b *builder) chart(name, title, note string, log bool) *chart.Chart {
 }
 
 // add adds a line unless no record has the number.
-func (b *builder) add(c *chart.Chart, l chart.Line, of number) bool {
-	y := of.column(b.records)
+func (b *builder) add(c *chart.Chart, l chart.Line, value number) bool {
+	y := value.column(b.records)
 	if !slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
 		return false
 	}

@@ -160,13 +160,13 @@ func (p *Plan) possible(b constraints.Inequality, hits []int) bool {
 // of groups all cells have the rate of their pooled rows. For a rate of several cells each cell has
 // the rate 0 or 1 that makes the value smallest; the margin is that of the counted rates.
 func (p *Plan) best(b constraints.Inequality, hits []int) (value, margin float64) {
-	all, of := 0, 0
+	all, total := 0, 0
 	for k, n := range p.rows {
 		if b.Coefficients[k] != 0 {
-			all, of = all+hits[k], of+n
+			all, total = all+hits[k], total+n
 		}
 	}
-	rate := float64(all) / float64(of)
+	rate := float64(all) / float64(total)
 	compares := p.system.Subject[b.Constraint].Measure().Compares()
 	counts := make([]statistics.Count, len(p.rows))
 	value = b.Constant

@@ -98,18 +98,18 @@ func (t *Table) MarkExtremes(bounds []constraints.BoundGroups) {
 			continue
 		}
 		for _, g := range groups {
-			of := Largest
+			extreme := Largest
 			switch g.Rates[b.Rate].Value {
 			case high:
 			case low:
-				of = Smallest
+				extreme = Smallest
 			default:
 				continue
 			}
 			if g.Extremes == nil {
 				g.Extremes = map[string]Extreme{}
 			}
-			g.Extremes[b.Rate] = of
+			g.Extremes[b.Rate] = extreme
 		}
 	}
 }

@@ -26,33 +26,33 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 	if positives == 0 || negatives == 0 {
 		return nil
 	}
-	of := [2][]float64{make([]float64, 0, negatives), make([]float64, 0, positives)}
+	classes := [2][]float64{make([]float64, 0, negatives), make([]float64, 0, positives)}
 	for i, s := range scores {
 		if positive[i] {
-			of[1] = append(of[1], s)
+			classes[1] = append(classes[1], s)
 		} else {
-			of[0] = append(of[0], s)
+			classes[0] = append(classes[0], s)
 		}
 	}
 	var sorter radix.Sorter
-	sorter.Sort(of[0])
-	sorter.Sort(of[1])
+	sorter.Sort(classes[0])
+	sorter.Sort(classes[1])
 	n := 1
-	for range points(of) {
+	for range points(classes) {
 		n++
 	}
 	curve := []Point{{}}
 	if n <= most {
-		return slices.AppendSeq(curve, points(of))
+		return slices.AppendSeq(curve, points(classes))
 	}
-	return thin(curve, points(of), most)
+	return thin(curve, points(classes), most)
 }
 
 // points yields the points of the curve after (0, 0). of holds the sorted scores of the negative
 // and the positive rows.
-func points(of [2][]float64) iter.Seq[Point] {
+func points(classes [2][]float64) iter.Seq[Point] {
 	return func(yield func(Point) bool) {
-		rest := of
+		rest := classes
 		for len(rest[0])+len(rest[1]) > 0 {
 			from := 0 // the class of the largest score
 			if len(rest[0]) == 0 || len(rest[1]) > 0 && last(rest[1]) > last(rest[0]) {
@@ -65,7 +65,7 @@ func points(of [2][]float64) iter.Seq[Point] {
 					rest[k] = rest[k][:len(rest[k])-1]
 				}
 			}
-			accepted := func(k int) float64 { return float64(len(of[k])-len(rest[k])) / float64(len(of[k])) }
+			accepted := func(k int) float64 { return float64(len(classes[k])-len(rest[k])) / float64(len(classes[k])) }
 			if !yield(Point{FPR: accepted(0), TPR: accepted(1)}) {
 				return
 			}

@@ -11,22 +11,22 @@ import (
 
 // Names finds the first of several names that equals a name. Files may have 100,000 columns.
 type Names struct {
-	of   map[string]int
-	next int // number of names in the map
+	places map[string]int
+	next   int // number of names in the map
 }
 
 // Find returns the index of the first name that equals name, or -1. name(i) is name i of n. Names
 // may be appended between two calls, and do not change otherwise.
 func (p *Names) Find(wanted string, n int, name func(i int) string) int {
-	if p.of == nil {
-		p.of = make(map[string]int, n)
+	if p.places == nil {
+		p.places = make(map[string]int, n)
 	}
 	for ; p.next < n; p.next++ {
-		if _, twice := p.of[name(p.next)]; !twice {
-			p.of[name(p.next)] = p.next
+		if _, twice := p.places[name(p.next)]; !twice {
+			p.places[name(p.next)] = p.next
 		}
 	}
-	if i, ok := p.of[wanted]; ok {
+	if i, ok := p.places[wanted]; ok {
 		return i
 	}
 	return -1

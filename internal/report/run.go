@@ -45,31 +45,31 @@ func WriteRun(dir rundir.Dir, sum *rundir.Summary) error {
 
 func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
 	r := &run{dir: dir, summary: sum}
-	var of rundir.Seal
+	var sealed rundir.Seal
 	if sum == nil {
 		own, sums, _, err := rundir.ReadSealed(dir.Summary())
 		switch {
 		case err == nil && own.Status == string(trainer.Interrupted) && !dirlock.Free(string(dir)):
 			// the run goes on, and the summary is that of its former part
 		case err == nil:
-			r.summary, of = &own, sums
+			r.summary, sealed = &own, sums
 		case !errors.Is(err, os.ErrNotExist):
 			return nil, err
 		}
 	}
-	data, err := of.Read(dir.Metrics())
+	data, err := sealed.Read(dir.Metrics())
 	if err == nil {
 		r.records, err = rundir.ParseMetrics(dir.Metrics(), data)
 	}
 	switch {
 	case errors.Is(err, seal.ErrChanged) && r.summary.Status == string(trainer.Interrupted):
 		return nil, fmt.Errorf("%w; if the run went on since, `ppal train --resume %s` continues it", err, option.ShellWord(string(dir)))
-	case err != nil && !absent(err, of, dir.Metrics()):
+	case err != nil && !absent(err, sealed, dir.Metrics()):
 		return nil, err
 	case r.summary == nil && len(r.records) == 0:
 		return nil, fmt.Errorf("report: %s: %w: it has no records and no summary", dir, rundir.ErrIncomplete)
 	}
-	config, err := of.Read(dir.Config())
+	config, err := sealed.Read(dir.Config())
 	if err == nil {
 		if r.provenance, err = dir.ParseProvenance(config); err != nil {
 			return nil, err
@@ -77,13 +77,13 @@ func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
 		if r.settings, r.own, err = settingsOf(dir.Config(), config); err != nil {
 			return nil, err
 		}
-	} else if !absent(err, of, dir.Config()) {
+	} else if !absent(err, sealed, dir.Config()) {
 		return nil, err
 	}
-	if r.details, err = dir.ReadDetails(of); err != nil {
+	if r.details, err = dir.ReadDetails(sealed); err != nil {
 		return nil, err
 	}
-	if _, err := of.Read(dir.ModelDescription()); err != nil && !absent(err, of, dir.ModelDescription()) {
+	if _, err := sealed.Read(dir.ModelDescription()); err != nil && !absent(err, sealed, dir.ModelDescription()) {
 		return nil, err
 	}
 	if m, err := dir.ReadModel(); err == nil {
@@ -95,8 +95,8 @@ func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
 }
 
 // absent reports whether err says that a file is missing that the run did not write.
-func absent(err error, of rundir.Seal, path string) bool {
-	return errors.Is(err, os.ErrNotExist) && !of.Has(path)
+func absent(err error, sealed rundir.Seal, path string) bool {
+	return errors.Is(err, os.ErrNotExist) && !sealed.Has(path)
 }
 
 // setting returns the value of a setting, or "".
@@ -116,11 +116,11 @@ func (r *run) charts() []*chart.Chart {
 	if len(r.records) == 0 {
 		return nil
 	}
-	of := &plots.Run{Records: r.records, Objective: r.details.Objective, Bounds: r.bounds()}
+	curves := &plots.Run{Records: r.records, Objective: r.details.Objective, Bounds: r.bounds()}
 	for j := range r.records[len(r.records)-1].Constraints {
-		of.Constraints, of.Bounded = append(of.Constraints, r.constraintName(j)), append(of.Bounded, r.boundedName(j))
+		curves.Constraints, curves.Bounded = append(curves.Constraints, r.constraintName(j)), append(curves.Bounded, r.boundedName(j))
 	}
-	return of.Charts()
+	return curves.Charts()
 }
 
 // bounds returns the bounds of the smooth constraints; nil if the directory does not have them.

@@ -31,7 +31,7 @@ func ahead(contender string, others []string, n number) test {
 		if len(o.Of(contender)) == 0 {
 			return study.Verdict{}, false
 		}
-		own := n.of(o, contender)
+		own := n.value(o, contender)
 		texts := []string{n.name + " of " + n.told(o, contender, own)}
 		stands := map[standing]int{}
 		if own.N == 0 && !n.worst {
@@ -41,7 +41,7 @@ func ahead(contender string, others []string, n number) test {
 			if len(o.Of(other)) == 0 {
 				continue
 			}
-			s := n.of(o, other)
+			s := n.value(o, other)
 			at, note := n.compare(own, s)
 			stands[at]++
 			texts = append(texts, n.told(o, other, s)+note)
@@ -117,9 +117,9 @@ func serves(contender string) test {
 				best = min(best, s.Mean)
 			}
 		}
-		loss := lastOf("loss", func(r *trainer.Record) (float64, bool) { return r.Objective, true }).of(o, contender)
+		loss := lastOf("loss", func(r *trainer.Record) (float64, bool) { return r.Objective, true }).value(o, contender)
 		numbers := fmt.Sprintf("%s ends infeasible in %d of %d runs, violation %v, loss %v; the best feasible loss of all is %.4g",
-			contender, bad, len(runs), lastViolation().of(o, contender), loss, best)
+			contender, bad, len(runs), lastViolation().value(o, contender), loss, best)
 		return study.Verdict{Ruling: study.Ruled(bad == 0 && loss.N > 0 && loss.Mean <= best*(1+lossTolerance)), Numbers: numbers}, true
 	}
 }
@@ -142,6 +142,6 @@ func fails(contender, reference string) test {
 		}
 		a, b := infeasible(o.Of(contender)), infeasible(o.Of(reference))
 		return study.Verdict{Ruling: study.Ruled(a > b), Numbers: fmt.Sprintf("%s diverged or ended infeasible in %d of %d runs, %s in %d; stationarity %v and %v", contender, a,
-			len(o.Of(contender)), reference, b, lastStationarity().of(o, contender), lastStationarity().of(o, reference))}, true
+			len(o.Of(contender)), reference, b, lastStationarity().value(o, contender), lastStationarity().value(o, reference))}, true
 	}
 }

@@ -17,12 +17,12 @@ func decays(contender string) test {
 	return func(o *compare.Outcome) (study.Verdict, bool) {
 		var slopes [3][]float64
 		for _, r := range o.Of(contender) {
-			for i, of := range []func(r *trainer.Record) float64{
+			for i, residual := range []func(r *trainer.Record) float64{
 				func(r *trainer.Record) float64 { return r.Stationarity },
 				func(r *trainer.Record) float64 { return r.Infeasibility },
 				func(r *trainer.Record) float64 { return r.Complementarity },
 			} {
-				if slope, ok := decay(r.Records, of); ok {
+				if slope, ok := decay(r.Records, residual); ok {
 					slopes[i] = append(slopes[i], slope)
 				}
 			}
@@ -43,14 +43,14 @@ const decayLimit = -0.9
 
 // decay returns the least-squares slope of log(running mean of squares) against log(iteration).
 // The fit omits the first tenth of the records.
-func decay(records []trainer.Record, of func(r *trainer.Record) float64) (slope float64, ok bool) {
+func decay(records []trainer.Record, residual func(r *trainer.Record) float64) (slope float64, ok bool) {
 	var n, sx, sy, sxx, sxy, squares float64
 	count := 0.0
 	for i := range records {
 		if records[i].Iteration == 0 {
 			continue
 		}
-		v := of(&records[i])
+		v := residual(&records[i])
 		squares += v * v
 		count++
 		if i < len(records)/10 || squares == 0 {
@@ -77,7 +77,7 @@ func insensitive(names []string) test {
 		low, high, worst := math.Inf(1), math.Inf(-1), 0.0
 		var texts []string
 		for _, name := range names {
-			f, v := o.Final(name, func(r *trainer.Record) (float64, bool) { return r.Objective, true }), lastViolation().of(o, name)
+			f, v := o.Final(name, func(r *trainer.Record) (float64, bool) { return r.Objective, true }), lastViolation().value(o, name)
 			if f.N == 0 {
 				return study.Verdict{Ruling: study.NotConfirmed, Numbers: name + " failed"}, len(o.Of(name)) > 0
 			}

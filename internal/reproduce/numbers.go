@@ -9,8 +9,8 @@ import (
 
 // number is a quantity of a contender. Smaller is better.
 type number struct {
-	name string
-	of   func(o *compare.Outcome, contender string) compare.Statistic
+	name  string
+	value func(o *compare.Outcome, contender string) compare.Statistic
 	// without returns the reason why a contender has no number. worst is true if a missing number
 	// is worse than any number.
 	without func(o *compare.Outcome, contender string) string
@@ -18,14 +18,14 @@ type number struct {
 }
 
 // lastOf returns a number of a run's last record. The function of reads the number.
-func lastOf(name string, of func(r *trainer.Record) (float64, bool)) number {
-	return number{name: name, of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Final(contender, of) },
+func lastOf(name string, value func(r *trainer.Record) (float64, bool)) number {
+	return number{name: name, value: func(o *compare.Outcome, contender string) compare.Statistic { return o.Final(contender, value) },
 		without: func(o *compare.Outcome, contender string) string { return "every run failed" }}
 }
 
 // bestObjective is the best objective among the feasible records.
 func bestObjective() number {
-	return number{name: "best feasible loss", of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Best(contender) },
+	return number{name: "best feasible loss", value: func(o *compare.Outcome, contender string) compare.Statistic { return o.Best(contender) },
 		without: func(*compare.Outcome, string) string { return "never feasible" }, worst: true}
 }
 
@@ -60,7 +60,7 @@ func lastNear() number {
 		return 0, reason
 	}
 	return number{name: "near stationarity",
-		of: func(o *compare.Outcome, contender string) compare.Statistic {
+		value: func(o *compare.Outcome, contender string) compare.Statistic {
 			var values []float64
 			for _, r := range o.Of(contender) {
 				if v, reason := last(&r); reason == "" {
@@ -82,7 +82,7 @@ const lossSlack = 1e-3
 // secondsToLoss is the training time up to the first feasible record whose objective is at most
 // the reference's best feasible objective plus lossSlack. A run without this record has no number.
 func secondsToLoss(reference string) number {
-	return number{name: "seconds to that loss", of: func(o *compare.Outcome, contender string) compare.Statistic {
+	return number{name: "seconds to that loss", value: func(o *compare.Outcome, contender string) compare.Statistic {
 		goal := o.Best(reference)
 		var values []float64
 		for _, r := range o.Of(contender) {

@@ -91,10 +91,10 @@ func (d Dir) WriteDetails(details Details) error {
 // ReadDetails reads details.json, and compares it with the checksum of the seal. It returns no
 // details for a run without the file, which an earlier version of the program wrote, and for the
 // file of a later version. The errors are those of Seal.Read and of the parser.
-func (d Dir) ReadDetails(of Seal) (Details, error) {
+func (d Dir) ReadDetails(sealed Seal) (Details, error) {
 	var details Details
-	data, err := of.Read(d.Details())
-	if errors.Is(err, os.ErrNotExist) && !of.Has(d.Details()) {
+	data, err := sealed.Read(d.Details())
+	if errors.Is(err, os.ErrNotExist) && !sealed.Has(d.Details()) {
 		return details, nil
 	}
 	if err != nil {

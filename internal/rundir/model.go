@@ -194,51 +194,51 @@ func (d Dir) ReadModel() (Model, error) {
 
 // ReadSealedModel reads model.json, and the checksums in it: none in a file of an earlier version.
 // The errors are those of ReadModel.
-func (d Dir) ReadSealedModel() (m Model, of Seal, err error) {
+func (d Dir) ReadSealedModel() (m Model, sealed Seal, err error) {
 	path := d.ModelDescription()
 	data, err := Seal{}.Read(path)
 	switch {
 	case err == nil:
 	case !errors.Is(err, os.ErrNotExist):
-		return m, of, err
+		return m, sealed, err
 	case !exists(string(d)):
-		return m, of, fmt.Errorf("rundir: %s: %w: there is no such directory", d, ErrIncomplete)
+		return m, sealed, fmt.Errorf("rundir: %s: %w: there is no such directory", d, ErrIncomplete)
 	case exists(d.Model()):
-		return m, of, fmt.Errorf("rundir: %s: %w: an earlier version of ppal wrote it, without model.json; "+
+		return m, sealed, fmt.Errorf("rundir: %s: %w: an earlier version of ppal wrote it, without model.json; "+
 			"`ppal train --config %s --init %s --iterations 0 --out NEW` writes a complete one with the same weights",
 			d, ErrIncomplete, option.ShellWord(d.Config()), option.ShellWord(d.Model()))
 	default:
-		return m, of, fmt.Errorf("rundir: %s: %w: there is no model.json, which a run writes when its training has ended", d, ErrIncomplete)
+		return m, sealed, fmt.Errorf("rundir: %s: %w: there is no model.json, which a run writes when its training has ended", d, ErrIncomplete)
 	}
 	return d.ParseModel(data)
 }
 
 // ParseModel returns what the content of model.json says, like ReadSealedModel.
-func (d Dir) ParseModel(data []byte) (m Model, of Seal, err error) {
+func (d Dir) ParseModel(data []byte) (m Model, sealed Seal, err error) {
 	path := d.ModelDescription()
 	var closed bool
-	if of.Sums, closed, err = seal.SumsOf(path, data); errors.Is(err, seal.ErrChanged) {
-		return m, of, fmt.Errorf("rundir: %w", err)
+	if sealed.Sums, closed, err = seal.SumsOf(path, data); errors.Is(err, seal.ErrChanged) {
+		return m, sealed, fmt.Errorf("rundir: %w", err)
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return m, of, fmt.Errorf("rundir: %s: %w: %w", path, ErrIncomplete, err)
+		return m, sealed, fmt.Errorf("rundir: %s: %w: %w", path, ErrIncomplete, err)
 	}
 	if m.Schema < 1 || m.Schema > ModelSchema {
-		return m, of, fmt.Errorf("rundir: %s: %w: its schema is %d, this program reads schemas up to %d; use a newer ppal",
+		return m, sealed, fmt.Errorf("rundir: %s: %w: its schema is %d, this program reads schemas up to %d; use a newer ppal",
 			path, ErrIncomplete, m.Schema, ModelSchema)
 	}
 	for _, name := range append(m.parts(), m.Rows) {
 		switch {
 		case name != "" && (name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`)):
-			return m, of, fmt.Errorf("rundir: %s: %w: it names the file %q, which is not in the run's directory", path, ErrIncomplete, name)
-		case m.Schema > 1 && name != m.Rows && !of.Has(name):
-			return m, of, fmt.Errorf("rundir: %s: %w: it has no checksum of %s", path, seal.ErrChanged, name)
+			return m, sealed, fmt.Errorf("rundir: %s: %w: it names the file %q, which is not in the run's directory", path, ErrIncomplete, name)
+		case m.Schema > 1 && name != m.Rows && !sealed.Has(name):
+			return m, sealed, fmt.Errorf("rundir: %s: %w: it has no checksum of %s", path, seal.ErrChanged, name)
 		}
 	}
 	if m.Schema > 1 && !closed {
-		return m, of, fmt.Errorf("rundir: %s: %w: it has no checksum", path, seal.ErrChanged)
+		return m, sealed, fmt.Errorf("rundir: %s: %w: it has no checksum", path, seal.ErrChanged)
 	}
-	return m, of, nil
+	return m, sealed, nil
 }
 
 func exists(path string) bool {

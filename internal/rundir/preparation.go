@@ -50,9 +50,9 @@ func (d Dir) WritePreparation(p Preparation) error {
 // ReadPreparation reads preparation.yaml, and compares it with the checksum of the seal. It returns
 // dataerr.ErrFormat if the file is not a preparation, and dataerr.ErrColumn if the preparation is
 // not valid. Other errors are those of Seal.Read.
-func (d Dir) ReadPreparation(of Seal) (Preparation, error) {
+func (d Dir) ReadPreparation(sealed Seal) (Preparation, error) {
 	var p Preparation
-	data, err := of.Read(d.Preparation())
+	data, err := sealed.Read(d.Preparation())
 	if err != nil {
 		return p, err
 	}

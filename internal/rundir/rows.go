@@ -92,16 +92,16 @@ func writeAll(to io.Writer, list []Members, compressed bool) error {
 // writeRows writes the lines, file by file in the order of the list. Rows without a split, such as
 // rows that a filter dropped, are left out.
 func writeRows(w *bufio.Writer, list []Members) error {
-	of := map[string][]Members{} // of each file, with increasing rows
+	members := map[string][]Members{} // of each file, with increasing rows
 	var files []string
 	for _, m := range list {
-		if of[m.File] == nil {
+		if members[m.File] == nil {
 			files = append(files, m.File)
 		}
 		if !slices.IsSorted(m.Rows) {
 			m.Rows = slices.Sorted(slices.Values(m.Rows))
 		}
-		of[m.File] = append(of[m.File], m)
+		members[m.File] = append(members[m.File], m)
 	}
 	several := len(files) > 1
 	header := "row,split\n"
@@ -120,7 +120,7 @@ func writeRows(w *bufio.Writer, list []Members) error {
 				return err
 			}
 		}
-		rest := of[file]
+		rest := members[file]
 		for {
 			var next *Members // has the smallest row that is left
 			for k := range rest {

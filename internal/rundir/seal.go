@@ -91,16 +91,16 @@ func (s Seal) Read(path string) ([]byte, error) {
 // ReadSealed reads a summary.json and its checksums. closed is false for a summary without a
 // checksum of its own, which an earlier version of ppal wrote. With an error that wraps
 // seal.ErrChanged, ReadSealed also returns what the changed file says.
-func ReadSealed(path string) (s Summary, of Seal, closed bool, err error) {
+func ReadSealed(path string) (s Summary, sealed Seal, closed bool, err error) {
 	data, err := seal.Read(path)
 	if err != nil {
-		return s, of, false, fmt.Errorf("rundir: %w", err)
+		return s, sealed, false, fmt.Errorf("rundir: %w", err)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, of, false, fmt.Errorf("rundir: %s: %w", path, err)
+		return s, sealed, false, fmt.Errorf("rundir: %s: %w", path, err)
 	}
-	if of.Sums, closed, err = seal.SumsOf(path, data); err != nil {
+	if sealed.Sums, closed, err = seal.SumsOf(path, data); err != nil {
 		err = fmt.Errorf("rundir: %w", err)
 	}
-	return s, of, closed, err
+	return s, sealed, closed, err
 }

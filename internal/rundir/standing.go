@@ -129,7 +129,7 @@ func (o *Outcome) Closest() []int {
 }
 
 // Largest returns the indices of n values, in order: all, or the MostShown of the largest values.
-func Largest(n int, of func(j int) float64) []int {
+func Largest(n int, value func(j int) float64) []int {
 	all := make([]int, n)
 	for j := range all {
 		all[j] = j
@@ -137,7 +137,7 @@ func Largest(n int, of func(j int) float64) []int {
 	if n <= MostShown {
 		return all
 	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(of(b), of(a)) })
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(value(b), value(a)) })
 	all = all[:MostShown]
 	slices.Sort(all)
 	return all

@@ -278,17 +278,17 @@ func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files 
 		if err != nil {
 			return err
 		}
-		of := make([]int, len(rows.Labels))
-		for i := range of {
-			of[i] = -1
+		earlier := make([]int, len(rows.Labels))
+		for i := range earlier {
+			earlier[i] = -1
 			if d, ok := decisions[rows.source[i]]; ok {
-				of[i] = d
+				earlier[i] = d
 			}
 		}
 		if rows.Earlier == nil {
 			rows.Earlier = map[string][]int{}
 		}
-		rows.Earlier[name] = of
+		rows.Earlier[name] = earlier
 	}
 	return nil
 }

@@ -41,15 +41,15 @@ func (m *Model) conditions() (list []string) {
 func (m *Model) group(rows *labelled, conditions []constraints.Attribute) {
 	taken := make([]bool, len(rows.Labels))
 	for _, g := range m.description.Groups {
-		var of [][]int
+		var conditionOf [][]int
 		for _, c := range conditions {
 			if slices.Contains(g.Conditions, c.Name) {
-				of = append(of, c.Of)
+				conditionOf = append(conditionOf, c.Of)
 			}
 		}
 		own := constraints.Group{Name: g.Name}
 		for i := range rows.Labels {
-			in := !slices.ContainsFunc(of, func(values []int) bool { return values[i] != 0 })
+			in := !slices.ContainsFunc(conditionOf, func(values []int) bool { return values[i] != 0 })
 			if len(g.Conditions) == 0 { // the rest
 				in = !taken[i]
 			}

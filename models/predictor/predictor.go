@@ -64,17 +64,17 @@ func LoadBest(dir string) (*Model, error) { return load(dir, true) }
 func load(dir string, best bool) (*Model, error) {
 	m := &Model{dir: rundir.Dir(dir)}
 	var err error
-	var of rundir.Seal
-	if m.description, of, err = m.dir.ReadSealedModel(); err != nil {
+	var sealed rundir.Seal
+	if m.description, sealed, err = m.dir.ReadSealedModel(); err != nil {
 		return nil, err
 	}
 	if best {
-		if of, err = m.best(); err != nil {
+		if sealed, err = m.best(); err != nil {
 			return nil, err
 		}
 	}
 	path := filepath.Join(dir, m.description.Weights)
-	weights, err := of.Read(path)
+	weights, err := sealed.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func load(dir string, best bool) (*Model, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if m.description.Input.Preparation != "" {
-		p, err := m.dir.ReadPreparation(of)
+		p, err := m.dir.ReadPreparation(sealed)
 		if err != nil {
 			return nil, err
 		}
@@ -93,25 +93,25 @@ func load(dir string, best bool) (*Model, error) {
 
 // best changes the description to the weights of the best feasible record. It returns the checksums
 // of the run's files, and has compared model.json with them.
-func (m *Model) best() (of rundir.Seal, err error) {
+func (m *Model) best() (sealed rundir.Seal, err error) {
 	d := m.dir
-	sum, of, _, err := rundir.ReadSealed(d.Summary())
+	sum, sealed, _, err := rundir.ReadSealed(d.Summary())
 	if err != nil {
-		return of, err
+		return sealed, err
 	}
 	if o := sum.Outcome; o != nil && o.BoundsOn == rundir.OnDecisions {
-		return of, fmt.Errorf("predictor: %s: %w: the bounds are on decisions, and only the run's output has their threshold", d, ErrNoBest)
+		return sealed, fmt.Errorf("predictor: %s: %w: the bounds are on decisions, and only the run's output has their threshold", d, ErrNoBest)
 	}
 	if sum.BestFeasible == nil {
-		return of, fmt.Errorf("predictor: %s: %w: no record was feasible", d, ErrNoBest)
+		return sealed, fmt.Errorf("predictor: %s: %w: no record was feasible", d, ErrNoBest)
 	}
 	if _, err := os.Stat(d.Best()); errors.Is(err, fs.ErrNotExist) {
-		return of, fmt.Errorf("predictor: %s: %w: there is no %s", d, ErrNoBest, filepath.Base(d.Best()))
+		return sealed, fmt.Errorf("predictor: %s: %w: there is no %s", d, ErrNoBest, filepath.Base(d.Best()))
 	}
 	m.description.Weights = filepath.Base(d.Best())
 	m.description.Decision.Threshold, m.description.Decision.Probability, m.description.Decision.Probabilities = 0, nil, nil
-	_, err = of.Read(d.ModelDescription())
-	return of, err
+	_, err = sealed.Read(d.ModelDescription())
+	return sealed, err
 }
 
 // Notes returns sentences about what could not be checked: the files of a run of an earlier version
@@ -125,8 +125,8 @@ func (m *Model) Notes() (list []string) {
 
 // check returns an error if the files do not fit each other.
 func (m *Model) check() error {
-	fail := func(format string, of ...any) error {
-		return fmt.Errorf("predictor: %s: %w: %s", m.dir, ErrModel, fmt.Sprintf(format, of...))
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("predictor: %s: %w: %s", m.dir, ErrModel, fmt.Sprintf(format, args...))
 	}
 	d := m.description
 	inputs, outputs := m.model.Architecture.Dims()

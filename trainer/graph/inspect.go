@@ -120,27 +120,27 @@ func (w *walker) visit(n *gorgonia.Node) error {
 	if err != nil {
 		return err
 	}
-	of := 0
+	count := 0
 	for _, c := range children {
 		if err := w.visit(c); err != nil {
 			return err
 		}
 		if w.depends[c] {
-			of++
+			count++
 		}
 	}
 	o := plan.OperationOf(n)
 	if w.loop && (o.Random || o.Lowered) {
 		o.Fault, o.Random = "", false
 	}
-	if o.Random || o.Fault != "" && of > 0 {
+	if o.Random || o.Fault != "" && count > 0 {
 		return fmt.Errorf("%v (node %d) cannot be used: %s", n.Op(), n.ID(), o.Fault)
 	}
-	if of == 0 {
+	if count == 0 {
 		return nil
 	}
 	// A product with a scalar result is a norm or the like, and not a layer.
-	w.deep = w.deep || o.Product && of > 1 && !n.IsScalar()
+	w.deep = w.deep || o.Product && count > 1 && !n.IsScalar()
 	differentiable := w.differentiable(n, children)
 	// A comparison has no derivative, and makes a kink or a jump of what it multiplies.
 	w.kinks = w.kinks || o.Kinks && (differentiable || plan.Compares(n))

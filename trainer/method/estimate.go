@@ -39,7 +39,7 @@ func (e *constraintEstimate) start(p problem.Problem, g []float64) {
 }
 
 // of returns the estimate at the point, or the point's own constraints if there is no estimate.
-func (e *constraintEstimate) of(at *problem.Point) []float64 {
+func (e *constraintEstimate) estimateAt(at *problem.Point) []float64 {
 	if e.sampler == nil {
 		return at.Constraints
 	}

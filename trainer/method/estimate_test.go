@@ -70,12 +70,12 @@ func TestEstimateByHand(t *testing.T) {
 		if k > 0 {
 			e.observe(k, []float64{g})
 		}
-		if got := e.of(&problem.Point{Constraints: []float64{g}})[0]; math.Abs(got-want[k]) > 1e-12 {
+		if got := e.estimateAt(&problem.Point{Constraints: []float64{g}})[0]; math.Abs(got-want[k]) > 1e-12 {
 			t.Errorf("batch %d: the estimate is %v, want %v", k, got, want[k])
 		}
 	}
 	e.start(withoutBlocks(p), []float64{10})
-	if got := e.of(&problem.Point{Constraints: []float64{3}})[0]; got != 3 {
+	if got := e.estimateAt(&problem.Point{Constraints: []float64{3}})[0]; got != 3 {
 		t.Errorf("without blocks the constraint is %v, want its own value 3", got)
 	}
 }
@@ -124,7 +124,7 @@ func TestEstimateRestored(t *testing.T) {
 				state.restore = true
 				e.visitState(state)
 			}
-			for j, v := range e.of(&problem.Point{Constraints: g[k]}) {
+			for j, v := range e.estimateAt(&problem.Point{Constraints: g[k]}) {
 				if math.Abs(v-want[k][j]) > 1e-12 {
 					t.Errorf("restored after batch %d, batch %d: the estimate of constraint %d is %v, want %v", at, k, j+1, v, want[k][j])
 				}

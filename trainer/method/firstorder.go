@@ -77,7 +77,7 @@ func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
 	if f.second != nil {
 		return f.second.iterate(p, at)
 	}
-	f.rule.Coefficients(f.coefficients[1:], f.constraints.of(at))
+	f.rule.Coefficients(f.coefficients[1:], f.constraints.estimateAt(at))
 	if err := f.step.Move(p, at, step.Direction{Coefficients: f.coefficients, Demand: f.rule.Demand()}); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
 		return err
 	}
 	f.constraints.observe(at.Iteration+1, at.Constraints)
-	f.rule.UpdateDual(f.constraints.of(at))
+	f.rule.UpdateDual(f.constraints.estimateAt(at))
 	f.finish.moved(at)
 	return nil
 }

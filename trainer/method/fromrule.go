@@ -45,7 +45,7 @@ func (r *ruled) Iterate(p problem.Problem, at *problem.Point) error {
 	if err := r.firstOrder.Iterate(p, at); err != nil {
 		return err
 	}
-	r.own.Coefficients(r.w, r.constraints.of(at))
+	r.own.Coefficients(r.w, r.constraints.estimateAt(at))
 	return nil
 }
 

@@ -61,7 +61,7 @@ type Regularizer struct {
 
 // Options returns the settings of r, bound to its fields: the flags of ppal train.
 func (r *Regularizer) Options() []*option.Option {
-	of := func(kinds ...RegularizerKind) option.Condition {
+	kind := func(kinds ...RegularizerKind) option.Condition {
 		names := make([]string, len(kinds))
 		for i, k := range kinds {
 			names[i] = k.String()
@@ -70,9 +70,9 @@ func (r *Regularizer) Options() []*option.Option {
 	}
 	return []*option.Option{
 		option.Enum("regularizer", &r.Kind, "choose the convex term r on the weights", RegularizerNames()...),
-		option.Number("theta", &r.Radius, option.Positive, "set the radius of the ball").With(of(Ball)),
-		option.Number("regularizer-weight", &r.Weight, option.Positive, "set the factor of the regularizer").With(of(L1, SquaredL2, GroupL1)),
-		option.Range("box", &r.Lower, &r.Upper, "set the bounds of every weight").With(of(Box)),
+		option.Number("theta", &r.Radius, option.Positive, "set the radius of the ball").With(kind(Ball)),
+		option.Number("regularizer-weight", &r.Weight, option.Positive, "set the factor of the regularizer").With(kind(L1, SquaredL2, GroupL1)),
+		option.Range("box", &r.Lower, &r.Upper, "set the bounds of every weight").With(kind(Box)),
 	}
 }
 

@@ -102,7 +102,7 @@ func (q *QuasiNewton) solve(phi Augmented, g []float64) (decrease float64, cut b
 		return 0, false
 	}
 	q.length = vec.Norm(d)
-	reach := (&region{x: m.of(n - 1), d: d}).norm(1)
+	reach := (&region{x: m.direction(n - 1), d: d}).norm(1)
 	q.plan = plan{vectors: make([]problem.Vector, 0, m.rank), coefficients: m.combination(d), decrease: decrease, norm: norm,
 		longest: cut && q.radius == largest, sphere: sphere, inside: reach < (1-insideMargin)*q.space.Regularizer.Radius}
 	for _, i := range m.basis() {
@@ -122,7 +122,7 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 	}
 	if curved {
 		d = make([]float64, m.rank)
-		g, x := m.of(n-2), m.of(n-1)
+		g, x := m.direction(n-2), m.direction(n-1)
 		inBall := func() bool { // the minimiser over the ball is the step if it lies in the region
 			decrease, sphere, ok = m.minimiseInBall(d, g, x, ball)
 			return ok && vec.Norm(d) <= q.radius

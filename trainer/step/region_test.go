@@ -184,7 +184,7 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	g, z, d := m.of(2*count), m.of(2*count+1), make([]float64, m.rank)
+	g, z, d := m.direction(2*count), m.direction(2*count+1), make([]float64, m.rank)
 	if _, cut, ok := m.minimise(d, g, z, 0, math.Inf(1)); cut || !ok {
 		t.Fatalf("the step is cut: %v, found: %v", cut, ok)
 	}

@@ -47,9 +47,9 @@ func (q *QuasiNewton) constrained(phi Augmented, g []float64, pairs [][2]int) (d
 	p := &q.pieces
 	p.begin(m, phi.Penalty)
 	for j, l := range phi.Multipliers {
-		p.add(m.of(row+j), l+phi.Penalty*g[j])
+		p.add(m.direction(row+j), l+phi.Penalty*g[j])
 	}
-	p.g, p.x, p.ridge = m.of(row+len(g)), m.of(row+len(g)+1), q.ridge()
+	p.g, p.x, p.ridge = m.direction(row+len(g)), m.direction(row+len(g)+1), q.ridge()
 	decrease, cut, ok = p.solve(q.radius)
 	return p.d, decrease, cut, ok
 }

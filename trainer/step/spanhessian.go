@@ -20,10 +20,10 @@ func (m *spanModel) correct(pairs [][2]int, changes [][]float64, row int, least 
 	m.begin(true)
 	m.changed = resized(m.changed, len(pairs)*m.rank)
 	for k, p := range pairs {
-		s, y := m.of(p[0]), m.changed[k*m.rank:(k+1)*m.rank]
-		copy(y, m.of(p[1]))
+		s, y := m.direction(p[0]), m.changed[k*m.rank:(k+1)*m.rank]
+		copy(y, m.direction(p[1]))
 		for j, v := range changes[k] {
-			floats.AddScaled(y, -v, m.of(row+j))
+			floats.AddScaled(y, -v, m.direction(row+j))
 		}
 		ss, sy, yy := floats.Dot(s, s), floats.Dot(s, y), floats.Dot(y, y)
 		switch {
@@ -205,7 +205,7 @@ const leastEigenvalue = 1e-14
 // rotate returns the coordinates of vector i in the eigenvectors of B.
 func (m *spanModel) rotate(i int) []float64 {
 	dst := mat.NewVecDense(m.rank, nil)
-	dst.MulVec(m.vectors.T(), mat.NewVecDense(m.rank, m.of(i)))
+	dst.MulVec(m.vectors.T(), mat.NewVecDense(m.rank, m.direction(i)))
 	return dst.RawVector().Data
 }
 

@@ -91,7 +91,7 @@ func (m *spanModel) begin(damped bool) {
 // y^T s > 0. It returns false if sigma is not finite.
 func (m *spanModel) take(pairs [][2]int) bool {
 	for _, p := range pairs {
-		s, y := m.of(p[0]), m.of(p[1])
+		s, y := m.direction(p[0]), m.direction(p[1])
 		if sy := floats.Dot(s, y); sy > 0 {
 			m.pairs, m.sigma = append(m.pairs, spanPair{s, y, sy}), floats.Dot(y, y)/sy
 		}
@@ -185,7 +185,7 @@ func rowProducts(dst, a []float64, n int, x []float64) {
 }
 
 // of returns the coordinates of vector i.
-func (m *spanModel) of(i int) []float64 {
+func (m *spanModel) direction(i int) []float64 {
 	at := m.row[i] * m.count
 	return m.coordinates[at : at+m.rank]
 }

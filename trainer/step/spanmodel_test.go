@@ -34,8 +34,8 @@ func TestSpanModelBasisByHand(t *testing.T) {
 		t.Errorf("the basis is %v", m.basis())
 	}
 	for i, want := range [][]float64{{2, 0, 0}, {3, 0, 0.3}, {1, 0, 1}, {0, 5, 0}, {0, 0, 0}} {
-		if !floats.EqualApprox(m.of(i), want, 1e-14) {
-			t.Errorf("vector %d has the coordinates %v, want %v", i, m.of(i), want)
+		if !floats.EqualApprox(m.direction(i), want, 1e-14) {
+			t.Errorf("vector %d has the coordinates %v, want %v", i, m.direction(i), want)
 		}
 	}
 	for distance, rank := range map[float64]int{2e-6: 2, 0.5e-6: 1} { // the squares are compared with 1e-12
@@ -246,7 +246,7 @@ func TestUnlimitedStepNeedsNoHessian(t *testing.T) {
 			t.Fatal("no model")
 		}
 		d := make([]float64, m.rank)
-		if _, cut, ok := m.minimise(d, m.of(2), m.of(3), 0, radius); !ok || cut != want || m.formed != want {
+		if _, cut, ok := m.minimise(d, m.direction(2), m.direction(3), 0, radius); !ok || cut != want || m.formed != want {
 			t.Errorf("radius %v: cut %v, B computed %v", radius, cut, m.formed)
 		}
 	}

@@ -141,7 +141,7 @@ func TestDampedPairByHand(t *testing.T) {
 	if !m.hessian() || m.sigma != 1 {
 		t.Fatalf("sigma %v", m.sigma)
 	}
-	along, s := make([]float64, m.rank), m.of(1)
+	along, s := make([]float64, m.rank), m.direction(1)
 	m.times(along, s)
 	if got := floats.Dot(s, along); !near(got, 0.2) {
 		t.Errorf("s.Bs = %v, want 0.2", got)

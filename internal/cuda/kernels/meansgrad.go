@@ -37,16 +37,16 @@ func NewMeansGrad(steps ...MeansGradStep) *MeansGrad {
 		if g.RowStarts == nil {
 			starts = t.int64s(g.Starts)
 		} else {
-			list, of, numbers := make([]int, 1, to-from+1), []int32{}, []float64{}
+			list, entries, numbers := make([]int, 1, to-from+1), []int32{}, []float64{}
 			for i := from; i < to; i++ {
 				lo, hi := g.Of(i)
-				of = append(of, g.RowGroups[lo:hi]...)
+				entries = append(entries, g.RowGroups[lo:hi]...)
 				for e := lo; e < hi; e++ {
 					numbers = append(numbers, weightOf(g, e))
 				}
-				list = append(list, len(of))
+				list = append(list, len(entries))
 			}
-			starts, groups, weights = t.int64s(list), t.int32s(of), t.float64s(numbers)
+			starts, groups, weights = t.int64s(list), t.int32s(entries), t.float64s(numbers)
 		}
 		t.put(8+i*termBytes, count, starts, groups, weights, int64(st.W.At), int64(st.W.Stride), int64(from))
 	}

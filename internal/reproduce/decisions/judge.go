@@ -53,10 +53,10 @@ func newJudge(p Problem) (*judge, error) {
 // on returns the judgement of each bound on the decisions of a split.
 func (j *judge) on(totals, accepted Counts, split int) (list []constraints.Judgement) {
 	rates, rows := make([]float64, len(j.share)), make([]int, len(j.share))
-	for k, of := range j.share {
+	for k, shares := range j.share {
 		n, hits := 0.0, 0.0
-		for g := range of {
-			for y, w := range of[g] {
+		for g := range shares {
+			for y, w := range shares[g] {
 				n += math.Abs(w) * totals[split][g][y]
 				hits += w * accepted[split][g][y]
 				if w < 0 {

@@ -121,7 +121,7 @@ func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 func (o *Outcome) runs(p Problem, contender string, split uint64) []Fit {
 	var list []Fit
 	for _, f := range o.Fits {
-		if f.of(p) && f.Contender == contender && f.Split == split && f.Repeat > 0 {
+		if f.solves(p) && f.Contender == contender && f.Split == split && f.Repeat > 0 {
 			list = append(list, f)
 		}
 	}
@@ -153,10 +153,10 @@ func meanError(values []float64) (mean, standard float64) {
 }
 
 // each returns a number of every element.
-func each(list []Measured, of func(Measured) float64) []float64 {
+func each(list []Measured, value func(Measured) float64) []float64 {
 	values := make([]float64, len(list))
 	for i, m := range list {
-		values[i] = of(m)
+		values[i] = value(m)
 	}
 	return values
 }

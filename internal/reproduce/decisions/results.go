@@ -38,7 +38,7 @@ func (f Fit) key() string {
 }
 
 // of reports whether the fit belongs to the problem.
-func (f Fit) of(p Problem) bool {
+func (f Fit) solves(p Problem) bool {
 	return f.Kind == p.Kind && f.Dataset == p.Data.Name && f.Bound == p.Bound
 }
 

@@ -237,19 +237,19 @@ func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 		grid[s.Key()] = true
 	}
 	var best, inner *Fit
-	of := func(f *Fit) Counts {
+	counts := func(f *Fit) Counts {
 		point, _ := f.Best(p)
 		return point.Accepted
 	}
 	for i := range fits {
 		f := &fits[i]
-		if !f.of(p) || f.Contender != c.Name || f.Repeat != 0 || len(f.Points) == 0 || !grid[f.Setting.Key()] {
+		if !f.solves(p) || f.Contender != c.Name || f.Repeat != 0 || len(f.Points) == 0 || !grid[f.Setting.Key()] {
 			continue
 		}
-		if best == nil || better(p, f.Totals, of(f), of(best)) {
+		if best == nil || better(p, f.Totals, counts(f), counts(best)) {
 			best = f
 		}
-		if len(c.AtEdge(p, f.Setting)) == 0 && (inner == nil || better(p, f.Totals, of(f), of(inner))) {
+		if len(c.AtEdge(p, f.Setting)) == 0 && (inner == nil || better(p, f.Totals, counts(f), counts(inner))) {
 			inner = f
 		}
 	}
@@ -257,8 +257,8 @@ func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 		return nil, false
 	}
 	if inner != nil {
-		a, b := Measure(p.Kind, best.Totals, of(inner), 0), Measure(p.Kind, best.Totals, of(best), 0)
-		if p.met(best.Totals, of(inner), 0) == p.met(best.Totals, of(best), 0) && a.Error <= b.Error+indifferent {
+		a, b := Measure(p.Kind, best.Totals, counts(inner), 0), Measure(p.Kind, best.Totals, counts(best), 0)
+		if p.met(best.Totals, counts(inner), 0) == p.met(best.Totals, counts(best), 0) && a.Error <= b.Error+indifferent {
 			best = inner
 		}
 	}

@@ -21,7 +21,7 @@ type solver struct {
 }
 
 // of returns the runs of a problem.
-func (o *Outcome) of(problem string) []*Run {
+func (o *Outcome) runs(problem string) []*Run {
 	var list []*Run
 	for _, r := range o.Runs {
 		if r.Problem == problem {
@@ -35,7 +35,7 @@ func (o *Outcome) of(problem string) []*Run {
 func (o *Outcome) targets() map[string]target {
 	list := map[string]target{}
 	for _, p := range o.Options.Problems {
-		if t, ok := newTarget(o.of(p.Name), p.optimum()); ok {
+		if t, ok := newTarget(o.runs(p.Name), p.optimum()); ok {
 			list[p.Name] = t
 		}
 	}
@@ -49,11 +49,11 @@ func (o *Outcome) problems(heldOut bool) []Problem {
 
 // cost returns the cost of a solver on a problem: the least cost of its runs. It is infinite if
 // the solver does not meet the convergence test, or if no run of the problem is feasible.
-func (s solver) cost(targets map[string]target, problem string, tau float64, of cost) float64 {
+func (s solver) cost(targets map[string]target, problem string, tau float64, unit cost) float64 {
 	least := math.Inf(1)
 	if t, ok := targets[problem]; ok {
 		for _, r := range s.runs(problem) {
-			least = min(least, t.solved(r, tau, of))
+			least = min(least, t.solved(r, tau, unit))
 		}
 	}
 	return least
@@ -78,14 +78,14 @@ func (o *Outcome) contenders() (own, others []string) {
 // with returns a contender with one setting for all problems.
 func (o *Outcome) with(contender, setting string) solver {
 	return solver{contender, setting, func(problem string) []*Run {
-		return slices.DeleteFunc(o.of(problem), func(r *Run) bool { return r.Contender != contender || r.Setting != setting })
+		return slices.DeleteFunc(o.runs(problem), func(r *Run) bool { return r.Contender != contender || r.Setting != setting })
 	}}
 }
 
 // perProblem returns a contender with its best setting for each problem and each tolerance.
 func (o *Outcome) perProblem(contender string) solver {
 	return solver{contender, "", func(problem string) []*Run {
-		return slices.DeleteFunc(o.of(problem), func(r *Run) bool { return r.Contender != contender })
+		return slices.DeleteFunc(o.runs(problem), func(r *Run) bool { return r.Contender != contender })
 	}}
 }
 
@@ -127,9 +127,9 @@ func (o *Outcome) single(contender string, targets map[string]target) solver {
 }
 
 // duel compares a solver with another solver on problems.
-func duel(problems []Problem, targets map[string]target, tau float64, of cost, own, other solver) (d Duel) {
+func duel(problems []Problem, targets map[string]target, tau float64, unit cost, own, other solver) (d Duel) {
 	for _, p := range problems {
-		d.add(own.cost(targets, p.Name, tau, of), other.cost(targets, p.Name, tau, of))
+		d.add(own.cost(targets, p.Name, tau, unit), other.cost(targets, p.Name, tau, unit))
 	}
 	return d
 }

@@ -67,10 +67,10 @@ func inEvaluations(p Point) float64 { return float64(p.Evaluations) }
 func inSeconds(p Point) float64     { return float64(p.Seconds) }
 
 // solved returns the cost after which a run meets the convergence test; infinity if it does not.
-func (t target) solved(r *Run, tau float64, of cost) float64 {
+func (t target) solved(r *Run, tau float64, unit cost) float64 {
 	for _, p := range r.Points {
 		if float64(p.F) <= t.best+tau*t.scale {
-			return of(p)
+			return unit(p)
 		}
 	}
 	return math.Inf(1)
@@ -146,11 +146,11 @@ func (d Duel) Count() int { return d.Ahead + d.Level + d.Behind }
 // More, Benchmarking Optimization Software with Performance Profiles, 2002). A curve is the share
 // of the problems that a solver solves at a cost of at most x times the fewest; the first solver is
 // drawn in black.
-func profileOf(targets map[string]target, u use, measure string, of cost, tau float64, list []solver) *chart.Picture {
+func profileOf(targets map[string]target, u use, measure string, unit cost, tau float64, list []solver) *chart.Picture {
 	costs := make([][]float64, len(list))
 	for s := range list {
 		for _, p := range u.problems {
-			costs[s] = append(costs[s], list[s].cost(targets, p.Name, tau, of))
+			costs[s] = append(costs[s], list[s].cost(targets, p.Name, tau, unit))
 		}
 	}
 	c := &chart.Chart{Title: "Share of problems solved, by " + measure + " divided by the fewest " + measure + " of a solver",

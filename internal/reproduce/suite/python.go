@@ -32,8 +32,8 @@ func settings(ctx context.Context, p *study.Python) (map[string][]string, error)
 		return nil, fmt.Errorf("suite: the list of the other optimisers: %w", err)
 	}
 	settings := map[string][]string{}
-	for name, of := range list {
-		for _, s := range of {
+	for name, messages := range list {
+		for _, s := range messages {
 			settings[name] = append(settings[name], string(s))
 		}
 	}

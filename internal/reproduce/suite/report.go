@@ -89,9 +89,9 @@ func (o *Outcome) duels(out *strings.Builder, targets map[string]target, single,
 	row := func(other solver, kind string) {
 		for _, tau := range Tolerances() {
 			fmt.Fprintf(out, "| %s | %s | %g |", other.name, kind, tau)
-			for _, of := range []cost{inEvaluations, inSeconds} {
+			for _, unit := range []cost{inEvaluations, inSeconds} {
 				for _, u := range o.uses() {
-					d := duel(u.problems, targets, tau, of, single[0], other)
+					d := duel(u.problems, targets, tau, unit, single[0], other)
 					fmt.Fprintf(out, " %s |", d)
 				}
 			}
@@ -184,11 +184,11 @@ func (o *Outcome) worse(out *strings.Builder, targets map[string]target, list []
 }
 
 // share returns "18 of 22 (82%)".
-func share(count, of int) string {
-	if of == 0 {
+func share(count, total int) string {
+	if total == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%d of %d (%.0f%%)", count, of, 100*float64(count)/float64(of))
+	return fmt.Sprintf("%d of %d (%.0f%%)", count, total, 100*float64(count)/float64(total))
 }
 
 // tableProblem is the problem of docs/evidence/suite.md.
@@ -196,7 +196,7 @@ const tableProblem = "fashion-0123-k0.2-t40-w64-n1000"
 
 // table writes the best feasible f along the runs of the problem of docs/evidence/suite.md.
 func (o *Outcome) table(out *strings.Builder, list []solver) {
-	if len(o.of(tableProblem)) == 0 {
+	if len(o.runs(tableProblem)) == 0 {
 		return
 	}
 	marks := []int{50, 100, 200, 300, 500, 1000}
@@ -298,11 +298,11 @@ func (o *Outcome) Write(dir string) error {
 		for _, u := range append(o.uses(), use{"all", o.Options.Problems}) {
 			for _, measure := range []struct {
 				name string
-				of   cost
+				unit cost
 			}{{"evaluations", inEvaluations}, {"seconds", inSeconds}} {
 				for _, tau := range Tolerances() {
 					name := fmt.Sprintf("profile-%s-%s-%s-%g.svg", choice.name, strings.ReplaceAll(u.name, " ", "-"), measure.name, tau)
-					p := profileOf(targets, u, measure.name, measure.of, tau, list)
+					p := profileOf(targets, u, measure.name, measure.unit, tau, list)
 					if err := p.Write(filepath.Join(dir, "plots", name)); err != nil {
 						return err
 					}

@@ -9,7 +9,7 @@ import (
 // violation evaluates v(x) = ||max(0, g(x))||^2/2 and its gradient J^T max(0, g). It is also the
 // problem with the objective 0, whose passes it counts.
 type violation struct {
-	of           problem.Problem // the problem with smooth constraints g
+	smooth       problem.Problem // the problem with smooth constraints g
 	space        *problem.Space  // of's vectors; the regularizer is the indicator of r's domain
 	g            []float64       // g at the last forward
 	coefficients []float64       // of of's backward pass
@@ -33,11 +33,11 @@ func newViolation(p problem.Problem) *violation {
 	default:
 		space.Regularizer = problem.Regularizer{}
 	}
-	return &violation{of: p, space: &space, g: make([]float64, m), coefficients: make([]float64, 1+m), kinks: f.Kinks, shallow: f.Shallow, scales: f.Scales}
+	return &violation{smooth: p, space: &space, g: make([]float64, m), coefficients: make([]float64, 1+m), kinks: f.Kinks, shallow: f.Shallow, scales: f.Scales}
 }
 
 // Dims implements problem.Problem.
-func (q *violation) Dims() (n, m int) { return q.of.Dims() }
+func (q *violation) Dims() (n, m int) { return q.smooth.Dims() }
 
 // Space implements problem.Problem. Its regularizer is the indicator of r's domain.
 func (q *violation) Space() *problem.Space { return q.space }
@@ -54,7 +54,7 @@ func (q *violation) Scales() *problem.Scales { return q.scales }
 // Forward implements problem.Problem. The objective is 0.
 func (q *violation) Forward(g []float64) (f float64, err error) {
 	q.evaluations++
-	_, err = q.of.Forward(g)
+	_, err = q.smooth.Forward(g)
 	return 0, err
 }
 
@@ -63,7 +63,7 @@ func (q *violation) Backward(coefficients []float64, d problem.Vector) error {
 	q.evaluations++
 	copy(q.coefficients[1:], coefficients[1:])
 	q.coefficients[0] = 0
-	return q.of.Backward(q.coefficients, d)
+	return q.smooth.Backward(q.coefficients, d)
 }
 
 // forward evaluates g at the iterate and returns v.
@@ -90,7 +90,7 @@ func (q *violation) backward(factor float64, d problem.Vector) error {
 	for j, g := range q.g {
 		q.coefficients[1+j] = factor * max(0, g)
 	}
-	return q.of.Backward(q.coefficients, d)
+	return q.smooth.Backward(q.coefficients, d)
 }
 
 // gradient writes the gradient of g_j at the iterate of the last forward.
@@ -98,7 +98,7 @@ func (q *violation) gradient(j int, d problem.Vector) error {
 	q.evaluations++
 	clear(q.coefficients)
 	q.coefficients[1+j] = 1
-	return q.of.Backward(q.coefficients, d)
+	return q.smooth.Backward(q.coefficients, d)
 }
 
 // total returns ||max(0, g)||_1 at the last forward.
