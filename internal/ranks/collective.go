@@ -1,6 +1,9 @@
 package ranks
 
-import "unsafe"
+import (
+	"hash/fnv"
+	"unsafe"
+)
 
 // Collective joins the processes of a run. The processes have the ranks 0, 1, ..., Size() - 1. All
 // processes call Sum, SumFloat32, Broadcast and Barrier in the same order. Each of these calls
@@ -47,4 +50,11 @@ func addUp[S number](sums, terms []S) {
 		}
 		sums[i] = S(sum)
 	}
+}
+
+// Digest returns a checksum of 53 bits, which processes exchange as a number.
+func Digest(text []byte) float64 {
+	h := fnv.New64a()
+	h.Write(text)
+	return float64(h.Sum64() >> 11)
 }

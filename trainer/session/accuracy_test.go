@@ -15,7 +15,7 @@ import (
 // passes returns g and f, the scores, and the gradient at x for typical coefficients.
 func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	t.Helper()
-	p := e.data.splits[0].problem
+	p := e.splits[0].problem
 	p.Space().Write(problem.Iterate, x)
 	g := make([]float64, len(e.builder.statement.bounds()))
 	f, err := p.Forward(g)

@@ -19,6 +19,7 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 	"ppal/trainer/step"
 )
@@ -29,7 +30,8 @@ type assembly struct {
 	options    Options
 	dtype      tensor.Dtype
 	devices    *devices
-	data       *Data
+	data       *load.Data
+	splits     []*split        // the splits of data, the training rows first
 	eightBit   bool            // the training rows are 8-bit data
 	builder    *builder        // the model and the task
 	problem    problem.Problem // the problem on all training rows
@@ -85,7 +87,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		}
 	}
 	a.check = a.devices.team.Register(a.checkOwn)
-	train := a.data.splits[0]
+	train := a.splits[0]
 	if err := a.checkParameters(); err != nil {
 		return err
 	}
@@ -109,11 +111,11 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	}
 	a.parameters, _ = a.problem.Dims()
 	rows := 0
-	for _, s := range a.data.splits {
-		rows += s.len()
+	for _, s := range a.splits {
+		rows += s.Len()
 	}
 	if w := a.options.Device.tooLittle(rows, a.parameters); w != "" {
-		a.data.description.Warnings = append(a.data.description.Warnings, w)
+		a.data.Description.Warnings = append(a.data.Description.Warnings, w)
 	}
 	if a.products = train.problem.Products(); a.products == "" {
 		a.products = a.dtype.String()
@@ -122,7 +124,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	a.device = a.devices.describe(a.products)
-	if err := a.buildSampler(train.rows, seed, weights); err != nil {
+	if err := a.buildSampler(train.Rows, seed, weights); err != nil {
 		return err
 	}
 	if err := a.chooseSteps(); err != nil {
@@ -160,9 +162,11 @@ func (a *assembly) coarse() bool {
 
 // read reads the data for the device, and states the task on the training rows.
 func (a *assembly) read(ctx context.Context, source Source) (err error) {
-	if a.data, err = source.Load(ctx, Request{a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0}); err != nil {
+	loaded, err := source.Load(ctx, Request{a.devices.request(a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0)})
+	if err != nil {
 		return err
 	}
+	a.take(loaded.Data)
 	if err := a.checkSelection(); err != nil {
 		return err
 	}
@@ -170,20 +174,28 @@ func (a *assembly) read(ctx context.Context, source Source) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	a.data.freeMemory() // otherwise the memory of the reading stays beside the packed rows
-	train := a.data.splits[0]
-	if err := a.checkProducts(train.rows); err != nil {
+	a.data.FreeMemory() // otherwise the memory of the reading stays beside the packed rows
+	train := a.splits[0]
+	if err := a.checkProducts(train.Rows); err != nil {
 		return err
 	}
-	a.builder, err = a.newBuilder(train.rows)
+	a.builder, err = a.newBuilder(train.Rows)
 	return err
+}
+
+// take makes the rows of a source the rows of the run.
+func (a *assembly) take(l *load.Data) {
+	a.data, a.splits = l, make([]*split, len(l.Splits))
+	for k, s := range l.Splits {
+		a.splits[k] = &split{Split: s}
+	}
 }
 
 // newBuilder states the task on the training rows, and completes the model's shape and the
 // regularizer.
-func (a *assembly) newBuilder(train rows) (*builder, error) {
+func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 	smooth := method.SmoothOn(a.options.Method, a.onBatches(train))
-	statement, err := a.options.Task.State(train.public(), smooth)
+	statement, err := a.options.Task.State(rowsOf(train), smooth)
 	if err != nil {
 		return nil, err
 	}
@@ -191,10 +203,10 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 		return nil, err
 	}
 	b := &builder{statement: statement, Builder: &build.Builder{
-		Regularizer: *a.options.Regularizer, Center: a.data.center, Scale: a.data.scale, Devices: a.devices.forBuilder(),
+		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: a.devices.forBuilder(),
 		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
 	}}
-	if b.Model, err = models.Sized(a.options.Model, train.features(), max(1, statement.Outputs)); err != nil {
+	if b.Model, err = models.Sized(a.options.Model, train.Features(), max(1, statement.Outputs)); err != nil {
 		return nil, err
 	}
 	if b.HasScales() {
@@ -207,8 +219,8 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 }
 
 // onBatches reports whether the training rows are taken in mini-batches.
-func (a *assembly) onBatches(train rows) bool {
-	return a.options.BatchSize > 0 && a.options.BatchSize < train.len()
+func (a *assembly) onBatches(train load.Rows) bool {
+	return a.options.BatchSize > 0 && a.options.BatchSize < train.Len()
 }
 
 // start returns the initial weights as trained. start draws the weights from the seed or reads
@@ -221,7 +233,7 @@ func (a *assembly) start() (models.Weights, error) {
 	if err != nil {
 		return nil, &InitError{Path: a.options.Init, Err: err}
 	}
-	return a.data.normalization.Unfold(a.builder.Model, m.Weights)
+	return a.data.Normalization.Unfold(a.builder.Model, m.Weights)
 }
 
 // readInit reads the model in the file of the initial weights, and identifies the file.
@@ -244,7 +256,7 @@ func (a *assembly) readInit(path string) (models.Model, error) {
 // buildSplits builds the problem of the training rows and, at the same time if the statement allows
 // it, the blocks of the other rows and the measures of every split.
 func (a *assembly) buildSplits(weights models.Weights) (err error) {
-	train := a.data.splits[0]
+	train := a.splits[0]
 	if a.buildsConcurrently() {
 		rest := relay.Go(func() error { return a.buildMeasures(weights) })
 		err := a.buildTraining(train, weights)
@@ -264,7 +276,7 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 		return err
 	}
 	// all processes build the blocks of the certificate in the same order
-	for _, s := range a.data.splits {
+	for _, s := range a.splits {
 		if _, err := a.builder.exactBlocks(s, x); err != nil {
 			return err
 		}
@@ -288,43 +300,43 @@ const smallTask = 1 << 17
 // split. If the rows are few and the training problem is built at the same time, buildMeasures
 // builds the certificate's problem too.
 func (a *assembly) buildMeasures(weights models.Weights) (err error) {
-	for i, s := range a.data.splits {
+	for i, s := range a.splits {
 		if i > 0 {
-			if s.blocks, err = a.builder.HeldOut(s.data, a.dtype, weights); err != nil {
+			if s.blocks, err = a.builder.HeldOut(s.Data, a.dtype, weights); err != nil {
 				return err
 			}
 		}
-		if s.measure, err = a.builder.measurer(s.rows); err != nil {
-			return fmt.Errorf("session: %s rows: %w", s.name, err)
+		if s.measure, err = a.builder.measurer(s.Rows); err != nil {
+			return fmt.Errorf("session: %s rows: %w", s.Name, err)
 		}
 	}
-	train := a.data.splits[0]
-	if !a.buildsConcurrently() || train.len()*a.builder.Outputs() > smallTask {
+	train := a.splits[0]
+	if !a.buildsConcurrently() || train.Len()*a.builder.Outputs() > smallTask {
 		return nil
 	}
-	if train.exact, err = a.builder.NewBlocks(train.data, tensor.Float64, weights); err != nil {
+	if train.exact, err = a.builder.NewBlocks(train.Data, tensor.Float64, weights); err != nil {
 		return err
 	}
-	train.head, err = a.builder.Head(a.builder.rows(train.rows))
+	train.head, err = a.builder.Head(a.builder.rows(train.Rows))
 	return err
 }
 
 // buildTraining builds the problem of the training rows. If the engine stores 8-bit rows exactly,
 // the split reads the rows from the engine, and buildTraining releases the original rows.
 func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
-	if s.problem, err = a.builder.Problem(a.builder.rows(s.rows), a.dtype, weights); err != nil {
+	if s.problem, err = a.builder.Problem(a.builder.rows(s.Rows), a.dtype, weights); err != nil {
 		return err
 	}
-	if own := s.problem.Stored(0); own != nil && own != s.data {
-		s.data = own
-		a.data.freeMemory()
+	if own := s.problem.Stored(0); own != nil && own != s.Data {
+		s.Data = own
+		a.data.FreeMemory()
 	}
 	return nil
 }
 
 // buildSampler builds the sampled problem if training uses mini-batches or drawn groups.
-func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights) (err error) {
-	size, all := a.options.BatchSize, train.len()
+func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Weights) (err error) {
+	size, all := a.options.BatchSize, train.Len()
 	switch {
 	case a.builder.statement.sampled:
 		a.sampler, err = newDraws(a.builder, train, seed, a.dtype, weights)
@@ -352,15 +364,15 @@ func (a *assembly) finishOnAll(limit int) {
 
 // checkProducts refuses products of digits if the training rows are not 8-bit data. On the CPU,
 // checkBFloat16 checks digits of bfloat16.
-func (a *assembly) checkProducts(train rows) error {
-	_, a.eightBit = train.data.(matrix.EightBit)
+func (a *assembly) checkProducts(train load.Rows) error {
+	_, a.eightBit = train.Data.(matrix.EightBit)
 	p := a.options.Device.Products
 	if p.BFloat16() && a.devices.gpu == nil {
 		return nil // the compiled problem tells: see checkBFloat16
 	}
 	if p.Digits() > 0 && !a.eightBit {
 		return &OptionError{Option: "products", Problem: fmt.Sprintf(
-			"is %s, which is for 8-bit data; the features of %s are others, want auto or float32", p, a.data.name())}
+			"is %s, which is for 8-bit data; the features of %s are others, want auto or float32", p, a.data.Name())}
 	}
 	return nil
 }
@@ -372,7 +384,7 @@ func (a *assembly) checkBFloat16() error {
 		return nil
 	}
 	return &OptionError{Option: "products", Problem: fmt.Sprintf(
-		"is %s, which is for dense data on the CPU; the features of %s are others, want auto or float32", p, a.data.name())}
+		"is %s, which is for dense data on the CPU; the features of %s are others, want auto or float32", p, a.data.Name())}
 }
 
 // Problem implements Pipeline.
@@ -384,7 +396,7 @@ func (a *assembly) Problem() problem.Problem {
 }
 
 // Explain implements Pipeline.
-func (a *assembly) Explain() string { return a.data.splits[0].problem.Explain() }
+func (a *assembly) Explain() string { return a.splits[0].problem.Explain() }
 
 // Close implements Pipeline.
 func (a *assembly) Close() error { return a.devices.close() }

@@ -117,7 +117,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if _, err := e.problem.Forward(make([]float64, 2)); err != nil {
 			t.Fatal(err)
 		}
-		scores, err := e.data.splits[0].problem.Watched(0)
+		scores, err := e.splits[0].problem.Watched(0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestMiniBatches(t *testing.T) {
 	batches, orders := part.batches, map[string]bool{}
 	counts := make([]int, 3)
 	for _, i := range batches.List(0) {
-		counts[part.data.splits[0].labels[i]]++
+		counts[part.splits[0].Labels[i]]++
 	}
 	if !cmp.Equal(counts, []int{10, 10, 10}) {
 		t.Fatalf("rows of a batch: %v, want 10 of each class", counts)

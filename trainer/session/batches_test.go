@@ -39,7 +39,7 @@ func TestKeptBytes(t *testing.T) {
 		a := buildOptions(t, o)
 		b := a.batches
 		rows, entries := 0, 0
-		data := a.data.splits[0].data
+		data := a.splits[0].Data
 		for k := range int(b.PerPass()) {
 			list := b.List(k)
 			rows += len(list)
@@ -59,7 +59,7 @@ func TestKeptBytes(t *testing.T) {
 			t.Errorf("%s: %d bytes outside the pages", name, got)
 		}
 		a.options.Device.MemoryLimit = 1
-		err := a.buildSampler(a.data.splits[0].rows, 1, a.weights(t))
+		err := a.buildSampler(a.splits[0].Rows, 1, a.weights(t))
 		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "--batch-size") {
 			t.Errorf("%s: the batches do not fit: %v", name, err)
 		}

@@ -15,7 +15,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		for _, block := range []int{1, 23, 120} {
 			e := assembled(t, small(func(c *setup) { c.Dtype = dtype }))
-			s, err := e.builder.BlocksOf(e.data.splits[0].data, block, e.dtype, e.weights(t))
+			s, err := e.builder.BlocksOf(e.splits[0].Data, block, e.dtype, e.weights(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -28,7 +28,7 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 				if _, err := e.problem.Forward(make([]float64, len(e.builder.statement.bounds()))); err != nil {
 					t.Fatal(err)
 				}
-				v, err := e.data.splits[0].problem.Watched(0)
+				v, err := e.splits[0].problem.Watched(0)
 				if err != nil {
 					t.Fatal(err)
 				}

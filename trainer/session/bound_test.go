@@ -9,6 +9,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/session/internal/load"
 )
 
 // kappa holds the bounds of docs/reference/products.md by the number of digits, relative to the
@@ -72,7 +73,7 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 	rows := clothes(t, 70) // one full block and a partial block
 	for _, width := range []int{1, 33, 512} {
 		e := assembled(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
-		x := imageRows(atHand(rows), e.data.normalization).data.(*matrix.Bytes)
+		x := load.ImageRows(load.Selected(rows), e.data.Normalization).Data.(*matrix.Bytes)
 		for range 2 {
 			l := firstLayer(e, x, 4)
 			for count := range kappa {

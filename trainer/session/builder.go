@@ -8,6 +8,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/load"
 	"ppal/trainer/step"
 )
 
@@ -18,13 +19,13 @@ type builder struct {
 }
 
 // rows returns rows with the task on them.
-func (b *builder) rows(r rows) build.Rows {
+func (b *builder) rows(r load.Rows) build.Rows {
 	return build.Rows{
-		Data: r.data, Strata: r.stratified,
+		Data: r.Data, Strata: r.Stratified,
 		Nodes: func(scores *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error) {
-			return b.statement.Nodes(scores, r.public())
+			return b.statement.Nodes(scores, rowsOf(r))
 		},
-		Pick: func(list []int) build.Rows { return b.rows(r.pick(list)) },
+		Pick: func(list []int) build.Rows { return b.rows(r.Pick(list, build.PickData(r.Data, list))) },
 	}
 }
 
@@ -32,7 +33,7 @@ func (b *builder) rows(r rows) build.Rows {
 // certificate and the measures use the same blocks. x are the weights of the first call.
 func (b *builder) exactBlocks(s *split, x []float64) (_ *build.Blocks, err error) {
 	if s.exact == nil {
-		s.exact, err = b.NewExactBlocks(s.data, x)
+		s.exact, err = b.NewExactBlocks(s.Data, x)
 	}
 	return s.exact, err
 }
@@ -44,7 +45,7 @@ func (b *builder) exact(s *split, x []float64) (*build.Exact, error) {
 		return nil, err
 	}
 	if s.head == nil {
-		if s.head, err = b.Head(b.rows(s.rows)); err != nil {
+		if s.head, err = b.Head(b.rows(s.Rows)); err != nil {
 			return nil, err
 		}
 	}
@@ -53,16 +54,16 @@ func (b *builder) exact(s *split, x []float64) (*build.Exact, error) {
 
 // measurer returns the function that measures scores of the rows. The function is the statement's
 // own, or else computes f and g with the statement's nodes.
-func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), error) {
+func (b *builder) measurer(r load.Rows) (func(scores []float64) (Measures, error), error) {
 	if b.statement.measures != nil {
-		measure, err := b.statement.measures(r.public())
+		measure, err := b.statement.measures(rowsOf(r))
 		if err != nil {
 			return nil, err
 		}
 		return func(scores []float64) (Measures, error) { return measure(scores, b.Terms.Last()) }, nil
 	}
 	if b.statement.Measures != nil {
-		return b.statement.Measures(r.public())
+		return b.statement.Measures(rowsOf(r))
 	}
 	head, err := b.Head(b.rows(r))
 	if err != nil {
@@ -96,6 +97,6 @@ func (a *assembly) setScales() error {
 	if !a.usesScales() {
 		return nil
 	}
-	train := a.data.splits[0].rows
-	return a.builder.SetScales(train.data, train.labels)
+	train := a.splits[0].Rows
+	return a.builder.SetScales(train.Data, train.Labels)
 }

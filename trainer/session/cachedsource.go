@@ -4,6 +4,8 @@ import (
 	"context"
 	"reflect"
 	"slices"
+
+	"ppal/trainer/session/internal/load"
 )
 
 // Cached returns a source that reads the rows of s once and serves several sessions with the same
@@ -26,18 +28,19 @@ func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.kept, c.on = l, Request{dtype: on.dtype, seed: on.seed, needs: on.needs}
+		c.kept, c.on = l, Request{load.Request{Dtype: on.on.Dtype, Seed: on.on.Seed, Needs: on.on.Needs}}
 	}
-	own := *c.kept
-	own.splits = make([]*split, len(c.kept.splits))
-	for k, s := range c.kept.splits {
-		own.splits[k] = &split{name: s.name, rows: s.rows} // without data that a session builds
+	own := *c.kept.Data
+	own.Splits = make([]*load.Split, len(c.kept.Splits))
+	for k, s := range c.kept.Splits {
+		part := *s // without data that a session builds
+		own.Splits[k] = &part
 	}
-	own.description.Data = slices.Clone(c.kept.description.Data)
-	return &own, nil
+	own.Description.Data = slices.Clone(c.kept.Description.Data)
+	return &Data{&own}, nil
 }
 
 // same reports whether rows that were read for request r are also valid for the other Request.
 func (r Request) same(other Request) bool {
-	return r.dtype == other.dtype && r.seed == other.seed && reflect.DeepEqual(r.needs, other.needs)
+	return r.on.Dtype == other.on.Dtype && r.on.Seed == other.on.Seed && reflect.DeepEqual(r.on.Needs, other.on.Needs)
 }

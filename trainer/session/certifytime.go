@@ -1,8 +1,6 @@
 package session
 
-import (
-	"time"
-)
+import "time"
 
 // certifyTimer is a Pipeline that can estimate the wall time of Certify before the training. A
 // session with a time limit ends the training earlier by that time.
@@ -22,7 +20,7 @@ const certifyPasses = 3
 // certifyPasses.
 func (a *assembly) certifyTime() (time.Duration, error) {
 	x := a.iterate()
-	b, err := a.builder.exactBlocks(a.data.splits[0], x)
+	b, err := a.builder.exactBlocks(a.splits[0], x)
 	if err != nil {
 		return 0, err
 	}
@@ -31,8 +29,8 @@ func (a *assembly) certifyTime() (time.Duration, error) {
 		return 0, err
 	}
 	rows := 0
-	for _, s := range a.data.splits {
-		rows += s.len()
+	for _, s := range a.splits {
+		rows += s.Len()
 	}
 	return time.Duration(float64(took) * certifyPasses * float64(rows) / float64(block*a.devices.team.Size())), nil
 }

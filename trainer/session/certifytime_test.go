@@ -49,7 +49,7 @@ func TestTimeLimitHasTheCertificate(t *testing.T) {
 // The estimate leaves the certificate's blocks as they were: equal scores before and after.
 func TestClosingLeavesTheScores(t *testing.T) {
 	a := assembled(t, small(nil))
-	s := a.data.splits[0]
+	s := a.splits[0]
 	b, err := a.builder.exactBlocks(s, a.iterate())
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 )
 
@@ -44,7 +45,7 @@ func (a *assembly) circumstances(status trainer.Status) measure.Circumstances {
 	o, st := &a.options, a.builder.statement
 	c := measure.Circumstances{Status: status, Float32: a.dtype == tensor.Float32, Batches: o.BatchSize > 0, Promises: a.confidence != nil,
 		Weighted: a.builder.Regularizer.Weight > 0, Patience: o.Settings.Patience, Tolerance: o.Settings.Tolerance,
-		Unscaled: a.data.dataset == datasetLIBSVM,
+		Unscaled: a.data.Dataset == load.DatasetLIBSVM,
 		Convex:   st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {
 		c.Unmet, c.Constant = f.Exact.Violation > 0, f.Constant >= 0 || f.Few()

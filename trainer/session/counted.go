@@ -26,11 +26,11 @@ func (a *assembly) scores64(s *split) ([]float64, error) {
 func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.Counted, []float64, error) {
 	sample, err := d.sampleOf(s)
 	if err != nil {
-		return nil, nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+		return nil, nil, fmt.Errorf("session: %s rows: %w", s.Name, err)
 	}
 	decided, err := sample.Decide(scores)
 	if err != nil {
-		return nil, nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+		return nil, nil, fmt.Errorf("session: %s rows: %w", s.Name, err)
 	}
 	_, smooth, err := sample.Smooth(scores)
 	if err != nil {
@@ -50,41 +50,41 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 	for _, c := range d.system.Subject {
 		o.Constraints = append(o.Constraints, ConstraintOutcome{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()})
 	}
-	if len(a.data.splits[0].classes) == 2 {
+	if len(a.splits[0].Classes) == 2 {
 		o.AcceptanceRate = &SplitValues{}
 	}
 	parameters, err := a.builder.Terms.At(a.iterate())
 	if err != nil {
 		return nil, err
 	}
-	for k, s := range a.data.splits {
+	for k, s := range a.splits {
 		counted, smooth, err := d.count(s, scores[k], parameters)
 		if err != nil {
 			return nil, err
 		}
 		if v := counted.Objective; v.Defined {
-			o.Objective.Set(s.name, v.Value)
+			o.Objective.Set(s.Name, v.Value)
 		}
-		if i := rates.IntervalOfRate(counted.Objective, rates.Level); i != nil && s.name != Training && !d.system.IsLoss() {
+		if i := rates.IntervalOfRate(counted.Objective, rates.Level); i != nil && s.Name != Training && !d.system.IsLoss() {
 			o.Objective.Interval = i // from the test rows, the last split
-			if s.name == Validation {
+			if s.Name == Validation {
 				o.Objective.ValidationInterval = i
 			}
 		}
 		if o.AcceptanceRate != nil {
-			o.AcceptanceRate.Set(s.name, counted.Accepted[1])
+			o.AcceptanceRate.Set(s.Name, counted.Accepted[1])
 		}
 		for j := range o.Constraints {
 			c := &o.Constraints[j]
 			if v := counted.Values[j]; v.Defined {
-				c.Set(s.name, v.Value)
+				c.Set(s.Name, v.Value)
 			}
-			if s.name == Validation && a.builder.statement.confidence > 0 {
+			if s.Name == Validation && a.builder.statement.confidence > 0 {
 				continue // these rows chose the threshold
 			}
-			if s.name != Training {
+			if s.Name != Training {
 				c.Interval = d.interval(j, counted) // from the test rows, the last split
-				if s.name == Validation {
+				if s.Name == Validation {
 					c.ValidationInterval = c.Interval
 				}
 				continue
@@ -110,43 +110,43 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 // than one score, if the task has surrogates of margins, and if the scores give no probabilities.
 func (a *assembly) probability(scores [][]float64) *Probability {
 	on := a.fitted()
-	s := a.data.splits[on]
-	if len(s.classes) != 2 || len(scores[on]) != s.len() || a.builder.statement.system.Margins != nil {
+	s := a.splits[on]
+	if len(s.Classes) != 2 || len(scores[on]) != s.Len() || a.builder.statement.system.Margins != nil {
 		return nil
 	}
-	positive := make([]bool, s.len())
-	for i, y := range s.labels {
-		positive[i] = y == s.classes[1].Label
+	positive := make([]bool, s.Len())
+	for i, y := range s.Labels {
+		positive[i] = y == s.Classes[1].Label
 	}
 	p, err := decide.FitPlatt(scores[on], positive)
 	if err != nil {
 		return nil
 	}
-	return &Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.name}
+	return &Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.Name}
 }
 
 // fitted returns the index of the split whose rows fit probabilities.
 func (a *assembly) fitted() int {
-	return max(0, slices.IndexFunc(a.data.splits, func(s *split) bool { return s.name == Validation }))
+	return max(0, slices.IndexFunc(a.splits, func(s *split) bool { return s.Name == Validation }))
 }
 
 // probabilities fits the probabilities of classes to the rows of probability, if the model has a
 // score for each class. probabilities returns nil if the scores give no probabilities.
 func (a *assembly) probabilities(scores [][]float64) *Probabilities {
 	on := a.fitted()
-	s := a.data.splits[on]
-	if len(scores[on]) == s.len() || len(scores[on]) != s.len()*len(s.classes) {
+	s := a.splits[on]
+	if len(scores[on]) == s.Len() || len(scores[on]) != s.Len()*len(s.Classes) {
 		return nil
 	}
-	labels, err := s.public().indices()
+	labels, err := rowsOf(s.Rows).indices()
 	if err != nil {
 		return nil
 	}
-	p, err := decide.FitSoftmax(scores[on], labels, len(s.classes))
+	p, err := decide.FitSoftmax(scores[on], labels, len(s.Classes))
 	if err != nil {
 		return nil
 	}
-	return &Probabilities{Softmax: rundir.Softmax{Slope: p.Slope, Intercepts: p.Intercepts}, Rows: s.name}
+	return &Probabilities{Softmax: rundir.Softmax{Slope: p.Slope, Intercepts: p.Intercepts}, Rows: s.Name}
 }
 
 // multipliers sets, for each constraint, the sum of the multipliers of the smooth constraints that

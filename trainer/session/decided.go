@@ -15,6 +15,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 )
 
@@ -35,7 +36,9 @@ func (s *Statement) decided() *decisions {
 }
 
 // sample returns the system on rows.
-func (d *decisions) sample(r rows) (*constraints.Sample, error) { return d.shared.sample(r.public()) }
+func (d *decisions) sample(r load.Rows) (*constraints.Sample, error) {
+	return d.shared.sample(rowsOf(r))
+}
 
 // sampleOf returns the system on the rows of a split. The split keeps it.
 func (d *decisions) sampleOf(s *split) (*constraints.Sample, error) {
@@ -43,7 +46,7 @@ func (d *decisions) sampleOf(s *split) (*constraints.Sample, error) {
 		return s.sample, nil
 	}
 	var err error
-	s.sample, err = d.sample(s.rows)
+	s.sample, err = d.sample(s.Rows)
 	return s.sample, err
 }
 
@@ -65,7 +68,7 @@ func (a *assembly) newConfidence() (*measure.Confidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := measure.NewConfidence(d.system, sample, validation.len(), level)
+	c, err := measure.NewConfidence(d.system, sample, validation.Len(), level)
 	if errors.Is(err, promise.ErrLoss) {
 		return nil, &OptionError{Option: "confidence", Problem: "is for rates of decisions", Err: err}
 	}
@@ -104,16 +107,16 @@ func (a *assembly) resolution() float64 {
 
 // optimizeDecisions runs the feedback rounds and then the exact step.
 func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
-	d, train := a.builder.statement.decided(), a.data.splits[0]
+	d, train := a.builder.statement.decided(), a.splits[0]
 	sample, err := d.sampleOf(train)
 	if err != nil {
 		return nil, err
 	}
 	positive := 0
-	if len(train.classes) == 2 {
-		positive = train.ofLabel(train.classes[1].Label)
+	if len(train.Classes) == 2 {
+		positive = train.OfLabel(train.Classes[1].Label)
 	}
-	f, early, err := measure.NewSolution(d.system, sample, classNames(train.classes), train.len(), positive)
+	f, early, err := measure.NewSolution(d.system, sample, classNames(train.Classes), train.Len(), positive)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +168,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 
 // exactStep finds the offsets of the scores in float64 at the iterate.
 func (a *assembly) exactStep(f *measure.Solution) error {
-	scores, err := a.scores64(a.data.splits[0])
+	scores, err := a.scores64(a.splits[0])
 	if err != nil {
 		return err
 	}

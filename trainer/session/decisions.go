@@ -11,6 +11,7 @@ import (
 	"ppal/constraints"
 	"ppal/models"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/load"
 )
 
 // Decisions minimises a rate of the model's decisions under constraints in the language of package
@@ -204,7 +205,7 @@ func (t Decisions) Needs() constraints.Needs { return constraints.NeedsOf(t.mini
 // Other groups are the values of the attribute "groups".
 func (r Rows) population() (*constraints.Population, error) {
 	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier}
-	a, ok := ofGroups(r.Groups, len(r.Labels))
+	a, ok := load.OfGroups(r.Groups, len(r.Labels))
 	switch {
 	case !ok:
 		p.Groups = r.Groups

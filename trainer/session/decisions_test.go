@@ -96,7 +96,7 @@ func TestDecisionsTrain(t *testing.T) {
 // sameAsTheBlocks compares f, g and a gradient in blocks of rows with those of all rows at once.
 func sameAsTheBlocks(t *testing.T, e *assembly) {
 	t.Helper()
-	smooth, err := e.builder.exact(e.data.splits[0], e.iterate())
+	smooth, err := e.builder.exact(e.splits[0], e.iterate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestChurn(t *testing.T) {
 	}
 	task := Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}
 	e := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
-	sample, err := e.builder.statement.decided().sampleOf(e.data.splits[0])
+	sample, err := e.builder.statement.decided().sampleOf(e.splits[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +237,9 @@ func TestChurnOfPictures(t *testing.T) {
 	notUnderRace(t)
 	images := Images{Dataset: "synthetic", RowsPerClass: 20, Classes: []int{1, 0, 2}, Split: tabular.Split{Train: 80, Validation: 20}}
 	first := buildOptions(t, onTable(NeymanPearson{}, images, nil)).data
-	text, names := "row,class,score\n", first.splits[0].classes
-	for k, s := range first.splits[:2] {
-		for i, row := range s.source {
+	text, names := "row,class,score\n", first.Splits[0].Classes
+	for k, s := range first.Splits[:2] {
+		for i, row := range s.Source {
 			if k == 1 || i%4 > 0 { // a quarter of the training rows has no earlier decision
 				text += fmt.Sprintf("%d,%s,0\n", row+1, names[i%3].Name)
 			}
@@ -250,8 +250,8 @@ func TestChurnOfPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := buildOptions(t, onTable(Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}, images, func(o *Options) { o.BatchSize = 30 }))
-	n := first.splits[0].len()
-	sample, err := e.builder.statement.decided().sampleOf(e.data.splits[0])
+	n := first.Splits[0].Len()
+	sample, err := e.builder.statement.decided().sampleOf(e.splits[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,9 +259,9 @@ func TestChurnOfPictures(t *testing.T) {
 		t.Errorf("%d of %d training rows have an earlier decision", got, n)
 	}
 	d := e.builder.statement.decided()
-	for k, s := range e.data.splits {
-		scores := make([]float64, 3*s.len())
-		for i := range s.len() {
+	for k, s := range e.splits {
+		scores := make([]float64, 3*s.Len())
+		for i := range s.Len() {
 			scores[3*i+i%3] = 1 // the earlier decision
 		}
 		counted, _, err := d.count(s, scores, nil)
@@ -269,7 +269,7 @@ func TestChurnOfPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if v := counted.Values[0]; v.Defined != (k < 2) || v.Value != 0 {
-			t.Errorf("%s: %+v, want the churn 0", s.name, v)
+			t.Errorf("%s: %+v, want the churn 0", s.Name, v)
 		}
 	}
 }
@@ -311,7 +311,7 @@ func TestPublishedOnDecisions(t *testing.T) {
 		o := onTable(onDecisions(tc.task), tc.data, nil)
 		o.Model = &models.Spec{Hidden: []int{4}}
 		e := buildOptions(t, o)
-		classes := e.data.splits[0].classes
+		classes := e.splits[0].Classes
 		for k, c := range e.builder.statement.system.Subject {
 			want := tc.want[k]
 			if before, after, found := strings.Cut(want, "%s"); found {
@@ -376,7 +376,7 @@ func sameWeights(t *testing.T, m *Matrix, texts ...string) {
 	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
 	b := e.batches
 	picked := func(batch int) Rows {
-		r := e.data.splits[0].pick(b.List(batch)).public()
+		r := rowsOf(e.splits[0].Pick(b.List(batch), nil))
 		for _, g := range r.Groups {
 			slices.Sort(g.Rows)
 		}

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/method"
+	"ppal/trainer/session/internal/load"
 	"ppal/trainer/step"
 )
 
@@ -85,8 +86,9 @@ func (a *assembly) Describe() Description {
 
 // stated returns the part of the description that the data and the statement decide.
 func (a *assembly) stated() Description {
-	d, st := a.data.description, a.builder.statement
-	d.Dataset = a.data.name()
+	l, st := a.data.Description, a.builder.statement
+	d := Description{Provenance: l.Provenance, Preparation: l.Preparation, FeatureNames: l.FeatureNames, Columns: l.Columns}
+	d.Dataset = a.data.Name()
 	d.Task, d.Objective, d.Constraints, d.Bounds = st.Name, st.Objective, st.names(), st.bounds()
 	if d.Objective == "" {
 		d.Objective = "objective"
@@ -113,14 +115,14 @@ func (a *assembly) counted() *counts {
 	if a.counts != nil {
 		return a.counts
 	}
-	train := a.data.splits[0]
-	c := &counts{rows: a.sizes("rows", rows.len), members: a.members()}
-	c.modelGroups, c.groupsAttribute = train.modelGroups()
-	for _, class := range train.classes {
-		c.classes = append(c.classes, a.sizes(class.Name, func(r rows) int { return r.ofLabel(class.Label) }))
+	train := a.splits[0]
+	c := &counts{rows: a.sizes("rows", load.Rows.Len), members: a.data.Members()}
+	c.modelGroups, c.groupsAttribute = train.ModelGroups()
+	for _, class := range train.Classes {
+		c.classes = append(c.classes, a.sizes(class.Name, func(r load.Rows) int { return r.OfLabel(class.Label) }))
 	}
-	for k, g := range train.groups {
-		c.groups = append(c.groups, a.sizes(g.Name, func(r rows) int { return len(r.groups[k].Rows) }))
+	for k, g := range train.Groups {
+		c.groups = append(c.groups, a.sizes(g.Name, func(r load.Rows) int { return len(r.Groups[k].Rows) }))
 	}
 	a.counts = c
 	return c
@@ -139,10 +141,10 @@ func (a *assembly) productsNote() []string {
 }
 
 // sizes returns the number of rows that count finds in every split.
-func (a *assembly) sizes(name string, count func(r rows) int) SplitSizes {
+func (a *assembly) sizes(name string, count func(r load.Rows) int) SplitSizes {
 	sizes := SplitSizes{Name: name}
-	for _, s := range a.data.splits {
-		sizes.Set(s.name, count(s.rows))
+	for _, s := range a.splits {
+		sizes.Set(s.Name, count(s.Rows))
 	}
 	return sizes
 }

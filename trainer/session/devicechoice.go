@@ -17,8 +17,8 @@ func (a *assembly) tooSmall() string {
 		return ""
 	}
 	work := a.iterationWork()
-	if train := a.data.splits[0].rows; a.onBatches(train) {
-		work *= float64(a.options.BatchSize) / float64(train.len())
+	if train := a.splits[0].Rows; a.onBatches(train) {
+		work *= float64(a.options.BatchSize) / float64(train.Len())
 	}
 	if work >= leastGPUWork {
 		return ""

@@ -10,6 +10,7 @@ import (
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/load"
 )
 
 // draws is the intersectional task with a single constraint. Every iteration draws the group of
@@ -17,7 +18,7 @@ import (
 type draws struct {
 	*graph.Problem
 	groups *constraints.GroupDraws
-	rows   rows
+	rows   load.Rows
 	eps    float64
 	group  int             // group of the last sample
 	draw   ranks.Procedure // binds the weights of a sample, in all processes
@@ -26,8 +27,8 @@ type draws struct {
 var _ problem.DrawnGroup = (*draws)(nil)
 
 // newDraws builds the task on rows r at the given weights.
-func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
-	sample, err := b.statement.samples.sample(r.public())
+func newDraws(b *builder, r load.Rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
+	sample, err := b.statement.samples.sample(rowsOf(r))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 		return nil, err
 	}
 	d.Problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, x, scores, err := b.Scores(g, r.data, dtype, weights)
+		net, x, scores, err := b.Scores(g, r.Data, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -49,7 +50,7 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 		}
 		return graph.Definition{
 			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: b.Regularizer,
-			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
+			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.Data, nil}, Watch: gorgonia.Nodes{scores},
 		}, nil
 	}, b.Devices.Train)
 	d.draw = b.Devices.Team.Register(d.bind)
@@ -71,7 +72,7 @@ func (d *draws) bind(message []byte) error {
 }
 
 // GroupFeatures implements problem.DrawnGroup.
-func (d *draws) GroupFeatures() []float64 { return d.rows.levels[d.group] }
+func (d *draws) GroupFeatures() []float64 { return d.rows.Levels[d.group] }
 
 // DecisionViolation implements problem.DrawnGroup. The value is the share of wrong decisions in
 // the group, minus the share of wrong decisions among all rows, minus the bound.
@@ -80,14 +81,14 @@ func (d *draws) DecisionViolation() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	wrong := make([]bool, d.rows.len())
+	wrong := make([]bool, d.rows.Len())
 	all := 0
 	for i, s := range graph.Float64s(v) {
-		if wrong[i] = (s > 0) != (d.rows.labels[i] > 0); wrong[i] {
+		if wrong[i] = (s > 0) != (d.rows.Labels[i] > 0); wrong[i] {
 			all++
 		}
 	}
-	members := d.rows.groups[d.group].Rows
+	members := d.rows.Groups[d.group].Rows
 	inside := 0
 	for _, i := range members {
 		if wrong[i] {

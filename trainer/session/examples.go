@@ -18,18 +18,18 @@ func (a *assembly) examples(s *split, scores []float64, most int) (*rundir.Examp
 	if decided == nil || err != nil {
 		return nil, err
 	}
-	d := a.data.description
-	display := &measure.Display{Source: s.source, Attributes: s.attributes, Features: s.features(), Read: s.readRow,
-		Center: a.data.center, Scale: a.data.scale, Preparation: d.Preparation, Names: d.FeatureNames}
-	if _, bytes := s.data.(matrix.EightBit); bytes && d.Preparation == nil && a.data.label == nil && a.data.shape.Pixels() == s.features() {
-		display.Shape, display.Pixels = a.data.shape, s.pixels
+	d := a.data.Description
+	display := &measure.Display{Source: s.Source, Attributes: s.Attributes, Features: s.Features(), Read: s.readRow,
+		Center: a.data.Center, Scale: a.data.Scale, Preparation: d.Preparation, Names: d.FeatureNames}
+	if _, bytes := s.Data.(matrix.EightBit); bytes && d.Preparation == nil && a.data.Label == nil && a.data.Shape.Pixels() == s.Features() {
+		display.Shape, display.Pixels = a.data.Shape, s.pixels
 	}
 	return decided.Examples(display, most)
 }
 
 // pixels returns the 8-bit values of row i, which another process may have.
 func (s *split) pixels(i int) ([]uint8, error) {
-	data, bytes := s.data.(matrix.EightBit), make([]uint8, s.features())
+	data, bytes := s.Data.(matrix.EightBit), make([]uint8, s.Features())
 	if s.fetch == nil {
 		return data.ByteRow(i, bytes), nil
 	}

@@ -152,7 +152,7 @@ func TestCertifyTakesTheMeasuresOfTheLastRecord(t *testing.T) {
 	}
 	var calls atomic.Int32
 	e.builder.statement.system = nil
-	for _, s := range e.data.splits {
+	for _, s := range e.splits {
 		s.measure = func([]float64) (Measures, error) {
 			calls.Add(1)
 			return s.last, nil
@@ -165,15 +165,15 @@ func TestCertifyTakesTheMeasuresOfTheLastRecord(t *testing.T) {
 	if n := calls.Load(); n != 0 {
 		t.Errorf("Certify measured %d splits again", n)
 	}
-	for _, s := range e.data.splits {
+	for _, s := range e.splits {
 		s.scores[0]++ // as if the last record were of another iterate
 	}
 	again, err := e.Certify(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := int(calls.Load()); n != len(e.data.splits) {
-		t.Errorf("Certify measured %d splits of another iterate, want %d", n, len(e.data.splits))
+	if n := int(calls.Load()); n != len(e.splits) {
+		t.Errorf("Certify measured %d splits of another iterate, want %d", n, len(e.splits))
 	}
 	if d := cmp.Diff(taken.Splits, again.Splits); d != "" {
 		t.Errorf("the record's measures are others (-record +measured)\n%s", d)

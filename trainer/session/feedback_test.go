@@ -62,14 +62,14 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	train := a.data.splits[0]
+	train := a.splits[0]
 	// The saved weights act on raw rows. The split has prepared rows, therefore Unfold removes the
 	// preparation from the weights.
-	weights, err := a.data.normalization.Unfold(spec, m.Weights)
+	weights, err := a.data.Normalization.Unfold(spec, m.Weights)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := a.builder.NewBlocks(train.data, tensor.Float64, weights)
+	b, err := a.builder.NewBlocks(train.Data, tensor.Float64, weights)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sample, err := train.public().sample(a.builder.statement.system)
+	sample, err := rowsOf(train.Rows).sample(a.builder.statement.system)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/session/internal/load"
 )
 
 // writePictures writes files in the form of Fashion-MNIST with the first rows of the built-in
@@ -68,7 +70,7 @@ func writeSparse(t *testing.T, rows int) string {
 }
 
 // aboutKept returns the remarks of a run about kept rows.
-func aboutKept(d Description) string {
+func aboutKept(d load.Description) string {
 	return strings.Join(slices.DeleteFunc(slices.Concat(d.Notes, d.Warnings), func(s string) bool { return !strings.Contains(s, "kept") }), " ")
 }
 
@@ -115,7 +117,7 @@ func TestPicturesAndSparseRowsInFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			final.Training, final.Certifying = nil, 0 // measured times
-			return final, measures, aboutKept(a.data.description)
+			return final, measures, aboutKept(a.data.Description)
 		}
 		want, records, _ := finish(0)
 		for _, run := range []struct{ what, remark string }{{"first", "are kept for later runs in"}, {"second", "are read from"}, {"damaged", "cannot be used"}}[:c.runs] {
@@ -172,11 +174,11 @@ func TestKeptPictures(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		l, err := source.Load(t.Context(), Request{devices: d, dtype: Device{}.dtype(), seed: seed})
+		l, err := source.Load(t.Context(), Request{d.request(Device{}.dtype(), seed, constraints.Needs{}, false)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return aboutKept(l.description)
+		return aboutKept(l.Description)
 	}
 	divided := func(s *Images) { s.Split = tabular.Split{Train: 50, Validation: 50} }
 	for i, c := range []struct {
@@ -236,10 +238,10 @@ func TestNoSpaceForRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := source.Load(t.Context(), Request{devices: d, dtype: Device{}.dtype(), seed: 1})
+			l, err := source.Load(t.Context(), Request{d.request(Device{}.dtype(), 1, constraints.Needs{}, false)})
 			text := fmt.Sprint(err)
 			if err == nil {
-				text = aboutKept(l.description)
+				text = aboutKept(l.Description)
 			}
 			if !strings.Contains(text, tc.want) || !strings.Contains(text, "no space left") || strings.Contains(text, "\n") {
 				t.Errorf("%s: %q, want %q", name, text, tc.want)

@@ -29,7 +29,7 @@ var samplesPay = sampleRule{least: 500, work: 1e7}
 // quasi-Newton steps on a model with hidden layers. Bounds on decisions have no samples, because
 // their later rounds begin near a solution.
 func (a *assembly) addSamples() error {
-	train, pays := a.data.splits[0], cmp.Or(a.options.samplesPay, samplesPay)
+	train, pays := a.splits[0], cmp.Or(a.options.samplesPay, samplesPay)
 	rule, ok := a.options.Method.(trainer.DualRule)
 	d := a.builder.statement.decided()
 	switch {
@@ -38,7 +38,7 @@ func (a *assembly) addSamples() error {
 		models.IsLinear(a.builder.Model) || d != nil && d.on == OnDecisions || a.iterationWork() < pays.work:
 		return nil
 	}
-	strata := a.data.splits[0].rows.stratified()
+	strata := a.splits[0].Rows.Stratified()
 	for _, rows := range strata {
 		if float64(len(rows))*build.SampleShares()[0] < pays.least {
 			return nil
@@ -48,12 +48,12 @@ func (a *assembly) addSamples() error {
 	if err != nil {
 		return err
 	}
-	counts, err := a.builder.AddSamples(train.problem, a.builder.rows(train.rows), a.options.Settings.Seed, a.dtype, weights)
+	counts, err := a.builder.AddSamples(train.problem, a.builder.rows(train.Rows), a.options.Settings.Seed, a.dtype, weights)
 	if err != nil {
 		return err
 	}
 	a.sampled = true
 	a.notes = append(a.notes, fmt.Sprintf("The first iterations see %d, then %d of the %d training rows, until the sampling error is larger than the gain of a step. "+
-		"--samples none shows them all rows.", counts[0], counts[1], train.len()))
+		"--samples none shows them all rows.", counts[0], counts[1], train.Len()))
 	return nil
 }

@@ -140,7 +140,7 @@ func TestSampleHasItsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := a.data.splits[0].rows
+	r := a.splits[0].Rows
 	n, m := a.problem.Dims()
 	d := a.problem.Space().New()
 	values := func(p problem.Problem, d problem.Vector) (v []float64) {
@@ -157,7 +157,8 @@ func TestSampleHasItsRows(t *testing.T) {
 	}
 	whole := values(a.problem, d)
 	for k, share := range build.SampleShares() {
-		alone, err := a.builder.Problem(a.builder.rows(r.pick(build.SampleOf(r.stratified(), share, 1))), a.dtype, weights)
+		list := build.SampleOf(r.Stratified(), share, 1)
+		alone, err := a.builder.Problem(a.builder.rows(r.Pick(list, build.PickData(r.Data, list))), a.dtype, weights)
 		if err != nil {
 			t.Fatal(err)
 		}

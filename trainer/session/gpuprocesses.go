@@ -61,7 +61,7 @@ func (d *devices) checkOwners() error {
 	if os.Getenv(SharedGPUSetting) == SharedGPU {
 		identity += fmt.Sprint(" ", rank)
 	}
-	all[numbers*rank], all[numbers*rank+1] = digest([]byte(identity)), float64(i.Ordinal)
+	all[numbers*rank], all[numbers*rank+1] = ranks.Digest([]byte(identity)), float64(i.Ordinal)
 	if err := d.team.Sum(all); err != nil {
 		return errKnown{error: err}
 	}

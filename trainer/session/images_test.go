@@ -17,8 +17,8 @@ import (
 func TestPicturesWithValidation(t *testing.T) {
 	a := assembled(t, small(func(c *setup) { c.Split = tabular.Split{Train: 75, Validation: 25} }))
 	var names []Split
-	for _, s := range a.data.splits {
-		names = append(names, s.name)
+	for _, s := range a.splits {
+		names = append(names, s.Name)
 	}
 	if want := []Split{Training, Validation, Test}; !slices.Equal(names, want) {
 		t.Fatalf("splits %v, want %v", names, want)
@@ -55,7 +55,7 @@ func TestSplitSeed(t *testing.T) {
 		return assembled(t, small(func(c *setup) { c.Split, c.SplitSeed = tabular.Split{Train: 75, Validation: 25}, seed }))
 	}
 	bytes := func(a *assembly) []float64 {
-		x := a.data.splits[1].data
+		x := a.splits[1].Data
 		rows, cols := x.Dims()
 		values := make([]float64, rows*cols)
 		x.Float64(values, 0, rows)

@@ -92,25 +92,27 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		return nil, err
 	}
 	// float64 keeps the rows in the form of the source: devices pack rows for float32 only
-	l, err := o.Data.Load(ctx, Request{devices: &devices{}, dtype: tensor.Float64, seed: o.Settings.Seed, needs: o.needs()})
+	loaded, err := o.Data.Load(ctx, Request{(&devices{}).request(tensor.Float64, o.Settings.Seed, o.needs(), false)})
 	if err != nil {
 		return nil, err
 	}
-	a := &assembly{options: o, data: l, devices: &devices{}}
-	b, err := a.newBuilder(l.splits[0].rows)
+	l := loaded.Data
+	a := &assembly{options: o, devices: &devices{}}
+	a.take(l)
+	b, err := a.newBuilder(l.Splits[0].Rows)
 	if err != nil {
 		return nil, err
 	}
 	a.builder = b
 	in := &Inputs{
-		Model: b.Model, Normalization: l.normalization, Center: l.center, Regularizer: b.Regularizer,
+		Model: b.Model, Normalization: l.Normalization, Center: l.Center, Regularizer: b.Regularizer,
 		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,
-		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
+		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.Description.Data,
 	}
 	in.Objective = b.statement.objective
 	in.Settings, in.Version, in.description = o.Settings, o.Files.Version, a.stated()
 	in.Settings.TimeLimit = o.TimeLimit
-	in.Warnings, in.Notes = concat(l.description.Warnings, b.statement.Warnings), slices.Clone(l.description.Notes)
+	in.Warnings, in.Notes = concat(l.Description.Warnings, b.statement.Warnings), slices.Clone(l.Description.Notes)
 	in.Members, in.Provenance = in.description.Members, in.description.Provenance
 	in.Provenance.Constraints = boundedNames(in.description)
 	if d := in.description; d.Preparation != nil {
@@ -119,18 +121,18 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	if in.Confidence = b.statement.confidence; in.System == nil {
 		return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)
 	}
-	for _, s := range l.splits {
-		p := Part{Name: s.name, Features: s.data, Rows: s.public()}
+	for _, s := range l.Splits {
+		p := Part{Name: s.Name, Features: s.Data, Rows: rowsOf(s.Rows)}
 		if p.Classes, err = p.Rows.indices(); err != nil {
 			return nil, err
 		}
 		if p.Sample, err = p.Rows.sample(in.System); err != nil {
-			return nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+			return nil, fmt.Errorf("session: %s rows: %w", s.Name, err)
 		}
 		if p.Population, err = p.Rows.population(); err != nil {
 			return nil, err
 		}
-		if p.Groups, err = s.rateGroups(p.Sample); err != nil {
+		if p.Groups, err = s.RateGroups(p.Sample); err != nil {
 			return nil, err
 		}
 		in.Parts = append(in.Parts, p)

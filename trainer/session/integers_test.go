@@ -93,7 +93,7 @@ func TestIntegersAreKeptAsBytes(t *testing.T) {
 // tablePass returns the scores and the objective's gradient at x.
 func (e *assembly) tablePass(t *testing.T, x []float64) [2][]float64 {
 	t.Helper()
-	p := e.data.splits[0].problem
+	p := e.splits[0].problem
 	p.Space().Write(problem.Iterate, x)
 	_, m := p.Dims()
 	if _, err := p.Forward(make([]float64, m)); err != nil {

@@ -1,17 +1,14 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
-	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/racing"
@@ -34,25 +31,6 @@ func finished(t *testing.T, e *assembly) *Result {
 	return final
 }
 
-// A file that changes between two openings of a load is refused.
-func TestChangedData(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rows.csv")
-	for _, change := range []bool{false, true} {
-		if err := os.WriteFile(path, []byte("x,y\n1,a\n2,b\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		_, err := verified(t.Context(), "", datasetCSV, []string{path}, func(report func() (*datasets.Report, error)) (*Data, error) {
-			if _, err := report(); err != nil || !change {
-				return &Data{}, err
-			}
-			return &Data{}, os.Truncate(path, 8)
-		})
-		if errors.Is(err, dataerr.ErrChanged) != change {
-			t.Errorf("change %v: %v", change, err)
-		}
-	}
-}
-
 // checkPackedWhileReading compares a run that packs its rows while it reads them with a run that
 // packs the rows afterwards.
 func checkPackedWhileReading(t *testing.T, cfg setup) {
@@ -72,8 +50,8 @@ func checkPackedWhileReading(t *testing.T, cfg setup) {
 	reading := assembled(t, cfg)
 	cfg.source, cfg.method = ImagesAtHand{Train: selected, Test: held}, small(nil).method
 	afterwards := assembled(t, cfg)
-	if _, packed := reading.data.splits[0].data.(*kernel.PackedBytes); packed != (cfg.Products == Int8x3) {
-		t.Errorf("the training rows are a %T", reading.data.splits[0].data)
+	if _, packed := reading.splits[0].Data.(*kernel.PackedBytes); packed != (cfg.Products == Int8x3) {
+		t.Errorf("the training rows are a %T", reading.splits[0].Data)
 	}
 	if diff := cmp.Diff(finished(t, afterwards), finished(t, reading)); diff != "" {
 		t.Error(diff)

@@ -92,7 +92,7 @@ func (a *assembly) measure() (map[string]float64, error) {
 	}
 	var results []func() (Measures, error)
 	var failure error
-	for _, s := range a.data.splits {
+	for _, s := range a.splits {
 		if s.scores, failure = a.appendScores(s.scores[:0], s); failure != nil {
 			break
 		}
@@ -100,13 +100,13 @@ func (a *assembly) measure() (map[string]float64, error) {
 	}
 	all := map[string]float64{}
 	for k, wait := range results {
-		s := a.data.splits[k]
+		s := a.splits[k]
 		m, err := wait()
 		if failure = cmp.Or(failure, err); failure != nil {
 			continue // wait for the other splits
 		}
 		for name, v := range m.Named {
-			all[rundir.MeasureKey(s.name, name)] = v
+			all[rundir.MeasureKey(s.Name, name)] = v
 		}
 		s.last = m
 	}
@@ -124,7 +124,7 @@ func (a *assembly) appendScores(dst []float64, s *split) ([]float64, error) {
 	if s.blocks != nil {
 		return s.blocks.AppendScores(dst, a.iterate())
 	}
-	return s.problem.AppendWatched(slices.Grow(dst, s.len()*a.builder.Outputs()), 0)
+	return s.problem.AppendWatched(slices.Grow(dst, s.Len()*a.builder.Outputs()), 0)
 }
 
 // iterate returns a copy of the iterate.
@@ -145,12 +145,12 @@ const sphereOfFloat32 = 1e-6
 func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	began, result := time.Now(), &Result{Training: r}
 	x := a.iterate()
-	train := a.data.splits[0]
+	train := a.splits[0]
 	smooth, err := a.builder.exact(train, x)
 	if err != nil {
 		return nil, err
 	}
-	a.data.freeMemory() // otherwise the memory of the training stays beside float64 vectors
+	a.data.FreeMemory() // otherwise the memory of the training stays beside float64 vectors
 	p, err := a.builder.statement.complete(smooth)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	}
 	decided := a.builder.statement.decided()
 	last := len(all) - 1
-	if result.Examples, err = a.examples(a.data.splits[last], all[last], a.options.Files.Examples); err != nil {
+	if result.Examples, err = a.examples(a.splits[last], all[last], a.options.Files.Examples); err != nil {
 		return nil, err
 	}
 	if decided == nil {
@@ -243,7 +243,7 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 		values []float64
 	}
 	var results []func() (measured, error)
-	for _, s := range a.data.splits {
+	for _, s := range a.splits {
 		scoresOf := a.scores
 		if st.decided() != nil { // count decisions as a program that loads the weights
 			scoresOf = a.scores64
@@ -258,7 +258,7 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 			if err != nil {
 				return measured{}, err
 			}
-			own := measured{SplitMeasures{Name: s.name, Named: m.Named}, m.Values}
+			own := measured{SplitMeasures{Name: s.Name, Named: m.Named}, m.Values}
 			err = a.measureRates(s, &own.SplitMeasures, scores)
 			return own, err
 		}))
@@ -290,7 +290,7 @@ func (a *assembly) SaveModel(path string) error { return a.SaveWeights(path, a.i
 
 // SaveWeights implements weightsSaver.
 func (a *assembly) SaveWeights(path string, x []float64) error {
-	model, n := a.builder.Model, a.data.normalization
+	model, n := a.builder.Model, a.data.Normalization
 	trained, err := models.Unstack(model, x)
 	if err != nil {
 		return err

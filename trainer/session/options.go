@@ -9,17 +9,12 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/load"
 )
 
 // ErrOptions marks options that contradict each other, the data or the device. errors.Is finds
 // problem.ErrSettings, too.
-var ErrOptions error = invalidOptions{}
-
-type invalidOptions struct{}
-
-func (invalidOptions) Error() string { return "invalid session options" }
-
-func (invalidOptions) Is(target error) bool { return target == problem.ErrSettings }
+var ErrOptions = load.ErrOptions
 
 // OptionError is a refused option. errors.Is finds ErrOptions and Err.
 type OptionError struct {

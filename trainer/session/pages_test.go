@@ -21,6 +21,7 @@ import (
 	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/session/internal/load"
 )
 
 // wideTable writes a CSV file with 70 numbers, a category and a label in each row.
@@ -110,7 +111,7 @@ func TestKeptRows(t *testing.T) {
 		a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
 			o.Device.Memory, o.Device.KeptDir = 64<<20, dir
 		}))
-		return strings.Join(slices.Concat(a.data.description.Notes, a.data.description.Warnings), " ")
+		return strings.Join(slices.Concat(a.data.Description.Notes, a.data.Description.Warnings), " ")
 	}
 	for i, want := range []string{"kept for later runs", "The kept rows of", "has changed"} {
 		if i == 2 {
@@ -139,12 +140,12 @@ func TestKeptRows(t *testing.T) {
 func TestRowsBeyondTheBound(t *testing.T) {
 	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
 	for _, memory := range []int64{0, 1 << 10, 1 << 30} {
-		l, err := Table{Dataset: "synthetic-adult"}.Load(t.Context(), Request{devices: &devices{options: Device{Memory: memory}}, dtype: tensor.Float64, seed: 1})
+		l, err := Table{Dataset: "synthetic-adult"}.Load(t.Context(), Request{load.Request{Memory: memory, Dtype: tensor.Float64, Seed: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if warned := strings.Contains(strings.Join(l.description.Warnings, " "), "stay in memory"); warned != (memory == 1<<10) {
-			t.Errorf("memory %d: %q", memory, l.description.Warnings)
+		if warned := strings.Contains(strings.Join(l.Description.Warnings, " "), "stay in memory"); warned != (memory == 1<<10) {
+			t.Errorf("memory %d: %q", memory, l.Description.Warnings)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"slices"
 
@@ -112,7 +111,7 @@ func (o Options) sameProgram() error {
 	if level == kernel.Go {
 		portable = 1
 	}
-	own := []float64{digest([]byte(o.Files.Version)), portable}
+	own := []float64{ranks.Digest([]byte(o.Files.Version)), portable}
 	leader := slices.Clone(own)
 	if failed := o.Device.Ranks.Broadcast(ranks.Bytes(leader)); failed != nil {
 		return failed
@@ -131,49 +130,18 @@ func (o Options) sameProgram() error {
 // sameAsLeader returns an error if this process has other rows than process 0, or other products.
 // The sums over the rows would then be wrong.
 func (a *assembly) sameAsLeader() error {
-	own := []float64{a.fingerprint(), digest([]byte(a.products))}
+	own := []float64{a.data.Fingerprint(), ranks.Digest([]byte(a.products))}
 	leader := slices.Clone(own)
 	if err := a.devices.team.Broadcast(ranks.Bytes(leader)); err != nil {
 		return err
 	}
 	switch rank := a.devices.team.Rank(); {
 	case own[0] != leader[0]:
-		return fmt.Errorf("session: process %d reads other rows of %s than process 0: give all processes the same files", rank, a.data.name())
+		return fmt.Errorf("session: process %d reads other rows of %s than process 0: give all processes the same files", rank, a.data.Name())
 	case own[1] != leader[1]:
 		return &OptionError{Option: "products", Problem: fmt.Sprintf("are %s in process %d but differ in process 0: choose the same --products for all machines, such as float32", a.products, rank)}
 	}
 	return nil
-}
-
-// fingerprint returns a checksum of the files, the splits, their labels and groups.
-func (a *assembly) fingerprint() float64 {
-	var all []byte
-	for _, f := range a.data.description.Data {
-		all = append(all, f.SHA256...)
-	}
-	for _, s := range a.data.splits {
-		rows, cols := s.data.Dims()
-		all = fmt.Append(all, s.name, rows, cols, a.data.center, a.data.scale)
-		sum := uint64(rows)
-		mix := func(v int) { sum = (sum ^ uint64(v)) * 0x9e3779b97f4a7c15; sum ^= sum >> 29 }
-		for _, y := range s.labels {
-			mix(y)
-		}
-		for _, g := range s.groups {
-			for _, i := range g.Rows {
-				mix(i)
-			}
-		}
-		all = fmt.Append(all, sum)
-	}
-	return digest(all)
-}
-
-// digest returns a checksum of 53 bits, which a float64 holds.
-func digest(text []byte) float64 {
-	h := fnv.New64a()
-	h.Write(text)
-	return float64(h.Sum64() >> 11)
 }
 
 // errQuiet is an error that another process reports.
@@ -184,7 +152,7 @@ func Reported(err error) bool { return errors.As(err, new(errQuiet)) }
 
 // divide sets the split's fetch if other processes have the features of some rows.
 func (s *split) divide(d *devices) {
-	part, ok := s.data.(interface {
+	part, ok := s.Data.(interface {
 		matrix.Matrix
 		Has(i int) bool
 	})
@@ -194,7 +162,7 @@ func (s *split) divide(d *devices) {
 	s.fetch = d.team.Register(func(message []byte) error {
 		i := int(ranks.Numbers[float64](message)[0])
 		if d.team.Rank() > 0 {
-			s.room = make([]float64, s.features())
+			s.room = make([]float64, s.Features())
 		}
 		if clear(s.room); part.Has(i) {
 			part.Float64(s.room, i, i+1)
@@ -206,7 +174,7 @@ func (s *split) divide(d *devices) {
 // readRow writes the features of row i.
 func (s *split) readRow(features []float64, i int) error {
 	if s.fetch == nil {
-		s.data.Float64(features, i, i+1)
+		s.Data.Float64(features, i, i+1)
 		return nil
 	}
 	s.room = features

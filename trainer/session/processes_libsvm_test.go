@@ -92,13 +92,13 @@ func TestProcessesKeepTheirEntries(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					for _, s := range a.data.splits {
-						part, divided := s.data.(*matrix.SparsePart)
+					for _, s := range a.splits {
+						part, divided := s.Data.(*matrix.SparsePart)
 						if divided != (c.batch == 0) {
-							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.name, s.data)
+							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
 						}
 						if divided && len(part.Columns) > part.All/2 && part.Rows > 1000 {
-							t.Errorf("process %d has %d of %d %s entries", r.Rank(), len(part.Columns), part.All, s.name)
+							t.Errorf("process %d has %d of %d %s entries", r.Rank(), len(part.Columns), part.All, s.Name)
 						}
 					}
 					a.devices.served = false

@@ -54,15 +54,15 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					for _, s := range a.data.splits {
-						part, divided := s.data.(interface{ Has(i int) bool })
+					for _, s := range a.splits {
+						part, divided := s.Data.(interface{ Has(i int) bool })
 						if divided != (c.batch == 0) {
-							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.name, s.data)
+							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
 						}
-						from, to := cpu.OwnRows(s.len(), r.Rank(), 3)
-						for i := range s.len() {
+						from, to := cpu.OwnRows(s.Len(), r.Rank(), 3)
+						for i := range s.Len() {
 							if own := i >= from && i < to; divided && part.Has(i) != own {
-								t.Errorf("process %d has row %d of the %s rows: %v, want %v", r.Rank(), i, s.name, !own, own)
+								t.Errorf("process %d has row %d of the %s rows: %v, want %v", r.Rank(), i, s.Name, !own, own)
 							}
 						}
 					}

@@ -346,14 +346,14 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 					if diff := cmp.Diff(scaledOnes(alone.builder.Scales), scaledOnes(a.builder.Scales), within(1e-9)); diff != "" {
 						t.Errorf("scales of process %d (-alone +own): %s", r.Rank(), diff)
 					}
-					for _, s := range a.data.splits {
-						part, divided := s.data.(*matrix.Part)
+					for _, s := range a.splits {
+						part, divided := s.Data.(*matrix.Part)
 						if divided != (c.batch == 0) {
-							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.name, s.data)
+							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
 						}
-						if from, to := cpu.OwnRows(s.len(), r.Rank(), 3); divided {
+						if from, to := cpu.OwnRows(s.Len(), r.Rank(), 3); divided {
 							if n, _ := part.Own.Dims(); n != to-from || n > part.Rows/2 && part.Rows > 1000 {
-								t.Errorf("process %d has %d of %d %s rows", r.Rank(), n, part.Rows, s.name)
+								t.Errorf("process %d has %d of %d %s rows", r.Rank(), n, part.Rows, s.Name)
 							}
 						}
 					}

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/trainer"
+	"ppal/trainer/session/internal/load"
 )
 
 // single returns the setup of small in float32 with the given products.
@@ -155,7 +156,7 @@ func TestBatchesInDigits(t *testing.T) {
 		if e.batches != nil && e.batches.Products() != "int8x3" {
 			t.Errorf("batches have products in %s", e.batches.Products())
 		}
-		if got := e.data.splits[1].blocks.Products(); got != "int8x3" {
+		if got := e.splits[1].blocks.Products(); got != "int8x3" {
 			t.Errorf("test rows have products in %s", got)
 		}
 		return r
@@ -168,9 +169,9 @@ func TestBatchesInDigits(t *testing.T) {
 func TestBytesAreGivenBack(t *testing.T) {
 	needDigits(t)
 	e := onSelection(t, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Int8x3 })
-	want := imageRows(atHand(selection()), e.data.normalization).data
+	want := load.ImageRows(load.Selected(selection()), e.data.Normalization).Data
 	got := make([][2][]float64, 2)
-	for i, m := range []matrix.Matrix{e.data.splits[0].data, want} {
+	for i, m := range []matrix.Matrix{e.splits[0].Data, want} {
 		single, double := make([]float32, 120*37), make([]float64, 120*37)
 		m.Float32(single, 0, 120)
 		m.Float64(double, 0, 120)

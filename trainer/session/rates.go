@@ -1,10 +1,9 @@
 package session
 
 import (
-	"slices"
-
 	"ppal/constraints"
 	"ppal/internal/rates"
+	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 )
 
@@ -23,15 +22,15 @@ type (
 // decided returns the decisions of scores on the split; nil if the scores of a task of the caller's
 // own are neither a single score for two classes nor a score for each class.
 func (s *split) decided(scores []float64) (*measure.Decided, error) {
-	labels, err := s.public().indices()
+	labels, err := rowsOf(s.Rows).indices()
 	if err != nil {
 		return nil, err
 	}
-	return measure.Decide(s.name, classNames(s.classes), labels, scores), nil
+	return measure.Decide(s.Name, classNames(s.Classes), labels, scores), nil
 }
 
 // classNames returns the names of the classes.
-func classNames(classes []Class) []string {
+func classNames(classes []load.Class) []string {
 	names := make([]string, len(classes))
 	for k, c := range classes {
 		names[k] = c.Name
@@ -52,7 +51,7 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 			return err
 		}
 	}
-	groups, err := s.rateGroups(sample)
+	groups, err := s.RateGroups(sample)
 	if err != nil {
 		return err
 	}
@@ -64,45 +63,4 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	}
 	m.ROC = decided.ROC()
 	return nil
-}
-
-// rateGroups returns the groups for the reported rates: the groups of the task, each value of the
-// attributes, such as "sex=Female", and the intersections on which the task has a bound. sample is
-// the task's system on the rows, or nil.
-func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, err error) {
-	for _, g := range r.groups {
-		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
-	}
-	for _, a := range r.attributes {
-		first := len(list)
-		sizes := make([]int, len(a.Values))
-		for _, v := range a.Of {
-			if v >= 0 {
-				sizes[v]++
-			}
-		}
-		for k, value := range a.Values {
-			list = append(list, rates.Group{Name: constraints.GroupName(a.Name, value), Rows: make([]int, 0, sizes[k])})
-		}
-		for i, v := range a.Of {
-			if v >= 0 {
-				list[first+v].Rows = append(list[first+v].Rows, i)
-			}
-		}
-		// the list already has the groups of the task
-		known := func(g rates.Group) bool {
-			return slices.ContainsFunc(list[:first], func(other rates.Group) bool { return other.Name == g.Name })
-		}
-		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
-	}
-	if sample == nil {
-		return list, nil
-	}
-	intersections, err := sample.Intersections()
-	for _, g := range intersections {
-		if !slices.ContainsFunc(list, func(other rates.Group) bool { return other.Name == g.Name }) {
-			list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
-		}
-	}
-	return list, err
 }

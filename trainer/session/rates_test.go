@@ -16,6 +16,7 @@ import (
 	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/internal/load"
 )
 
 // The rates of a run on a table agree with its measures. summary.json has the rates of every group.
@@ -116,16 +117,16 @@ func distance(curve []ROCPoint, p ROCPoint) float64 {
 // Every value of an attribute is a group, in addition to the groups of the task. No group occurs
 // twice.
 func TestRateGroups(t *testing.T) {
-	r := rows{
-		labels: make([]int, 4), groups: []constraints.Group{{Name: "sex=Female", Rows: []int{0, 2}}},
-		attributes: []constraints.Attribute{
+	r := load.Rows{
+		Labels: make([]int, 4), Groups: []constraints.Group{{Name: "sex=Female", Rows: []int{0, 2}}},
+		Attributes: []constraints.Attribute{
 			{Name: "sex", Values: []string{"Female", "Male"}, Of: []int{0, 1, 0, 1}},
 			{Name: "age<25", Values: []string{"no", "yes"}, Of: []int{0, -1, 1, 1}},
 		},
 	}
 	want := []rates.Group{{Name: "sex=Female", Rows: []int{0, 2}}, {Name: "sex=Male", Rows: []int{1, 3}},
 		{Name: "age<25=no", Rows: []int{0}}, {Name: "age<25=yes", Rows: []int{2, 3}}}
-	got, err := r.rateGroups(nil)
+	got, err := r.RateGroups(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

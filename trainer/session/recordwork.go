@@ -38,8 +38,8 @@ const recordShare = 0.1
 // and the model only: equal runs have equal records.
 func (a *assembly) recordWork() (iterations float64, least int) {
 	train, iteration, record := 0.0, a.iterationWork(), workOfRecord
-	for k, s := range a.data.splits {
-		rows, product, entries := a.productWork(s.data)
+	for k, s := range a.splits {
+		rows, product, entries := a.productWork(s.Data)
 		record += workOfMeasure*rows*float64(a.builder.Outputs()) + product
 		if k > 0 {
 			record += workOfCopy * entries
@@ -60,7 +60,7 @@ func (a *assembly) recordWork() (iterations float64, least int) {
 // iterationWork estimates the work of an iteration on all training rows in nanoseconds, on one
 // thread.
 func (a *assembly) iterationWork() float64 {
-	rows, product, _ := a.productWork(a.data.splits[0].data)
+	rows, product, _ := a.productWork(a.splits[0].Data)
 	return workOfIteration + (2*product + workOfRow*rows)
 }
 

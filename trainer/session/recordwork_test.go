@@ -12,7 +12,7 @@ func TestRecordWorkOfCoarsePasses(t *testing.T) {
 	plain, _ := a.recordWork()
 	a.products = Int8.String()
 	coarse, _ := a.recordWork()
-	_, product, _ := a.productWork(a.data.splits[0].data)
+	_, product, _ := a.productWork(a.splits[0].Data)
 	if want := plain + product/a.iterationWork(); math.Abs(coarse-want) > 1e-12*want {
 		t.Errorf("a record is worth %v iterations, want %v", coarse, want)
 	}

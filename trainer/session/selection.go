@@ -26,8 +26,8 @@ func (a *assembly) checkSelection() error {
 
 // part returns the split with the name, or nil.
 func (a *assembly) part(name Split) *split {
-	for _, s := range a.data.splits {
-		if s.name == name {
+	for _, s := range a.splits {
+		if s.Name == name {
 			return s
 		}
 	}
@@ -39,7 +39,7 @@ func (a *assembly) part(name Split) *split {
 func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 	s.TrainMerit, s.ValidationMerit = nil, nil
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
-		if s.TrainMerit, err = a.merit(a.data.splits[0]); err != nil {
+		if s.TrainMerit, err = a.merit(a.splits[0]); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 		return func() trainer.Merit { return of(s.last.decisions) }, err
 	}
 	smallest := math.MaxInt
-	strata := s.stratified()
+	strata := s.Stratified()
 	for _, rows := range strata {
 		smallest = min(smallest, len(rows))
 	}
@@ -118,7 +118,7 @@ func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), erro
 		if err != nil {
 			return trainer.Merit{}, err
 		}
-		m, err := a.builder.statement.measureRates(held.public(), sample, nil, scores, parameters)
+		m, err := a.builder.statement.measureRates(rowsOf(held.Rows), sample, nil, scores, parameters)
 		if err != nil {
 			return trainer.Merit{}, err
 		}

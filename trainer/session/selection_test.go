@@ -147,7 +147,7 @@ func TestMeritOnDecisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		gap, fpr := counted.Values[0], counted.Values[1]
-		smallest := len(part.labels)
+		smallest := len(part.Labels)
 		for _, r := range gap.Rates {
 			if r.Rows > 0 {
 				smallest = min(smallest, r.Rows)

@@ -101,12 +101,12 @@ func buildOptions(t *testing.T, o Options) *assembly {
 // of rows, at the iterate.
 func exactInBlocks(t *testing.T, a *assembly, rows int) *build.Exact {
 	t.Helper()
-	train := a.data.splits[0]
-	blocks, err := a.builder.BlocksOf(train.data, rows, tensor.Float64, a.weights(t))
+	train := a.splits[0]
+	blocks, err := a.builder.BlocksOf(train.Data, rows, tensor.Float64, a.weights(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := a.builder.Head(a.builder.rows(train.rows))
+	head, err := a.builder.Head(a.builder.rows(train.Rows))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestKinks(t *testing.T) {
 		"a bound on the l1 norm": {rates("l1(weights) <= 5"), models.Spec{}, true},
 	} {
 		s := buildOptions(t, onTable(c.task, CSV(integersFile(t, "2"), "y", "sex=a"), func(o *Options) { o.Model = &c.model }))
-		e, err := s.builder.exact(s.data.splits[0], s.iterate())
+		e, err := s.builder.exact(s.splits[0], s.iterate())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
 	"ppal/internal/ranks"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/internal/load"
 )
 
 // Only several processes share the rows.
@@ -115,40 +114,6 @@ func TestAgreeCloses(t *testing.T) {
 	}
 }
 
-// The fingerprint depends on the files, and on the sizes, labels and groups of every split.
-func TestFingerprint(t *testing.T) {
-	with := func(change func(l *Data)) float64 {
-		l := &Data{center: []float64{1}, scale: []float64{2}}
-		l.description.Data = []rundir.DataFile{{SHA256: "ab"}}
-		for _, name := range []Split{rundir.Training, rundir.Test} {
-			l.splits = append(l.splits, &split{name: name, rows: rows{data: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, labels: []int{1, -1},
-				groups: []constraints.Group{{Rows: []int{0}}, {Rows: []int{1}}}}})
-		}
-		change(l)
-		return (&assembly{data: l}).fingerprint()
-	}
-	same := func(*Data) {}
-	want := with(same)
-	if with(same) != want {
-		t.Error("equal rows have two fingerprints")
-	}
-	for name, change := range map[string]func(l *Data){
-		"file":    func(l *Data) { l.description.Data[0].SHA256 = "ac" },
-		"name":    func(l *Data) { l.splits[1].name = rundir.Validation },
-		"columns": func(l *Data) { l.splits[1].data = &matrix.Dense{Rows: 2, Cols: 3, Data: make([]float64, 6)} },
-		"center":  func(l *Data) { l.center[0] = 3 },
-		"scale":   func(l *Data) { l.scale[0] = 3 },
-		"label":   func(l *Data) { l.splits[1].labels[1] = 1 },
-		"labels":  func(l *Data) { l.splits[0].labels = []int{-1, 1} },
-		"group":   func(l *Data) { l.splits[1].groups[1].Rows[0] = 0 },
-		"groups":  func(l *Data) { l.splits[0].groups[0].Rows = []int{0, 1} },
-	} {
-		if with(change) == want {
-			t.Errorf("another %s has the same fingerprint", name)
-		}
-	}
-}
-
 // An error of an exchange is an error of a sum, of a vote, and of reading a row.
 func TestSharingFails(t *testing.T) {
 	broken := errors.New("broken")
@@ -161,7 +126,7 @@ func TestSharingFails(t *testing.T) {
 	if err := (tableShare{d}).Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.first {
 		t.Errorf("an error of this process: %v", err)
 	}
-	part := &split{rows: rows{data: &matrix.Part{Rows: 9, From: 2, Own: &matrix.Dense{Rows: 1, Cols: 2, Data: []float64{5, 6}}}}}
+	part := &split{Split: &load.Split{Rows: load.Rows{Data: &matrix.Part{Rows: 9, From: 2, Own: &matrix.Dense{Rows: 1, Cols: 2, Data: []float64{5, 6}}}}}}
 	part.divide(d)
 	row := make([]float64, 2)
 	if err := part.readRow(row, 2); err != nil || row[0] != 5 || row[1] != 6 {

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/picture"
 	"ppal/internal/cpu/kernel"
 	"ppal/trainer"
+	"ppal/trainer/session/internal/load"
 )
 
 // selection returns 40 rows of each of three classes. Every byte value occurs.
@@ -47,14 +48,14 @@ func TestStoredRows(t *testing.T) {
 				s.Dtype, s.Products, s.Hidden = c.dtype, c.products, []int{c.hidden}
 				s.source = ImagesAtHand{Train: selection(), Test: selection(), Normalize: kind}
 			})
-			data := e.data.splits[0].data
+			data := e.splits[0].Data
 			if _, ok := data.(*kernel.PackedBytes); ok != (c.products == Int8x3) {
 				t.Fatalf("%+v: the training rows are a %T", c, data)
 			}
 			if _, ok := data.(*matrix.Bytes); ok {
 				t.Fatalf("%+v: the bytes are kept beside the device's rows", c)
 			}
-			want := imageRows(atHand(selection()), e.data.normalization).data
+			want := load.ImageRows(load.Selected(selection()), e.data.Normalization).Data
 			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
 				n := (rows[1] - rows[0]) * 37
 				single, double := make([]float32, n), make([]float64, n)
@@ -82,8 +83,8 @@ func TestStoredRowsEndAlike(t *testing.T) {
 		finish := func(keep bool) *Result {
 			e := onSelection(t, func(s *setup) { s.Dtype, s.Products, s.BatchSize = tensor.Float32, c.products, c.batch })
 			if keep {
-				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
-				if err := e.buildSampler(e.data.splits[0].rows, e.options.Settings.Seed, e.weights(t)); err != nil {
+				e.splits[0].Data = load.ImageRows(load.Selected(selection()), e.data.Normalization).Data
+				if err := e.buildSampler(e.splits[0].Rows, e.options.Settings.Seed, e.weights(t)); err != nil {
 					t.Fatal(err)
 				}
 			}

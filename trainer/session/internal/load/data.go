@@ -1,0 +1,220 @@
+// Package load reads the rows of a run: it checks the files, splits the rows, normalises them, and
+// puts them into the layout with which the run's device computes.
+package load
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"slices"
+
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
+	"ppal/internal/ranks"
+	"ppal/internal/relay"
+	"ppal/internal/rundir"
+	"ppal/models"
+)
+
+// Data are the rows of a run and their description.
+type Data struct {
+	Dataset       string    // name of the data set; "" for data at hand
+	Splits        []*Split  // the training rows first
+	Center, Scale []float64 // center and scale of the columns for the first layer; nil: none
+	Normalization models.Normalization
+	Description   Description
+	Label         *tabular.Label
+	Reading       *tabular.Reading
+	Pictures      bool               // the rows are pictures of 8 bits
+	Shape         picture.Shape      // shape of pictures; zero if not known
+	files         []tabular.FileRows // files in the order of the row numbers; nil: a single file
+}
+
+// Description describes the rows, and the files from which they come.
+type Description struct {
+	rundir.Provenance // files, normalisation, notes and warnings
+	Preparation       *tabular.Preparation
+	FeatureNames      []string
+	Columns           []tabular.ColumnUse
+}
+
+// Split holds the rows of a split.
+type Split struct {
+	Name rundir.Split
+	Rows
+}
+
+// Name returns the name of the data set, for messages.
+func (l *Data) Name() string {
+	if l.Dataset == "" {
+		return "data at hand"
+	}
+	return l.Dataset
+}
+
+// verified calls load. At the same time verified compares the data set's files with the published
+// checksums. own lists the paths of the user's files if the data set belongs to the user. report
+// waits for the comparison.
+func verified(ctx context.Context, dir, dataset string, own []string,
+	load func(report func() (*datasets.Report, error)) (*Data, error)) (*Data, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	unchanged := inputfile.Unchanged(own...)
+	report := relay.Start(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
+	l, err := load(report)
+	if err != nil {
+		return nil, err
+	}
+	r, err := report()
+	if err != nil {
+		return nil, err
+	}
+	if err := unchanged(); err != nil {
+		return nil, err
+	}
+	l.Dataset = dataset
+	l.Description.Warnings = append(l.Description.Warnings, r.Warnings...)
+	for _, f := range r.Files {
+		l.Description.Data = append(l.Description.Data, rundir.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
+	}
+	if d, err := datasets.Lookup(dataset); err == nil && len(d.Files) > 0 {
+		l.Description.DataDir = dir
+	}
+	return l, nil
+}
+
+// builtIn reports whether a seed generates the data set. Checksums of the rows then identify the
+// data set.
+func builtIn(name string) bool {
+	d, err := datasets.Lookup(name)
+	return err == nil && len(d.Files) == 0 && !d.Own
+}
+
+// InSplits yields the arguments that are not nil, each with its split.
+func InSplits[T any](train, validation, test *T) iter.Seq2[rundir.Split, *T] {
+	return func(yield func(rundir.Split, *T) bool) {
+		for k, part := range []*T{train, validation, test} {
+			if part != nil && !yield(rundir.Splits()[k], part) {
+				return
+			}
+		}
+	}
+}
+
+// Fingerprint returns a checksum of the files, the splits, their labels and groups.
+func (l *Data) Fingerprint() float64 {
+	var all []byte
+	for _, f := range l.Description.Data {
+		all = append(all, f.SHA256...)
+	}
+	for _, s := range l.Splits {
+		rows, cols := s.Data.Dims()
+		all = fmt.Append(all, s.Name, rows, cols, l.Center, l.Scale)
+		sum := uint64(rows)
+		mix := func(v int) { sum = (sum ^ uint64(v)) * 0x9e3779b97f4a7c15; sum ^= sum >> 29 }
+		for _, y := range s.Labels {
+			mix(y)
+		}
+		for _, g := range s.Groups {
+			for _, i := range g.Rows {
+				mix(i)
+			}
+		}
+		all = fmt.Append(all, sum)
+	}
+	return ranks.Digest(all)
+}
+
+// largeData is the number of elements of the data matrix from which FreeMemory returns memory to
+// the system: 64 MB of float64. For a small table, a collection costs more time than the memory is
+// worth.
+const largeData = 8 << 20
+
+// FreeMemory collects the garbage and returns its memory to the system if the data are large.
+func (l *Data) FreeMemory() {
+	elements := 0
+	for _, s := range l.Splits {
+		rows, cols := s.Data.Dims()
+		elements += rows * cols
+	}
+	if elements > largeData {
+		debug.FreeOSMemory()
+	}
+}
+
+// warnBeyond adds a warning if the rows stay in memory and are larger than memory, the bound of the
+// memory; 0: no bound. Published and built-in tables stay in memory.
+func (l *Data) warnBeyond(memory int64) {
+	size := 0
+	for _, s := range l.Splits {
+		rows, cols := s.Data.Dims()
+		width := 8
+		switch x := s.Data.(type) {
+		case matrix.Sparse:
+			_, columns, values := x.Entries()
+			size += 4*len(columns) + 8*len(values)
+			continue
+		case matrix.EightBit:
+			width = 1
+		}
+		size += rows * cols * width
+	}
+	if memory > 0 && int64(size) > memory {
+		l.Description.Warnings = append(l.Description.Warnings, fmt.Sprintf("The rows take %d MiB and stay in memory, more than --memory %d MiB: "+
+			"the rows of published and built-in tables do not lie in files. Use a larger --memory, or your own CSV file.", size>>20, memory>>20))
+	}
+}
+
+// The names of the training and test parts of picture sets in rows.csv.
+const (
+	trainingSet = "train"
+	testSet     = "test"
+)
+
+// Members lists the rows of each split and file. The sources of tables number the rows through all
+// files. The sources of pictures number the rows of the training set or the test set.
+func (l *Data) Members() []rundir.Members {
+	var list []rundir.Members
+	pictures, files := l.Pictures, l.files
+	for _, s := range l.Splits {
+		switch {
+		case s.Source == nil:
+			return nil
+		case pictures && s.Name == rundir.Test:
+			list = append(list, rundir.Members{Split: s.Name, File: testSet, Rows: s.Source})
+		case pictures:
+			list = append(list, rundir.Members{Split: s.Name, File: trainingSet, Rows: s.Source})
+		case len(files) < 2:
+			list = append(list, rundir.Members{Split: s.Name, Rows: s.Source})
+		default:
+			list = append(list, byFile(s, files)...)
+		}
+	}
+	// order the list by file
+	slices.SortStableFunc(list, func(a, b rundir.Members) int { return place(files, a.File) - place(files, b.File) })
+	return list
+}
+
+// byFile lists the rows of a split by file. The row numbers of the split increase.
+func byFile(s *Split, files []tabular.FileRows) []rundir.Members {
+	var list []rundir.Members
+	first, at := 0, 0
+	for _, f := range files {
+		n, _ := slices.BinarySearch(s.Source[at:], first+f.Rows)
+		m := rundir.Members{Split: s.Name, File: f.Name, Rows: slices.Clone(s.Source[at : at+n])}
+		for k := range m.Rows {
+			m.Rows[k] -= first
+		}
+		list, first, at = append(list, m), first+f.Rows, at+n
+	}
+	return list
+}
+
+// place returns the index of the file with the given name, or -1.
+func place(files []tabular.FileRows, name string) int {
+	return slices.IndexFunc(files, func(f tabular.FileRows) bool { return f.Name == name })
+}

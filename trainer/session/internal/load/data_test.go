@@ -1,0 +1,67 @@
+package load
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/matrix"
+	"ppal/internal/rundir"
+)
+
+// A file that changes between two openings of a load is refused.
+func TestChangedData(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	for _, change := range []bool{false, true} {
+		if err := os.WriteFile(path, []byte("x,y\n1,a\n2,b\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := verified(t.Context(), "", DatasetCSV, []string{path}, func(report func() (*datasets.Report, error)) (*Data, error) {
+			if _, err := report(); err != nil || !change {
+				return &Data{}, err
+			}
+			return &Data{}, os.Truncate(path, 8)
+		})
+		if errors.Is(err, dataerr.ErrChanged) != change {
+			t.Errorf("change %v: %v", change, err)
+		}
+	}
+}
+
+// The fingerprint depends on the files, and on the sizes, labels and groups of every split.
+func TestFingerprint(t *testing.T) {
+	with := func(change func(l *Data)) float64 {
+		l := &Data{Center: []float64{1}, Scale: []float64{2}}
+		l.Description.Data = []rundir.DataFile{{SHA256: "ab"}}
+		for _, name := range []rundir.Split{rundir.Training, rundir.Test} {
+			l.Splits = append(l.Splits, &Split{Name: name, Rows: Rows{Data: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{1, -1},
+				Groups: []constraints.Group{{Rows: []int{0}}, {Rows: []int{1}}}}})
+		}
+		change(l)
+		return l.Fingerprint()
+	}
+	same := func(*Data) {}
+	want := with(same)
+	if with(same) != want {
+		t.Error("equal rows have two fingerprints")
+	}
+	for name, change := range map[string]func(l *Data){
+		"file":    func(l *Data) { l.Description.Data[0].SHA256 = "ac" },
+		"name":    func(l *Data) { l.Splits[1].Name = rundir.Validation },
+		"columns": func(l *Data) { l.Splits[1].Data = &matrix.Dense{Rows: 2, Cols: 3, Data: make([]float64, 6)} },
+		"center":  func(l *Data) { l.Center[0] = 3 },
+		"scale":   func(l *Data) { l.Scale[0] = 3 },
+		"label":   func(l *Data) { l.Splits[1].Labels[1] = 1 },
+		"labels":  func(l *Data) { l.Splits[0].Labels = []int{-1, 1} },
+		"group":   func(l *Data) { l.Splits[1].Groups[1].Rows[0] = 0 },
+		"groups":  func(l *Data) { l.Splits[0].Groups[0].Rows = []int{0, 1} },
+	} {
+		if with(change) == want {
+			t.Errorf("another %s has the same fingerprint", name)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package load
+
+import (
+	"fmt"
+
+	"ppal/internal/loader"
+	"ppal/internal/rundir"
+)
+
+// addEarlier adds earlier decisions to the splits, from the files that churn constraints name. The
+// files number the rows of a table through all files of the table. Of pictures, the files number
+// the rows of the training set: test pictures have no earlier decisions.
+func (l *Data) addEarlier(files []string) error {
+	for _, file := range files {
+		decisions, err := loader.ReadDecisions(file, l.classTexts()...)
+		if err != nil {
+			return fmt.Errorf("session: earlier decisions: %w", err)
+		}
+		for _, split := range l.Splits {
+			r := &split.Rows
+			pictures := !r.Tabular && split.Name == rundir.Test
+			of := make([]int, r.Len())
+			found := 0
+			for i := range of {
+				of[i] = -1
+				if i >= len(r.Source) || pictures {
+					continue
+				}
+				if d, ok := decisions[r.Source[i]]; ok {
+					of[i] = d
+					found++
+				}
+			}
+			if found == 0 && !pictures {
+				return fmt.Errorf("session: %w: %s: no decision is of a %s row; want the rows' numbers in the data file, from 1, in the column row",
+					ErrOptions, file, split.Name.Word())
+			}
+			if r.Earlier == nil {
+				r.Earlier = map[string][]int{}
+			}
+			r.Earlier[file] = of
+			r.strata = nil // the pictures' classes
+		}
+	}
+	return nil
+}
+
+// classTexts returns the texts that stand for each class in files of decisions.
+func (l *Data) classTexts() (texts [][]string) {
+	for k, c := range l.Splits[0].Classes {
+		of := []string{c.Name}
+		if l.Label != nil {
+			of = append(of, l.Label.Values()[k])
+		}
+		texts = append(texts, of)
+	}
+	return texts
+}

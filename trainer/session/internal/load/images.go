@@ -1,0 +1,172 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/internal/rundir"
+	"ppal/models"
+)
+
+// ReadImages reads pictures of a data set.
+func ReadImages(ctx context.Context, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
+	return verified(ctx, c.Dir, c.Dataset, nil, func(report func() (*datasets.Report, error)) (*Data, error) {
+		train, test, err := datasets.OpenImages(c.Dir, c.Dataset, on.Seed)
+		if err != nil {
+			return nil, err
+		}
+		var sums []rundir.DataFile
+		if builtIn(c.Dataset) {
+			if sums, err = sumRows(c.Dataset, train, test); err != nil {
+				return nil, err
+			}
+		}
+		a, err := ReadPictures(train, test, c, placeOf(c.Dataset, on, report))
+		if err != nil {
+			return nil, err
+		}
+		moments := func() (center []float64, deviation float64) { return a.Center, a.Deviation }
+		l, err := loadPictures(a.Train, a.Validation, &a.Test, moments, kind)
+		if err != nil {
+			return nil, err
+		}
+		l.Description.Data, l.Shape = sums, train.Shape
+		l.Description.Notes, l.Description.Warnings = append(l.Description.Notes, a.Notes...), append(l.Description.Warnings, a.Warnings...)
+		return l, l.addEarlier(on.Needs.Files)
+	})
+}
+
+// placeOf says where the pixels of a data set go. Processes that share the rows keep their own
+// rows, unless they draw batches from all rows or the rows lie in files; they pack their own rows
+// later. The pixels of a built-in set, which a seed generates, do not stay.
+func placeOf(dataset string, on Request, report func() (*datasets.Report, error)) Place {
+	p := Place{CPU: on.CPU, Packs: on.Packs, Pages: on.Pages, Sums: func() (string, error) {
+		r, err := report()
+		if err != nil {
+			return "", err
+		}
+		var sums []string
+		for _, f := range r.Files {
+			sums = append(sums, f.SHA256)
+		}
+		return strings.Join(sums, " "), nil
+	}}
+	if on.Share != nil && on.Pages == nil && !on.Batches {
+		p.Own = on.Share.Rows
+	}
+	if !builtIn(dataset) {
+		p.Kept = on.Kept
+	}
+	return p
+}
+
+// PicturesAtHand takes pictures in memory. validation may be nil.
+func PicturesAtHand(train, validation, test *picture.Selection, kind models.NormalizationKind, on Request) (*Data, error) {
+	first, last := Selected(train), Selected(test)
+	var held *Part
+	if validation != nil {
+		own := Selected(validation)
+		held = &own
+	}
+	moments := func() (center []float64, deviation float64) { return matrix.Moments(train.Pixels) }
+	l, err := loadPictures(first, held, &last, moments, kind)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.addEarlier(on.Needs.Files)
+}
+
+// Selected returns a selection as a part.
+func Selected(s *picture.Selection) Part {
+	own := *s.Pixels // the copy shares the values
+	return Part{Selection: *s, Pixels: &own}
+}
+
+// loadPictures normalises the pictures by the moments of the training rows. validation may be nil.
+func loadPictures(train Part, validation, test *Part, moments func() ([]float64, float64), kind models.NormalizationKind) (*Data, error) {
+	n, err := normalization(kind, moments)
+	if err != nil {
+		return nil, err
+	}
+	l := &Data{Normalization: n, Center: scaledCenter(n), Pictures: train.Source != nil}
+	for name, part := range InSplits(&train, validation, test) {
+		l.Splits = append(l.Splits, &Split{Name: name, Rows: ImageRows(*part, n)})
+	}
+	l.Description.Normalization = string(kind)
+	if kind == models.NormalizeStandardize {
+		l.Description.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", kind, n.Deviation)
+	}
+	return l, nil
+}
+
+// sumRows returns checksums of rows that do not come from a file.
+func sumRows(dataset string, parts ...*picture.Pictures) ([]rundir.DataFile, error) {
+	var sums []rundir.DataFile
+	for i, name := range []rundir.Split{rundir.Training, rundir.Test} {
+		set, err := parts[i].Images()
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, rundir.DataFile{Name: fmt.Sprintf("%s %s", dataset, name),
+			Bytes: int64(len(set.Pixels.Data) + len(set.Labels)), SHA256: set.SHA256()})
+	}
+	return sums, nil
+}
+
+// ImageRows returns the rows of pictures. The scale of the pixels becomes the scale of the
+// normalisation.
+func ImageRows(s Part, n models.Normalization) Rows {
+	if n.Kind == models.NormalizeStandardize {
+		s.Pixels.SetScale(s.Pixels.ByteScale() / n.Deviation)
+	}
+	r := Rows{Data: s.Pixels, Labels: make([]int, s.Rows()), Source: s.Source}
+	for k, name := range s.Names {
+		r.Classes = append(r.Classes, Class{Name: name, Label: k, Number: s.Classes[k]})
+		class := make([]int, 0, s.Offsets[k+1]-s.Offsets[k])
+		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
+			class, r.Labels[i] = append(class, i), k
+		}
+		r.strata = append(r.strata, class)
+	}
+	return r
+}
+
+// ErrEqualRows marks training rows that cannot be standardised, because all are equal.
+var ErrEqualRows = errors.New("all training rows are equal")
+
+// normalization returns the normalisation of the given kind. Means and deviations come from the
+// training rows.
+func normalization(kind models.NormalizationKind, moments func() (center []float64, deviation float64)) (models.Normalization, error) {
+	n := models.Normalization{Kind: kind}
+	if kind == models.NormalizeNone {
+		return n, nil
+	}
+	center, deviation := moments()
+	n.Center = center
+	if kind == models.NormalizeStandardize {
+		if deviation == 0 {
+			return n, ErrEqualRows
+		}
+		n.Deviation = deviation
+	}
+	return n, nil
+}
+
+// scaledCenter returns c/s; nil without centring.
+func scaledCenter(n models.Normalization) []float64 {
+	if n.Kind == models.NormalizeNone {
+		return nil
+	}
+	c := append([]float64{}, n.Center...)
+	if n.Kind == models.NormalizeStandardize {
+		for i := range c {
+			c[i] /= n.Deviation
+		}
+	}
+	return c
+}

@@ -1,0 +1,226 @@
+package load
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+)
+
+// Class is a Class of the rows.
+type Class struct {
+	Name   string
+	Label  int // value in labels
+	Number int // number of the class in the data set, for pictures
+}
+
+// Rows holds a split: the data matrix as trained, with labels and groups. The graph computes with
+// pixels/s and the centre c/s.
+type Rows struct {
+	Data    matrix.Matrix
+	Labels  []int // two classes of a table: -1 or +1; else the index of the class in classes
+	Classes []Class
+	Groups  []constraints.Group
+	// attributes and earlier have the same meaning as in Rows.
+	Attributes []constraints.Attribute
+	Earlier    map[string][]int
+	Tabular    bool        // the rows of a table
+	Levels     [][]float64 // quantiles that describe each intersectional group
+	conditions [][]string  // conditions on columns that describe each group; nil: the group's name
+	Named      bool        // the task's constraints name the groups
+	strata     [][]int     // see stratified; nil: by group and label
+	Source     []int       // each row's number in its files, from 0; nil: not known
+}
+
+// Len returns the number of rows.
+func (r Rows) Len() int { return len(r.Labels) }
+
+// Features returns the number of columns.
+func (r Rows) Features() int {
+	_, cols := r.Data.Dims()
+	return cols
+}
+
+// Check refuses labels and groups that do not fit the matrix.
+func (r Rows) Check() error {
+	if n, _ := r.Data.Dims(); n != len(r.Labels) || n == 0 {
+		return fmt.Errorf("%d rows and %d labels", n, len(r.Labels))
+	}
+	for i, y := range r.Labels {
+		if !slices.ContainsFunc(r.Classes, func(c Class) bool { return c.Label == y }) {
+			return fmt.Errorf("row %d has label %d, which is not a class", i, y)
+		}
+	}
+	for _, a := range r.Attributes {
+		if len(a.Of) != len(r.Labels) {
+			return fmt.Errorf("the attribute %s has %d rows of %d", a.Name, len(a.Of), len(r.Labels))
+		}
+	}
+	if r.Source != nil && len(r.Source) != len(r.Labels) {
+		return fmt.Errorf("%d numbers of %d rows", len(r.Source), len(r.Labels))
+	}
+	for _, g := range r.Groups {
+		for _, i := range g.Rows {
+			if i < 0 || i >= len(r.Labels) {
+				return fmt.Errorf("the group %s has a row %d of %d", g.Name, i, len(r.Labels))
+			}
+		}
+	}
+	return nil
+}
+
+// OfLabel returns the number of rows with a label.
+func (r Rows) OfLabel(label int) int {
+	n := 0
+	for _, y := range r.Labels {
+		if y == label {
+			n++
+		}
+	}
+	return n
+}
+
+// Pick returns the rows of the list with their labels and groups. data has the features of these
+// rows. A later change of the list also changes the features.
+func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
+	part := Rows{Data: data, Classes: r.Classes}
+	place := make([]int, r.Len()) // position of each row in list, from 1
+	for at, i := range list {
+		part.Labels = append(part.Labels, r.Labels[i])
+		place[i] = at + 1
+	}
+	for _, g := range r.Groups {
+		own := constraints.Group{Name: g.Name}
+		for _, i := range g.Rows {
+			if place[i] > 0 {
+				own.Rows = append(own.Rows, place[i]-1)
+			}
+		}
+		part.Groups = append(part.Groups, own)
+	}
+	pickOf := func(of []int) []int {
+		own := make([]int, len(list))
+		for at, i := range list {
+			own[at] = of[i]
+		}
+		return own
+	}
+	for _, a := range r.Attributes {
+		part.Attributes = append(part.Attributes, constraints.Attribute{Name: a.Name, Values: a.Values, Of: pickOf(a.Of)})
+	}
+	for file, of := range r.Earlier {
+		if part.Earlier == nil {
+			part.Earlier = map[string][]int{}
+		}
+		part.Earlier[file] = pickOf(of)
+	}
+	return part
+}
+
+// Stratified returns disjoint sets of all rows. A mini-batch keeps their shares.
+func (r Rows) Stratified() [][]int {
+	if r.strata != nil {
+		return r.strata
+	}
+	return r.byGroupAndLabel()
+}
+
+// byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap and
+// no constraint names them.
+// The result has no empty sets.
+func (r Rows) byGroupAndLabel() [][]int {
+	if len(r.Attributes)+len(r.Earlier) > 0 || r.Named {
+		return r.byEveryProperty()
+	}
+	group := make([]int32, r.Len()) // group of each row, from 1
+	for k, g := range r.Groups {
+		for _, i := range g.Rows {
+			if group[i] != 0 {
+				clear(group)
+				return r.strataOf(group)
+			}
+			group[i] = int32(k + 1)
+		}
+	}
+	return r.strataOf(group)
+}
+
+// byEveryProperty returns the rows of each combination of label, attribute values, earlier
+// decisions and groups, in the order of their first rows. If groups overlap and no constraint names
+// them, the combination ignores the groups. The rates of a Decisions task then have the same
+// weights in every mini-batch.
+func (r Rows) byEveryProperty() [][]int {
+	properties := [][]int{r.Labels}
+	for _, a := range r.Attributes {
+		properties = append(properties, a.Of)
+	}
+	for _, file := range slices.Sorted(maps.Keys(r.Earlier)) {
+		properties = append(properties, r.Earlier[file])
+	}
+	var member [][]int64 // of each row, the groups that overlap
+	if a, ok := OfGroups(r.Groups, r.Len()); ok {
+		properties = append(properties, a.Of)
+	} else if r.Named {
+		member = make([][]int64, r.Len())
+		for k, g := range r.Groups {
+			for _, i := range g.Rows {
+				member[i] = append(member[i], int64(k))
+			}
+		}
+	}
+	place := map[string]int32{}
+	var key []byte
+	of := make([]int32, r.Len()) // the combination of each row
+	for i := range r.Labels {
+		key = key[:0]
+		for _, values := range properties {
+			key = binary.AppendVarint(key, int64(values[i]))
+		}
+		if member != nil {
+			for _, k := range member[i] {
+				key = binary.AppendVarint(key, k)
+			}
+		}
+		k, known := place[string(key)]
+		if !known {
+			k = int32(len(place))
+			place[string(key)] = k
+		}
+		of[i] = k
+	}
+	return r.lists(of, len(place))
+}
+
+// lists returns the rows of each number in of, which are below n.
+func (r Rows) lists(of []int32, n int) [][]int {
+	sizes := make([]int, n) // counted first: a slice that grows takes several times the memory
+	for _, k := range of {
+		sizes[k]++
+	}
+	all := make([][]int, n)
+	for k, size := range sizes {
+		all[k] = make([]int, 0, size)
+	}
+	for i, k := range of {
+		all[k] = append(all[k], i)
+	}
+	return all
+}
+
+// strataOf returns the rows of each group and class. group[i] is the group of row i, from 1; 0: no
+// group. strataOf overwrites group.
+func (r Rows) strataOf(group []int32) [][]int {
+	place := map[int]int32{} // position of a label in classes
+	for k, c := range r.Classes {
+		place[c.Label] = int32(k)
+	}
+	classes := len(r.Classes)
+	for i, y := range r.Labels {
+		group[i] = int32(classes)*group[i] + place[y]
+	}
+	all := r.lists(group, classes*(len(r.Groups)+1))
+	return slices.DeleteFunc(all, func(rows []int) bool { return len(rows) == 0 })
+}
