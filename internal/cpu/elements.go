@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/trainer/graph/describe"
 )
@@ -170,4 +171,136 @@ func binary[T plan.Float](op describe.Op, out, x, y []T) {
 			out[j] = T(describe.Binary(op, float64(v), float64(y[j])))
 		}
 	}
+}
+
+// biasActivation computes A = f(A + 1 b).
+type biasActivation[T plan.Float] struct {
+	s    *plan.BiasActivation
+	pass func(k *kernel.Kernels[T], a []T, stride, rows int, bias []T)
+}
+
+func newBiasActivation[T plan.Float](s *plan.BiasActivation) *biasActivation[T] {
+	b := &biasActivation[T]{s: s}
+	switch s.Activation {
+	case plan.SigmoidActivation:
+		b.pass = (*kernel.Kernels[T]).BiasSigmoid
+	case plan.TanhActivation:
+		b.pass = (*kernel.Kernels[T]).BiasTanh
+	case plan.ReLUActivation:
+		b.pass = (*kernel.Kernels[T]).BiasReLU
+	default:
+		b.pass = addBias[T]
+	}
+	return b
+}
+
+func (b *biasActivation[T]) block(_ int, w *worker[T], lo, hi int) error {
+	b.pass(w.k, w.From(b.s.A, lo), b.s.A.Stride, hi-lo, w.Row(b.s.Bias, 0))
+	return nil
+}
+
+// addBias adds a row to every row of a matrix. It treats a matrix of one column without gaps as a
+// single vector.
+func addBias[T plan.Float](k *kernel.Kernels[T], a []T, stride, rows int, bias []T) {
+	if len(bias) == 1 && stride == 1 {
+		k.Shift(a[:rows], bias[0])
+		return
+	}
+	for i := range rows {
+		row := a[i*stride:][:len(bias)]
+		for j, b := range bias {
+			row[j] += b
+		}
+	}
+}
+
+// activationGrad computes D = f'(A) D. It treats matrices without gaps as a single row.
+type activationGrad[T plan.Float] struct {
+	s    *plan.ActivationGrad
+	flat bool
+	pass func(k *kernel.Kernels[T], d, a []T)
+}
+
+func newActivationGrad[T plan.Float](s *plan.ActivationGrad) *activationGrad[T] {
+	g := &activationGrad[T]{s: s, flat: s.A.Stride == s.A.Cols && s.D.Stride == s.D.Cols}
+	switch s.Activation {
+	case plan.SigmoidActivation:
+		g.pass = (*kernel.Kernels[T]).SigmoidGrad
+	case plan.TanhActivation:
+		g.pass = (*kernel.Kernels[T]).TanhGrad
+	case plan.ReLUActivation:
+		g.pass = (*kernel.Kernels[T]).ReLUGrad
+	}
+	return g
+}
+
+func (g *activationGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
+	if g.flat {
+		n := (hi - lo) * g.s.D.Cols
+		g.pass(w.k, w.From(g.s.D, lo)[:n], w.From(g.s.A, lo)[:n])
+		return nil
+	}
+	for i := lo; i < hi; i++ {
+		g.pass(w.k, w.Row(g.s.D, i), w.Row(g.s.A, i))
+	}
+	return nil
+}
+
+// columnSums computes Out[0,j] = sum_i In[i,j], or the sum of all elements, in float64. The order
+// is block by block in the order of the rows, then share by share, then column by column.
+type columnSums[T plan.Float] struct {
+	*slotSums[float64]
+	s   *plan.Sums
+	one columnSum[T]
+
+	fused bool // a product with 8-bit data adds up the columns
+}
+
+func newColumnSums[T plan.Float](s *plan.Sums) *columnSums[T] {
+	return &columnSums[T]{slotSums: newFloat64Sums(s.In.Cols), s: s, one: columnSum[T]{s.In}}
+}
+
+// shareRows implements summing. A row costs as much as an addition of the sums.
+func (c *columnSums[T]) shareRows() int { return sumsShare }
+
+func (c *columnSums[T]) block(_ int, w *worker[T], lo, hi int) error {
+	switch {
+	case c.fused:
+	case c.s.In.Cols == 1:
+		c.slots[w.slot][0] += c.one.of(w, lo, hi)
+	default:
+		w.k.AddColumns(c.slots[w.slot], w.blockOf(c.s.In, lo, hi))
+	}
+	return nil
+}
+
+func (c *columnSums[T]) finish(e *executor[T], roots []int) {
+	out, sums := e.Row(c.s.Out, 0), c.total(roots)
+	if c.s.Over == plan.OverAll {
+		var total float64
+		for _, x := range sums {
+			total += x
+		}
+		out[0] = T(total)
+		return
+	}
+	for j := range out {
+		out[j] = T(sums[j])
+	}
+}
+
+// columnSum adds up rows of a single column in float64. columnSum uses kernel.Sum if the column
+// has no gaps.
+type columnSum[T plan.Float] struct{ in plan.View }
+
+// of returns the sum of rows lo to hi-1.
+func (c columnSum[T]) of(w *worker[T], lo, hi int) (sum float64) {
+	column := w.From(c.in, lo)
+	if c.in.Stride == 1 {
+		return w.k.Sum(column[:hi-lo])
+	}
+	for i := range hi - lo {
+		sum += float64(column[i*c.in.Stride])
+	}
+	return sum
 }

@@ -2,10 +2,12 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )
@@ -123,3 +125,132 @@ func (r *program[T]) Coarse() bool { return r.e.coarse }
 
 // Products implements plan.Program.
 func (r *program[T]) Products() string { return r.e.Products() }
+
+// executor runs one plan in the host's memory.
+type executor[T plan.Float] struct {
+	*plan.Memory[T]
+	plan              *plan.Plan
+	k                 *kernel.Kernels[T]
+	workers           []*worker[T]
+	data              map[int]*kernel.PackedFloats[T] // packed leaves of floats, by buffer
+	sparse            map[int]*kernel.Sparse[T]       // sparse leaves, read by their entries
+	tails             map[int]*logisticTails[T]       // tails of columns of scores, by buffer
+	consumers         plan.Consumers
+	negated           map[*int8][]T                  // negated labels, by address of label 0
+	bytes             map[int]*kernel.PackedBytes    // packed leaves of 8-bit data, by buffer
+	bfloat16          map[int]*kernel.PackedBFloat16 // packed leaves in digits of bfloat16, by buffer
+	loads             map[int]*loading[T]            // jobs that fill leaves of floats
+	byteLoads         map[int]*byteLoading           // jobs that fill leaves of 8-bit data
+	lent              []bool                         // leaves in the memory of a node or a matrix, by buffer
+	scales            []float64                      // scales of 8-bit data in float leaves, by buffer; 0: other data
+	integers          *kernel.ByteKernels            // kernels of the integer products
+	device            *Device
+	coarse            bool // the products have the digits of coarse passes
+	forward, backward []*region[T]
+	threads           int
+	pool              *pool
+	inPages           map[int]bool // buffers whose rows lie in the device's pages
+	division          division
+	slab              []byte // memory in pages for kept rows, see keptRoom
+}
+
+// worker is the memory of one goroutine.
+type worker[T plan.Float] struct {
+	*plan.Memory[T] // the executor's memory, except for local buffers
+	k               *kernel.Kernels[T]
+	slot            int // the slot for sums of the current share
+	scratch         *kernel.Scratch[T]
+	rows            *kernel.PackedFloats[T] // room for a packed block of activations
+	temporary       [][]T                   // rows of intermediate results of expressions
+	patches         *kernel.Patches[T]
+	zero            []T // see zeros
+}
+
+func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
+	k, err := kernel.New[T](d.level)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := plan.NewMemoryOf(p, func(n int) ([]T, error) { return rowMemory[T](d, n) })
+	if err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
+	}
+	e := &executor[T]{Memory: memory, plan: p, k: k, inPages: map[int]bool{}, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
+		bytes: map[int]*kernel.PackedBytes{}, bfloat16: map[int]*kernel.PackedBFloat16{}, loads: map[int]*loading[T]{},
+		byteLoads: map[int]*byteLoading{}, lent: make([]bool, len(p.Buffers)), scales: make([]float64, len(p.Buffers)), negated: map[*int8][]T{},
+		integers: d.bytes, device: d, threads: d.threads, pool: d.pool, division: newDivision(d, p)}
+	e.findPages()
+	if err := e.packData(); err != nil {
+		return nil, err
+	}
+	for range d.threads {
+		e.workers = append(e.workers, e.newWorker())
+	}
+	e.consumers = p.FindConsumers()
+	e.findTails()
+	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
+	return e, nil
+}
+
+// newWorker allocates a worker's memory for the blocks of every region.
+func (e *executor[T]) newWorker() *worker[T] {
+	own := &plan.Memory[T]{Data: append([][]T{}, e.Data...), First: make([]int, len(e.Data))}
+	slots := make([][]T, len(e.plan.Scratch))
+	for i, n := range e.scratchSizes() {
+		slots[i] = kernel.Alloc[T](n)
+	}
+	for i, b := range e.plan.Buffers {
+		if b.Class == plan.Local {
+			own.Data[i] = slots[b.Slot]
+		}
+	}
+	widest := 1 // the widest factor D in A^T D; a worker packs D
+	for _, r := range slices.Concat(e.plan.Forward, e.plan.Backward) {
+		for _, s := range r.Steps {
+			if p, ok := s.(*plan.Product); ok && p.TransA {
+				widest = max(widest, p.B.Cols)
+			}
+		}
+	}
+	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewPackedFloats(0, 0), patches: e.k.NewPatches()}
+}
+
+// Attach gives a parameter, weight or gradient its memory. data has as many elements as the
+// buffer.
+func (e *executor[T]) Attach(v plan.View, data []T) error {
+	if err := e.plan.CheckAttach(v, len(data)); err != nil {
+		return err
+	}
+	e.setData(v.Buffer, data)
+	return nil
+}
+
+// setData sets the memory of a buffer for the executor and all workers.
+func (e *executor[T]) setData(buffer int, data []T) {
+	e.Data[buffer] = data
+	for _, w := range e.workers {
+		w.Data[buffer] = data
+	}
+}
+
+// Forward computes the objective, the constraints and the watched values.
+func (e *executor[T]) Forward() error { return e.run(e.forward) }
+
+// Backward computes the gradients. The coefficients start with the coefficient of the objective,
+// and the coefficients of the constraints follow.
+func (e *executor[T]) Backward(coefficients []float64) error {
+	if err := e.SetCoefficients(e.plan, coefficients); err != nil {
+		return err
+	}
+	return e.run(e.backward)
+}
+
+// run runs regions in their order.
+func (e *executor[T]) run(regions []*region[T]) error {
+	for _, r := range regions {
+		if err := r.run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

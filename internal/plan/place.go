@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"ppal/trainer/graph/describe"
+)
 
 // placer assigns memory to values.
 type placer struct {
@@ -176,4 +180,148 @@ func (plan *Plan) localize() {
 			b.Class = Local
 		}
 	}
+}
+
+// span is the time during which a buffer is in use: its first and its last position.
+type span struct{ buffer, first, last int }
+
+// assignSlots gives every kept buffer a separate slot, and lets temporary and local buffers share
+// slots. The unit of time for temporary buffers is a region, because the steps of a region may run
+// interleaved. The unit of time for local buffers is a step.
+func (plan *Plan) assignSlots() {
+	for i, b := range plan.Buffers {
+		if b.Class == Kept {
+			plan.Buffers[i].Slot = len(plan.Slots)
+			plan.Slots = append(plan.Slots, b.Len())
+		}
+	}
+	own := len(plan.Slots)
+	var shared, scratch pool
+	at := 0
+	temporary := spans{}
+	for _, r := range slices.Concat(plan.Forward, plan.Backward) {
+		local := spans{}
+		for i, s := range r.Steps {
+			for _, o := range slices.Concat(s.Reads(), s.Writes()) {
+				switch plan.Buffers[o.Buffer].Class {
+				case Temporary:
+					temporary.use(o.Buffer, at)
+				case Local:
+					local.use(o.Buffer, i)
+				}
+			}
+		}
+		scratch.release()
+		for _, s := range local {
+			b := &plan.Buffers[s.buffer]
+			b.Slot = scratch.take(b.Cols, s)
+		}
+		at++
+	}
+	for _, s := range temporary {
+		b := &plan.Buffers[s.buffer]
+		b.Slot = own + shared.take(b.Len(), s)
+	}
+	plan.Slots = append(plan.Slots, shared.sizes...)
+	plan.Scratch = scratch.sizes
+}
+
+// spans are sorted by their first use.
+type spans []span
+
+func (list *spans) use(buffer, at int) {
+	for i := range *list {
+		if (*list)[i].buffer == buffer {
+			(*list)[i].last = at
+			return
+		}
+	}
+	*list = append(*list, span{buffer, at, at})
+}
+
+// pool hands out slots to spans in the order of their first use.
+type pool struct {
+	sizes []int
+	until []int // last use by the current owner; -1 if free
+}
+
+func (p *pool) release() {
+	for i := range p.until {
+		p.until[i] = -1
+	}
+}
+
+// take returns the best free slot: the smallest slot that is large enough, or else the largest free
+// slot, which grows.
+func (p *pool) take(size int, s span) int {
+	best := -1
+	for i, until := range p.until {
+		if until >= s.first {
+			continue
+		}
+		if best < 0 || p.sizes[best] < size && p.sizes[i] > p.sizes[best] || p.sizes[i] >= size && p.sizes[i] < p.sizes[best] {
+			best = i
+		}
+	}
+	if best < 0 {
+		best = len(p.sizes)
+		p.sizes, p.until = append(p.sizes, 0), append(p.until, -1)
+	}
+	p.sizes[best] = max(p.sizes[best], size)
+	p.until[best] = s.last
+	return best
+}
+
+// regions returns the regions of the units, with their steps.
+func (p *placer) regions(units []unit) []Region {
+	var list []Region
+	for _, u := range units {
+		r := Region{Rows: u.rows}
+		for _, v := range u.values {
+			r.Steps = append(r.Steps, p.step(v))
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// step returns the step that computes v.
+func (p *placer) step(v *value) Step {
+	in, out, ids := p.views(v.in), p.view(v), nodes(slices.Clone(v.nodes))
+	slices.Sort(ids)
+	switch v.kind {
+	case mapKind:
+		if v.expr.Op == describe.Load && v.in[0].sameShape(v) {
+			return &Copy{ids, in[0], out}
+		}
+		return typedMap(&Map{ids, v.expr, in, out})
+	case productKind:
+		return &Product{nodes: ids, A: in[0], B: in[1], Out: out, TransA: v.trans[0], TransB: v.trans[1], Add: v.hasBase()}
+	case sumsKind:
+		return &Sums{ids, v.axis, in[0], out}
+	case marginKind:
+		return &MarginLoss{ids, v.description.(describe.MarginLoss).Margins, in[0], out}
+	case marginGrad:
+		return &MarginLossGrad{ids, v.description.(describe.MarginLossGrad).Margins, in[0], in[1], out}
+	case signedKind:
+		return &SignedLoss{ids, v.description.(describe.SignedLoss).Signs, in[0], out}
+	case signedGrad:
+		return &SignedLossGrad{ids, v.description.(describe.SignedLossGrad).Signs, in[0], in[1], out, v.hasBase()}
+	case meansKind:
+		t := v.description.(describe.GroupMeans)
+		return &GroupMeans{ids, t.Groups, t.Offsets, in[0], out}
+	case meansGrad:
+		return &GroupMeansGrad{ids, v.description.(describe.GroupMeansGrad).Groups, in[0], out, v.hasBase()}
+	case convolveKind:
+		return &Convolution{ids, v.picture, in[0], in[1], out}
+	case inputGrad:
+		return &ConvolutionInputGrad{ids, v.picture, in[0], in[1], out}
+	case filterGrad:
+		return &ConvolutionFilterGrad{ids, v.picture, in[0], in[1], out}
+	case poolKind:
+		return &MaxPool{ids, v.picture, in[0], out}
+	case poolGrad:
+		return &MaxPoolGrad{ids, v.picture, in[0], in[1], out}
+	}
+	return &Opaque{ids, v.node.Op(), in, v.shapes, out}
 }

@@ -1,7 +1,8 @@
-// For every file of kernels it writes name_amd64.s and name_amd64.go, which has the declarations
-// for Go code, and it writes the dispatch tables, tables_amd64.go. The generator is a module of its
-// own, so that the module with the kernels does not depend on the assembler library. The tests of
-// the kernels are in package kernel; TestFresh, here, compares the files there with the output.
+// It writes the kernels to several files name_amd64.s, the declarations of all kernels for Go code
+// to declarations_amd64.go, and the dispatch tables to tables_amd64.go. The generator is a module
+// of its own, so that the module with the kernels does not depend on the assembler library. The
+// tests of the kernels are in package kernel; TestFresh, here, compares the files there with the
+// output.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 )
@@ -29,71 +31,76 @@ func main() {
 
 // generate writes all files to a folder.
 func generate(dir string) error {
-	d := newDispatch()
+	d, declarations := newDispatch(), ir.NewFile()
 	for _, f := range []struct {
 		name  string
-		emit  func(asm)
 		bytes bool // kernels for 8-bit data
+		emit  []func(asm)
 	}{
-		{"products", products, false},
-		{"elementwise", elementwise, false},
-		{"reductions", reductions, false},
-		{"vectors", vectors, false},
-		{"sparse_groups", groups, false},
-		{"sparse_rows", sparseRows, false},
-		{"losses_sigmoid", sigmoidLoss, false},
-		{"losses_logistic", logisticLoss, false},
-		{"losses_hinge", hingeLoss, false},
-		{"narrow", narrow, false},
-		{"tails", tails, false},
-		{"tails_sigmoid", sigmoidFromTails, false},
-		{"tails_logistic", logisticFromTails, false},
-		{"rowsets", rowSets, false},
-		{"bytetiles", tilesOfBytes, true},
-		{"amxstrips", amxStrips, true},
-		{"amxsigmoid", amxActivated(0), true},
-		{"amxtanh", amxActivated(1), true},
-		{"amxrelu", amxActivated(2), true},
-		{"amxbfloat16", amxBFloat16, true},
-		{"digits", digitKernels, true},
-		{"bfloat16", bfloat16Digits, true},
-		{"derivatives", derivatives, true},
+		{"products", false, []func(asm){products}},
+		{"elementwise", false, []func(asm){elementwise}},
+		{"reductions", false, []func(asm){reductions}},
+		{"vectors", false, []func(asm){vectors}},
+		{"sparse", false, []func(asm){groups, sparseRows}},
+		{"losses_sigmoid", false, []func(asm){sigmoidLoss}},
+		{"losses_logistic", false, []func(asm){logisticLoss}},
+		{"losses_hinge", false, []func(asm){hingeLoss}},
+		{"narrow", false, []func(asm){narrow}},
+		{"tails", false, []func(asm){tails}},
+		{"tails_sigmoid", false, []func(asm){sigmoidFromTails}},
+		{"tails_logistic", false, []func(asm){logisticFromTails}},
+		{"rowsets", false, []func(asm){rowSets}},
+		{"bytetiles", true, []func(asm){tilesOfBytes}},
+		{"amxstrips", true, []func(asm){amxStrips}},
+		{"amxsigmoid", true, []func(asm){amxActivated(0)}},
+		{"amxtanh", true, []func(asm){amxActivated(1)}},
+		{"amxrelu", true, []func(asm){amxActivated(2)}},
+		{"amxbfloat16", true, []func(asm){amxBFloat16}},
+		{"digits", true, []func(asm){digitKernels, bfloat16Digits}},
+		{"derivatives", true, []func(asm){derivatives}},
 	} {
 		d.bytes = f.bytes
-		if err := write(dir, f.name, d, f.emit); err != nil {
-			return err
+		file, err := compiled(d, f.emit)
+		if err == nil {
+			err = write(dir, f.name+"_amd64.s", printer.NewGoAsm, file)
 		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		declarations.Constraints = file.Constraints
+		declarations.Sections = append(declarations.Sections, file.Sections...)
+	}
+	if err := write(dir, declared, printer.NewStubs, declarations); err != nil {
+		return err
 	}
 	return d.write(dir)
 }
 
-// write emits the kernels of one file for every target.
-func write(dir, name string, d *dispatch, emit func(asm)) error {
+// declared is the name of the file with all declarations.
+const declared = "declarations_amd64.go"
+
+// compiled returns the kernels of one file for every target.
+func compiled(d *dispatch, emit []func(asm)) (*ir.File, error) {
 	c := build.NewContext()
 	c.ConstraintExpr("amd64")
 	shared := constants{}
 	for _, t := range targets() {
-		emit(asm{Context: c, target: t, constants: shared, dispatch: d})
+		for _, e := range emit {
+			e(asm{Context: c, target: t, constants: shared, dispatch: d})
+		}
 	}
 	file, err := c.Result()
 	if err != nil {
+		return nil, err
+	}
+	return file, pass.Compile.Execute(file)
+}
+
+// write prints a file.
+func write(dir, name string, form func(printer.Config) printer.Printer, file *ir.File) error {
+	text, err := form(printer.Config{Name: "internal/cpu/gen", Pkg: "kernel"}).Print(file)
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if err := pass.Compile.Execute(file); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	cfg := printer.Config{Name: "internal/cpu/gen", Pkg: "kernel"}
-	for ext, p := range map[string]printer.Printer{
-		"s":  printer.NewGoAsm(cfg),
-		"go": printer.NewStubs(cfg),
-	} {
-		text, err := p.Print(file)
-		if err != nil {
-			return fmt.Errorf("%s_amd64.%s: %w", name, ext, err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+"_amd64."+ext), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.WriteFile(filepath.Join(dir, name), text, 0o644)
 }

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"math/bits"
+	"unsafe"
+)
 
 // bfloat16StripFunc adds rows of a product of two factors in digits of bfloat16. The comment of
 // bfloat16Strip3AMX in the generated files gives the formula.
@@ -122,3 +126,224 @@ func nextDigit(v float32) (digit uint16, rest float32) {
 }
 
 func widened(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
+
+// PackedBFloat16 is a data matrix X of floats in digits of bfloat16, packed once for both products
+// with it: for X W as a factor whose lines are the rows of X, and for X^T D as one factor for each
+// block of RowBlock rows, whose lines are the columns of X. An element takes 4 bytes for each
+// digit, 12 bytes with three digits.
+type PackedBFloat16 struct {
+	rows, cols int
+	byRow      BFloat16
+	byCol      []BFloat16 // by block
+	data       []uint16   // of all blocks
+}
+
+// NewPackedBFloat16 returns a matrix of zeros in 2 or 3 digits.
+func NewPackedBFloat16(rows, cols, digits int) *PackedBFloat16 {
+	x, _ := NewPackedBFloat16In(nil, rows, cols, digits) // the process's own memory is no error
+	return x
+}
+
+// NewPackedBFloat16In is NewPackedBFloat16 in the memory of a Room.
+func NewPackedBFloat16In(room Room, rows, cols, digits int) (*PackedBFloat16, error) {
+	checkDigits(rows, cols, digits)
+	x := &PackedBFloat16{rows: rows, cols: cols, byCol: make([]BFloat16, ceil(rows, RowBlock))}
+	size := func(lines, inner int) int {
+		return ceil(lines, bfloat16Rows) * ceil(inner, bfloat16Depth) * digits * bfloat16Tile
+	}
+	whole, err := roomOf[uint16](room, size(rows, cols))
+	if err != nil {
+		return nil, err
+	}
+	x.byRow = newBFloat16(rows, cols, digits, whole)
+	block := size(cols, RowBlock)
+	if x.data, err = roomOf[uint16](room, len(x.byCol)*block); err != nil {
+		return nil, err
+	}
+	for i := range x.byCol {
+		x.byCol[i] = newBFloat16(cols, min(RowBlock, rows-i*RowBlock), digits, x.data[i*block:])
+	}
+	return x, nil
+}
+
+// Size returns the number of bytes of the packed data.
+func (x *PackedBFloat16) Size() int { return int(sizeof[uint16]()) * (len(x.byRow.data) + len(x.data)) }
+
+// Rows returns the memory of rows from to to-1, and of other rows beside them: in the factor for
+// X^T D if transposed is true, else in the factor for X W.
+func (x *PackedBFloat16) Rows(from, to int, transposed bool) []byte {
+	if transposed {
+		block := len(x.data) / max(1, len(x.byCol))
+		return BytesOf(x.data[from/RowBlock*block : ceil(to, RowBlock)*block])
+	}
+	panel := x.byRow.panel()
+	return BytesOf(x.byRow.data[from/bfloat16Rows*panel : ceil(to, bfloat16Rows)*panel])
+}
+
+// Dims returns the numbers of rows and columns.
+func (x *PackedBFloat16) Dims() (rows, cols int) { return x.rows, x.cols }
+
+// Digits returns the number of digits.
+func (x *PackedBFloat16) Digits() int { return x.byRow.digits }
+
+// SetRow packs row i. Several goroutines may pack different rows.
+func (x *PackedBFloat16) SetRow(i int, row []float32) {
+	if i < 0 || i >= x.rows || len(row) != x.cols {
+		panic("kernel: SetRow: no such row, or not of the matrix's length")
+	}
+	block, inner := &x.byCol[i/RowBlock], i%RowBlock
+	for l, v := range row {
+		to, across := x.byRow.at(i, l), block.at(l, inner)
+		for range x.byRow.digits {
+			var digit uint16
+			digit, v = nextDigit(v)
+			x.byRow.data[to], block.data[across] = digit, digit
+			to, across = to+bfloat16Tile, across+bfloat16Tile
+		}
+	}
+}
+
+// HasBFloat16 reports whether these kernels multiply digits of bfloat16: at level AMX, on a CPU
+// with amx_bf16.
+func (k *ByteKernels) HasBFloat16() bool { return k.bfloat16Strip[0] != nil }
+
+// MulBFloat16 computes rows lo to hi-1 of Z = X W, as [Kernels.Mul] does. lo is a multiple of 16,
+// and so is hi unless hi is the number of rows of X. The caller must check HasBFloat16.
+//
+// Three digits take the six products of digits p and q with p + q <= 4, two digits take three. Sums
+// of 160 inner indices are added to z in float32, so that z depends on nothing but X and W.
+func (k *ByteKernels) MulBFloat16(z []float32, ldz int, x *PackedBFloat16, lo, hi int, w *BFloat16, s *ByteScratch) {
+	if lo < 0 || hi < lo || hi > x.rows || lo%bfloat16Rows != 0 || hi%bfloat16Rows != 0 && hi != x.rows {
+		panic("kernel: MulBFloat16: rows that are not a block")
+	}
+	checkMatrix("MulBFloat16", z, hi-lo, w.lines, ldz)
+	zeroRows(z, hi-lo, w.lines, ldz)
+	k.addBFloat16(z, ldz, &x.byRow, lo, hi, w, s)
+}
+
+// AddMulTransBFloat16 adds the product of a block's rows to g: G += X[lo:hi]^T D, as
+// [ByteKernels.AddMulTrans] does, with the sums of MulBFloat16. g depends only on the order of the
+// blocks.
+func (k *ByteKernels) AddMulTransBFloat16(g []float32, ldg int, x *PackedBFloat16, lo, hi int, d *BFloat16, s *ByteScratch) {
+	if lo < 0 || hi <= lo || lo%RowBlock != 0 || hi != min(lo+RowBlock, x.rows) {
+		panic("kernel: AddMulTransBFloat16: rows that are not a block")
+	}
+	checkMatrix("AddMulTransBFloat16", g, x.cols, d.lines, ldg)
+	k.addBFloat16(g, ldg, &x.byCol[lo/RowBlock], 0, x.cols, d, s)
+}
+
+// A call multiplies at most partGroups groups of 32 inner indices: the digits of 16 columns of the
+// second factor then take at most 30 KB and stay in the level-1 cache for all rows. The number is a
+// multiple of the groups of a sum in a tile.
+const partGroups = 2 * bfloat16Sum / bfloat16Depth
+
+// addBFloat16 adds the product of lines lo to hi-1 of x and of b to c: C += X[lo:hi] B.
+func (k *ByteKernels) addBFloat16(c []float32, ldc int, x *BFloat16, lo, hi int, b *BFloat16, s *ByteScratch) {
+	if x.inner != b.inner || x.digits != b.digits || !b.second {
+		panic("kernel: factors of other sizes or digits")
+	}
+	groups, group := ceil(x.inner, bfloat16Depth), x.digits*bfloat16Tile
+	for g := 0; g < groups; g += partGroups {
+		n := min(partGroups, groups-g)
+		step := max(1, mostSteps/(n*x.digits)) * 2 * bfloat16Rows
+		for j := 0; j < b.lines; j += bfloat16Rows {
+			second := &b.data[j/bfloat16Rows*b.panel()+g*group]
+			columns := 1<<min(bfloat16Rows, b.lines-j) - 1
+			for i := lo; i < hi; i += step {
+				k.bfloat16Strip[x.digits-2](n, min(step, hi-i), &x.data[i/bfloat16Rows*x.panel()+g*group], 2*x.panel(),
+					second, &c[(i-lo)*ldc+j], ldc, columns, &s.floats[0])
+			}
+		}
+	}
+}
+
+// WithBFloat16InGo returns kernels that multiply digits of bfloat16 in Go, with the roundings and
+// the order of additions of the AMX kernels. They are the model of these kernels, for tests on CPUs
+// without AMX: they are much slower than float32.
+func (k *ByteKernels) WithBFloat16InGo() *ByteKernels {
+	own := *k
+	own.bfloat16Strip = [2]bfloat16StripFunc{bfloat16StripGo(2), bfloat16StripGo(3)}
+	own.split = [2]splitFunc{splitGo(2), splitGo(3)}
+	return &own
+}
+
+// splitGo returns the reference of the kernels split.
+func splitGo(count int) splitFunc {
+	return func(pairs, n int, b *float32, ldb int, q *uint16) {
+		in, out := unsafe.Slice(b, (2*pairs-1)*ldb+n), unsafe.Slice(q, (count-1)*bfloat16Tile+pairs*2*bfloat16Rows)
+		for i := range 2 * pairs {
+			for j := range bfloat16Rows {
+				at, v := i/2*2*bfloat16Rows+2*j+i%2, float32(0)
+				if j < n {
+					v = in[i*ldb+j]
+				}
+				for range count {
+					out[at], v = nextDigit(v)
+					at += bfloat16Tile
+				}
+			}
+		}
+	}
+}
+
+// bfloat16StripGo returns the reference of the kernels bfloat16Strip.
+func bfloat16StripGo(count int) bfloat16StripFunc {
+	return func(k, rows int, x *uint16, panel int, b *uint16, c *float32, ldc, columns int, _ *float32) {
+		group := count * bfloat16Tile
+		first := unsafe.Slice(x, (ceil(rows, bfloat16Rows)-1)*panel/2+k*group)
+		width := bits.Len(uint(columns))
+		second, out := unsafe.Slice(b, k*group), unsafe.Slice(c, (rows-1)*ldc+width)
+		for i := range rows {
+			line := first[i/bfloat16Rows*panel/2+i%bfloat16Rows*bfloat16Depth:]
+			for j := range width {
+				for g := 0; g < k; {
+					var sum float32
+					for end := min(g+bfloat16Sum/bfloat16Depth, k); g < end; g++ {
+						sum = addDigits(sum, count, line[g*group:], second[g*group+2*j:])
+					}
+					out[i*ldc+j] += sum
+				}
+			}
+		}
+	}
+}
+
+// addDigits adds the products of the digits p and q with p + q < count of 32 inner indices to a
+// sum, the smallest digits first.
+func addDigits(sum float32, count int, x, b []uint16) float32 {
+	for p := count - 1; p >= 0; p-- {
+		for q := count - 1 - p; q >= 0; q-- {
+			sum = dotBFloat16(sum, x[p*bfloat16Tile:][:bfloat16Depth], b[q*bfloat16Tile:], 2*bfloat16Rows)
+		}
+	}
+	return sum
+}
+
+// dotBFloat16 computes one element of the result of TDPBF16PS, in the order of the pseudocode in
+// Intel's manual (volume 2): two sums of fused multiply-adds, of the even and of the odd inner
+// indices, then the sum of both, then the sum with the previous value. Every result is rounded to
+// nearest, ties to even. Subnormal operands and results are zero. Pairs of numbers of b are step
+// elements apart.
+func dotBFloat16(sum float32, x, b []uint16, step int) float32 {
+	var even, odd float32
+	for l := 0; l < len(x); l += 2 {
+		// The products are exact in float32, so that an addition rounds like a fused multiply-add.
+		// (A product below 2^-126 can round, but is far below the sums of the tests.)
+		pair := b[l/2*step:][:2]
+		even = flushed(operand16(x[l])*operand16(pair[0]) + even)
+		odd = flushed(operand16(x[l+1])*operand16(pair[1]) + odd)
+	}
+	return flushed(flushed(sum) + flushed(even+odd))
+}
+
+// operand16 returns a number of a tile, and zero for a subnormal number.
+func operand16(b uint16) float32 { return flushed(widened(b)) }
+
+// flushed returns zero for a subnormal number.
+func flushed(v float32) float32 {
+	const smallest = 0x1p-126
+	if v > -smallest && v < smallest {
+		return 0 * v
+	}
+	return v
+}

@@ -230,6 +230,159 @@ loop:
 	VZEROUPPER
 	RET
 
+// func split3F32AVX512(pairs int, n int, b *float32, ldb int, q *uint16)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·split3F32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         pairs+0(FP), AX
+	MOVQ         b+16(FP), DX
+	MOVQ         ldb+24(FP), BX
+	MOVQ         q+32(FP), SI
+	SHLQ         $0x02, BX
+	MOVQ         n+8(FP), CX
+	MOVQ         $0x00000001, DI
+	SHLQ         CL, DI
+	DECQ         DI
+	KMOVW        DI, K1
+	VBROADCASTSS word32_ffff0000<>+0(SB), Z0
+	VBROADCASTSS word32_7fff<>+0(SB), Z1
+	VBROADCASTSS word32_1<>+0(SB), Z2
+
+loop:
+	VMOVUPS.Z   (DX), K1, Z3
+	ADDQ        BX, DX
+	VMOVUPS.Z   (DX), K1, Z4
+	ADDQ        BX, DX
+	VPSRLD      $0x10, Z3, Z5
+	VPANDD      Z2, Z5, Z5
+	VPADDD      Z1, Z5, Z5
+	VPADDD      Z3, Z5, Z5
+	VFPCLASSPSZ $0x99, Z3, K2
+	VADDPS      Z3, Z3, K2, Z5
+	VPANDD      Z0, Z5, Z5
+	VSUBPS      Z5, Z3, Z3
+	VFPCLASSPSZ $0x99, Z5, K2
+	VPXORD      Z3, Z3, K2, Z3
+	VPSRLD      $0x10, Z5, Z5
+	VPSRLD      $0x10, Z4, Z6
+	VPANDD      Z2, Z6, Z6
+	VPADDD      Z1, Z6, Z6
+	VPADDD      Z4, Z6, Z6
+	VFPCLASSPSZ $0x99, Z4, K2
+	VADDPS      Z4, Z4, K2, Z6
+	VPANDD      Z0, Z6, Z6
+	VSUBPS      Z6, Z4, Z4
+	VFPCLASSPSZ $0x99, Z6, K2
+	VPXORD      Z4, Z4, K2, Z4
+	VPORD       Z6, Z5, Z5
+	VMOVUPS     Z5, (SI)
+	VPSRLD      $0x10, Z3, Z5
+	VPANDD      Z2, Z5, Z5
+	VPADDD      Z1, Z5, Z5
+	VPADDD      Z3, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VSUBPS      Z5, Z3, Z3
+	VPSRLD      $0x10, Z5, Z5
+	VPSRLD      $0x10, Z4, Z6
+	VPANDD      Z2, Z6, Z6
+	VPADDD      Z1, Z6, Z6
+	VPADDD      Z4, Z6, Z6
+	VPANDD      Z0, Z6, Z6
+	VSUBPS      Z6, Z4, Z4
+	VPORD       Z6, Z5, Z5
+	VMOVUPS     Z5, 1024(SI)
+	VPSRLD      $0x10, Z3, Z5
+	VPANDD      Z2, Z5, Z5
+	VPADDD      Z1, Z5, Z5
+	VPADDD      Z3, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VSUBPS      Z5, Z3, Z3
+	VPSRLD      $0x10, Z5, Z3
+	VPSRLD      $0x10, Z4, Z5
+	VPANDD      Z2, Z5, Z5
+	VPADDD      Z1, Z5, Z5
+	VPADDD      Z4, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VSUBPS      Z5, Z4, Z4
+	VPORD       Z5, Z3, Z3
+	VMOVUPS     Z3, 2048(SI)
+	ADDQ        $0x40, SI
+	DECQ        AX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
+DATA word32_7fff<>+0(SB)/4, $0x00007fff
+GLOBL word32_7fff<>(SB), RODATA|NOPTR, $4
+
+DATA word32_1<>+0(SB)/4, $0x00000001
+GLOBL word32_1<>(SB), RODATA|NOPTR, $4
+
+// func split2F32AVX512(pairs int, n int, b *float32, ldb int, q *uint16)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·split2F32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         pairs+0(FP), AX
+	MOVQ         b+16(FP), DX
+	MOVQ         ldb+24(FP), BX
+	MOVQ         q+32(FP), SI
+	SHLQ         $0x02, BX
+	MOVQ         n+8(FP), CX
+	MOVQ         $0x00000001, DI
+	SHLQ         CL, DI
+	DECQ         DI
+	KMOVW        DI, K1
+	VBROADCASTSS word32_ffff0000<>+0(SB), Z0
+	VBROADCASTSS word32_7fff<>+0(SB), Z1
+	VBROADCASTSS word32_1<>+0(SB), Z2
+
+loop:
+	VMOVUPS.Z   (DX), K1, Z3
+	ADDQ        BX, DX
+	VMOVUPS.Z   (DX), K1, Z4
+	ADDQ        BX, DX
+	VPSRLD      $0x10, Z3, Z5
+	VPANDD      Z2, Z5, Z5
+	VPADDD      Z1, Z5, Z5
+	VPADDD      Z3, Z5, Z5
+	VFPCLASSPSZ $0x99, Z3, K2
+	VADDPS      Z3, Z3, K2, Z5
+	VPANDD      Z0, Z5, Z5
+	VSUBPS      Z5, Z3, Z3
+	VFPCLASSPSZ $0x99, Z5, K2
+	VPXORD      Z3, Z3, K2, Z3
+	VPSRLD      $0x10, Z5, Z5
+	VPSRLD      $0x10, Z4, Z6
+	VPANDD      Z2, Z6, Z6
+	VPADDD      Z1, Z6, Z6
+	VPADDD      Z4, Z6, Z6
+	VFPCLASSPSZ $0x99, Z4, K2
+	VADDPS      Z4, Z4, K2, Z6
+	VPANDD      Z0, Z6, Z6
+	VSUBPS      Z6, Z4, Z4
+	VFPCLASSPSZ $0x99, Z6, K2
+	VPXORD      Z4, Z4, K2, Z4
+	VPORD       Z6, Z5, Z5
+	VMOVUPS     Z5, (SI)
+	VPSRLD      $0x10, Z3, Z5
+	VPANDD      Z2, Z5, Z5
+	VPADDD      Z1, Z5, Z5
+	VPADDD      Z3, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VSUBPS      Z5, Z3, Z3
+	VPSRLD      $0x10, Z5, Z3
+	VPSRLD      $0x10, Z4, Z5
+	VPANDD      Z2, Z5, Z5
+	VPADDD      Z1, Z5, Z5
+	VPADDD      Z4, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VSUBPS      Z5, Z4, Z4
+	VPORD       Z5, Z3, Z3
+	VMOVUPS     Z3, 1024(SI)
+	ADDQ        $0x40, SI
+	DECQ        AX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
 // func columnMaxF32AVX2(m int, n int, b *float32, ldb int, most *uint32)
 // Requires: AVX, AVX2
 TEXT ·columnMaxF32AVX2(SB), NOSPLIT, $0-40

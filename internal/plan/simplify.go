@@ -1,6 +1,50 @@
 package plan
 
-import "ppal/trainer/graph/describe"
+import (
+	"slices"
+
+	"ppal/trainer/graph/describe"
+)
+
+// foldConstants evaluates operations on constant numbers.
+func (g *dag) foldConstants() {
+	for _, v := range g.all() {
+		if v.kind != mapKind || v.size() != 1 {
+			continue
+		}
+		args := [2]float64{}
+		constant := true
+		for i, w := range v.in {
+			c, ok := w.scalarConstant()
+			args[i], constant = c, constant && ok
+		}
+		switch {
+		case !constant:
+			continue
+		case v.op.Arity() == 2:
+			args[0] = describe.Binary(v.op, args[0], args[1])
+		default:
+			args[0] = describe.Unary(v.op, args[0])
+		}
+		*v = value{kind: leafKind, class: Constant, values: args[:1], rows: 1, cols: 1, nodes: v.nodes}
+	}
+}
+
+// virtualBroadcasts makes element-wise operations read the original value of a broadcast instead of
+// its copies.
+func (g *dag) virtualBroadcasts() {
+	for _, v := range g.all() {
+		if v.kind != mapKind {
+			continue
+		}
+		for i, w := range v.in {
+			for isMap(w, describe.Identity) && !w.sameShape(w.in[0]) {
+				w = w.in[0]
+			}
+			v.in[i] = w
+		}
+	}
+}
 
 // simplifyActivations rewrites the derivatives of activations as functions of the saved activation
 // a. Gorgonia computes them from z or keeps a second matrix:
@@ -75,4 +119,56 @@ func isTanhSquare(v *value) bool {
 		return isMap(v.in[0], describe.Tanh)
 	}
 	return false
+}
+
+// isolateOutputs inserts copies for values that need separate memory: gradients, because a device
+// chooses their place; parts of a concatenation, which the copy writes to their place; and reshaped
+// values, whose memory must have no gaps.
+func (g *dag) isolateOutputs() {
+	g.isolateGradients()
+	g.isolateParts()
+	users := g.users()
+	for _, v := range g.all() {
+		if v.kind != reshapeKind {
+			continue
+		}
+		w := v.in[0]
+		if w.kind == rangeKind || slices.ContainsFunc(users[w], isConcat) {
+			v.in = []*value{copyOf(w)}
+		}
+	}
+}
+
+func isConcat(v *value) bool { return v != nil && v.kind == concatKind }
+
+func (g *dag) isolateGradients() {
+	forward, users := g.forward(), g.users()
+	seen := map[*value]bool{}
+	for i, v := range g.gradients {
+		p := g.parameters[i]
+		if !v.computed() || v.kind == concatKind || forward[v] || seen[v] || !v.sameShape(p) || slices.ContainsFunc(users[v], isConcat) {
+			v = copyOf(reshapeOf(v, p.rows, p.cols))
+		}
+		seen[v] = true
+		g.gradients[i] = v
+	}
+}
+
+// isolateParts copies the parts of concatenations that a step cannot write to their place: inputs,
+// views, values of the other half, and parts of two concatenations.
+func (g *dag) isolateParts() {
+	forward := g.forward()
+	placed := map[*value]bool{}
+	for _, v := range g.all() {
+		if v.kind != concatKind {
+			continue
+		}
+		v.in = slices.Clone(v.in)
+		for i, p := range v.in {
+			if !p.computed() || placed[p] || forward[p] != forward[v] || slices.Contains(g.gradients, p) {
+				v.in[i] = copyOf(p)
+			}
+			placed[p] = true
+		}
+	}
 }
