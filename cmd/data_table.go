@@ -20,7 +20,7 @@ import (
 
 // loadingFlags are the flags of train that say how to load a table.
 var loadingFlags = []string{
-	"seed", "split", "split-seed", "group", "drop-sensitive", "ignore", "file", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
+	"seed", "split", "split-seed", "group", "query", "relevant", "drop-sensitive", "ignore", "file", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
 	"separator", "header", "columns", "skip", "quote", "missing-values", "zero-based", "test-file", "split-column", "unknown",
 }
 
@@ -132,6 +132,10 @@ func printTables(w io.Writer, t *tabular.Tables) {
 			title = fmt.Sprintf("class %+d, %s", t.Train.Label(k), name)
 		}
 		line(title, func(p tabular.Part) int { return p.ClassCounts()[k] })
+	}
+	if t.Train.Queries != nil {
+		line("queries", func(p tabular.Part) int { return p.Queries.Len() })
+		line("pairs", func(p tabular.Part) int { return p.CountPairs() })
 	}
 	if n := len(t.Train.Groups); n > manyGroups {
 		printGroupSizes(w, parts)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func sameRows(a, b *loader.LIBSVM) bool {
 		return a == b
 	}
 	return a.X.Rows == b.X.Rows && a.X.Cols == b.X.Cols && slices.Equal(a.X.Starts, b.X.Starts) && slices.Equal(a.X.Columns, b.X.Columns) &&
-		slices.Equal(a.X.Values, b.X.Values) && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Queries, b.Queries)
+		slices.Equal(a.X.Values, b.X.Values) && slices.Equal(a.Labels, b.Labels) && reflect.DeepEqual(a.Queries, b.Queries)
 }
 
 // Rows that are read to pages are the rows in memory, wherever the first value is, and a wrong line
@@ -183,5 +184,29 @@ func TestOtherFormatsInPages(t *testing.T) {
 		want, _ := contents(t, options(""))
 		expectKept(t, name+", the first load", options(folder), want, keepsRows)
 		expectKept(t, name+", the second load", options(folder), want, hasRows)
+	}
+}
+
+// Rows that an earlier run has kept have their queries.
+func TestKeptQueries(t *testing.T) {
+	list := documents(50, 5)
+	for name, o := range map[string]tabular.TableOptions{
+		"libsvm": {File: libsvmOf(t, list), Query: "qid"}, "csv": {File: csvOf(t, list), Label: "grade", Query: "user"},
+	} {
+		want, err := LoadTable("", name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Keep = &tabular.Keep{Folder: filepath.Join(t.TempDir(), "kept"), SHA256: func() (string, error) { return "the same", nil }}
+		for range 2 {
+			o.Pages = newPages(t)
+			got, err := LoadTable("", name, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := got.Test.Queries, want.Test.Queries; fmt.Sprint(*a) != fmt.Sprint(*b) || got.Test.SHA256() != want.Test.SHA256() {
+				t.Errorf("%s: the kept rows have other queries", name)
+			}
+		}
 	}
 }

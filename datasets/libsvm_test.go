@@ -29,7 +29,7 @@ func describeLIBSVM(s *loader.LIBSVM) []byte {
 	for i := range rows {
 		fmt.Fprintf(&b, "%v", s.Labels[i])
 		if s.Queries != nil {
-			fmt.Fprintf(&b, " query %d", s.Queries[i])
+			fmt.Fprintf(&b, " query %s", s.Queries.Names[s.Queries.Of[i]])
 		}
 		for e := s.X.Starts[i]; e < s.X.Starts[i+1]; e++ {
 			fmt.Fprintf(&b, " [%d]=%v", s.X.Columns[e], s.X.EntryValues()[e])
@@ -171,7 +171,7 @@ func writeLIBSVM(s *loader.LIBSVM) []byte {
 	for i, label := range s.Labels {
 		fmt.Fprint(&b, label)
 		if s.Queries != nil {
-			fmt.Fprintf(&b, " qid:%d", s.Queries[i])
+			fmt.Fprintf(&b, " qid:%s", s.Queries.Names[s.Queries.Of[i]])
 		}
 		for e := s.X.Starts[i]; e < s.X.Starts[i+1]; e++ {
 			fmt.Fprintf(&b, " %d:%v", s.X.Columns[e]+1, values[e])

@@ -7,6 +7,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 	"ppal/internal/textvalue"
 )
 
@@ -35,8 +36,12 @@ func LoadTableContext(ctx context.Context, dir, name string, opts tabular.TableO
 	if !d.Tabular() {
 		return nil, fmt.Errorf("datasets: %w: %s is a set of images, want a table", dataerr.ErrKind, name)
 	}
+	given := opts.Split
 	opts.Split = opts.SplitOrDefault()
 	if err := checkOptions(&opts, d); err != nil {
+		return nil, err
+	}
+	if err := checkRanking(&opts, d, given); err != nil {
 		return nil, err
 	}
 	s, err := d.table(ctx, dir, opts)
@@ -106,6 +111,39 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 			dataerr.ErrSplit, o.Split, tabular.SplitWithTestFile)
 	}
 	return checkOwnFile(o, d)
+}
+
+// checkRanking returns an error if an option of rankings does not apply, and sets the data set's
+// own query. split is the split that the caller gave.
+func checkRanking(o *tabular.TableOptions, d Dataset, split tabular.Split) error {
+	if d.Ranks() && o.Query == "" {
+		o.Query = tabular.QueryID
+	}
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("datasets: %w: %s", dataerr.ErrOption, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case o.Query != "" && !d.Own && !d.Ranks():
+		return wrong("%s has no queries (--query)", d.Name)
+	case o.Query != "" && o.Query != tabular.QueryID && (d.Sparse || d.Ranks()):
+		return wrong("the queries of %s are %s, not %q (--query)", d.Name, tabular.QueryID, o.Query)
+	case o.Relevant != "" && o.Query == "":
+		return wrong("grades of relevance (--relevant) need queries (--query)")
+	case o.Query != "" && o.Classes != nil:
+		return wrong("queries (--query) and a choice of classes (--classes) exclude each other")
+	case o.Fold != 0 && d.Folds == 0:
+		return wrong("%s has no folds (--fold)", d.Name)
+	case o.Fold < 0 || o.Fold > d.Folds:
+		return wrong("%s has the folds 1 to %d, not %d (--fold)", d.Name, d.Folds, o.Fold)
+	case d.Folds > 0 && split != tabular.Split{}:
+		return wrong("the folds of %s have their own training, validation and test rows (--split)", d.Name)
+	}
+	if o.Relevant != "" {
+		if _, _, err := loader.ParseRelevant(o.Relevant); err != nil {
+			return wrong("--relevant %v", err)
+		}
+	}
+	return nil
 }
 
 // checkOwnFile returns an error if the options name no file for a user's data set.

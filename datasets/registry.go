@@ -24,6 +24,9 @@ type Dataset struct {
 	Sparse   bool          // rows are a CSR
 	Own      bool          // the user's own file, named in TableOptions
 	Files    []File        // files that Fetch downloads; empty for a built-in set or an own file
+	// Relevant is the largest grade of a document that is not relevant, for sets of queries; else nil.
+	Relevant *int
+	Folds    int // number of folds, each with its own training, validation and test rows; 0: none
 	// Filter says which rows of the file the data set has; "": all
 	Filter string
 
@@ -32,6 +35,9 @@ type Dataset struct {
 	// another form that images accepts (CIFAR-10's folder)
 	unpacked []File
 }
+
+// Ranks reports whether the rows of the data set are documents of queries.
+func (d Dataset) Ranks() bool { return d.Relevant != nil }
 
 // Tabular reports whether the data set is a table; otherwise it has images.
 func (d Dataset) Tabular() bool { return d.table != nil }

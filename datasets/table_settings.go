@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 	"ppal/internal/option"
 )
 
@@ -41,6 +42,7 @@ func none() string { return "" }
 func TableSettings(o *tabular.TableOptions) []*option.Option {
 	tables := OnTables()
 	csv, libsvm := option.If(option.NameDataset, ownCSV().Name), option.If(option.NameDataset, ownLIBSVM().Name)
+	ranked := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || d.Ranks() })...)
 	list := []*option.Option{
 		option.Text("file", &o.File, "FILE", "read this file, plain or gzip; - is standard input; implies --dataset csv").
 			With(option.If(option.NameDataset, slices.Concat(csv.Values, libsvm.Values)...)),
@@ -71,6 +73,10 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 		option.Names("missing-values", &o.MissingValues, "TEXT[,...]", "treat these texts and empty fields as missing values").
 			OrRule("?, NA, NaN, null and the like", none).With(csv),
 		option.Switch("zero-based", &o.ZeroBased, "count the features of the file from 0 instead of 1").With(libsvm),
+		queries(o),
+		option.Custom("relevant", "N|"+tabular.EachGrade, setRelevant(o), func() string { return o.Relevant },
+			"count documents of a grade above N as relevant; "+tabular.EachGrade+": a higher grade comes before every lower grade", tabular.EachGrade).
+			OrRule("the data set's own, else "+tabular.EachGrade, none).With(ranked),
 		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 	}
 	return append(append(list, SplitSettings(o)...),
@@ -78,6 +84,31 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 		option.Text("split-column", &o.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").Or("").With(csv),
 		option.Choice("unknown", &o.Unknown, "refuse categories that only the test file has, or ignore them", tabular.UnknownRefused, tabular.UnknownIgnored).
 			With(csv))
+}
+
+// queries returns the choice of the queries.
+func queries(o *tabular.TableOptions) *option.Option {
+	sets := Names(Dataset.Ranks)
+	query := option.Text("query", &o.Query, tabular.QueryID+"|COLUMN",
+		"the rows are documents, and this column has the query of each: the splits take whole queries; libsvm: qid, the field before the features").
+		OrRule("none", none)
+	if sets != nil {
+		query.For(tabular.QueryID, option.If(option.NameDataset, sets...))
+	}
+	return query.With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || d.Ranks() })...))
+}
+
+// setRelevant reads relevant.
+func setRelevant(o *tabular.TableOptions) func(text string) error {
+	return func(text string) error {
+		if text != "" {
+			if _, _, err := loader.ParseRelevant(text); err != nil {
+				return err
+			}
+		}
+		o.Relevant = text
+		return nil
+	}
 }
 
 // SplitSettings returns the settings of the splits, which tables and pictures have.

@@ -48,6 +48,8 @@ var (
 	ErrSplit = errors.New("invalid split")
 	// ErrEmpty: a class or a group has no rows in a split.
 	ErrEmpty = errors.New("no rows")
+	// ErrPairs: no query of a ranking has documents to compare.
+	ErrPairs = errors.New("no pairs of documents")
 	// ErrChecksum: a download differs from the published file.
 	ErrChecksum = errors.New("checksum mismatch")
 	// ErrMirror: a base URL cannot be used for downloads.

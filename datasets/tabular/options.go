@@ -34,6 +34,16 @@ type TableOptions struct {
 	// Ignore names columns to exclude from the features.
 	Ignore []string
 
+	// Options for rankings, whose rows are documents of queries. The splits have whole queries.
+
+	// Query says where the query of each row is: QueryID for rows in LIBSVM's format and data sets for
+	// rankings, else the name of a column. "": the rows have no queries, or the data set's own.
+	Query string
+	// Relevant is the largest grade of a document that is not relevant, as a text, or EachGrade: a
+	// higher grade comes before every lower grade. "": the data set's own, else EachGrade.
+	Relevant string
+	Fold     int // the fold of a data set with folds, from 1; 0: 1
+
 	// Options for the user's own files: the data sets csv and libsvm.
 
 	File string // path of the user's file; StandardInput: standard input

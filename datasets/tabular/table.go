@@ -27,7 +27,8 @@ type Table struct {
 	Groups []Group
 	// the attributes that TableOptions.Attributes names, in the order of the option
 	Attributes []Attribute
-	Source     []int // each row's number in the file, or in the concatenated files, from 0
+	Queries    *Queries // of a ranking table; nil: the rows have no queries
+	Source     []int    // each row's number in the file, or in the concatenated files, from 0
 }
 
 // Group is a named set of rows, in increasing order.
@@ -52,6 +53,18 @@ func (t *Table) ClassCounts() []int {
 		counts[ClassOf(y, len(t.Classes))]++
 	}
 	return counts
+}
+
+// CountPairs returns the number of pairs of documents of a query of which one is more relevant; 0
+// without queries.
+func (t *Table) CountPairs() (pairs int) {
+	if t.Queries == nil {
+		return 0
+	}
+	for _, n := range t.Queries.CountPairs(func(row int) int { return ClassOf(t.Labels[row], len(t.Classes)) }) {
+		pairs += n
+	}
+	return pairs
 }
 
 // Label returns the label of class k, an index into Classes.
@@ -111,7 +124,7 @@ func Exclusive(groups []Group, rows int) (groupOf []int, ok bool) {
 	return groupOf, true
 }
 
-// SHA256 returns the checksum of the features, labels and groups, in hexadecimal. For standardised
+// SHA256 returns the checksum of the features, labels, queries and groups, in hexadecimal. For standardised
 // features it may differ between machines that round differently.
 func (t *Table) SHA256() string {
 	h := sha256.New()
@@ -133,6 +146,12 @@ func (t *Table) SHA256() string {
 			}
 		}
 		word(uint64(int64(t.Labels[i])))
+	}
+	if q := t.Queries; q != nil {
+		for i, k := range q.Of {
+			word(uint64(k))
+			word(uint64(q.Grades[i]))
+		}
 	}
 	for _, g := range t.Groups {
 		word(uint64(len(g.Rows)))

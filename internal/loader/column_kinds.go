@@ -55,7 +55,7 @@ func (r *Remedy) Add(c *UserColumn, found []*dataerr.FileError) {
 		switch {
 		case errors.Is(e, dataerr.ErrMissing):
 			missing = true
-			r.Dropped = r.Dropped || c.Label || c.Group || c.Split
+			r.Dropped = r.Dropped || c.Label || c.Group || c.Split || c.Query
 		case errors.Is(e, ErrDates):
 			r.dates = true
 		default:
@@ -63,7 +63,7 @@ func (r *Remedy) Add(c *UserColumn, found []*dataerr.FileError) {
 		}
 	}
 	switch {
-	case other && (c.Label || c.Group || c.Split):
+	case other && (c.Label || c.Group || c.Split || c.Query):
 		r.hopeless = true
 	case other:
 		r.ignore = append(r.ignore, c.Name)
@@ -171,7 +171,7 @@ func (t *UserTable) ProblemsOf(c *UserColumn, sign string, given bool) (found []
 	}
 	decimal, numbers, doubt := p.Decimal(sign, given)
 	switch {
-	case c.Label && t.When == nil, c.Categorical, c.Split:
+	case c.Label && t.When == nil, c.Categorical, c.Split, c.Query:
 		c.Kind = CategoryKind
 	case doubt:
 		wrong(nil, "give the decimal sign (--decimal comma or --decimal point)",
@@ -199,18 +199,18 @@ func (t *UserTable) MayMiss(c *UserColumn) bool {
 	case tabular.MissingDropped:
 		return true
 	case tabular.MissingImputed:
-		return !c.Label && !c.Group && !c.Split
+		return !c.Label && !c.Group && !c.Split && !c.Query
 	case tabular.MissingFlagged:
-		return !c.Label && !c.Split
+		return !c.Label && !c.Split && !c.Query
 	}
-	return !c.Label && !c.Group && !c.Split && !c.Feature // an attribute
+	return !c.Label && !c.Group && !c.Split && !c.Query && !c.Feature // an attribute
 }
 
 // MissingAdvice returns advice about a column's missing values. It does not repeat choices that the
 // options already make.
 func (t *UserTable) MissingAdvice(c *UserColumn, ignore string) string {
 	switch {
-	case c.Label || c.Split:
+	case c.Label || c.Split || c.Query:
 		return "leave out these rows (--missing drop)"
 	case c.Group:
 		return "leave out these rows (--missing drop), or make them a group of their own (--missing flag)"

@@ -12,7 +12,7 @@ import (
 )
 
 // keptVersion changes when the same table and options give other values.
-const keptVersion = 3
+const keptVersion = 4
 
 // keptIndex describes the values in a kept file.
 type keptIndex struct {
@@ -81,9 +81,9 @@ func (t *UserTable) keeper() *keeper {
 // Key describes everything that determines the values of the columns.
 func (t *UserTable) Key(path string) any {
 	type column struct {
-		Name                                    string
-		Field                                   int
-		Feature, Label, Split, Categories, Only bool
+		Name                                           string
+		Field                                          int
+		Feature, Label, Split, Query, Categories, Only bool
 	}
 	key := struct {
 		Version                       int
@@ -97,7 +97,7 @@ func (t *UserTable) Key(path string) any {
 		key.When = t.When.Text
 	}
 	for _, c := range t.Columns {
-		key.Columns = append(key.Columns, column{c.Name, c.Field, c.Feature, c.Label, c.Split, c.Categorical, c.Profile.OnlyCategories})
+		key.Columns = append(key.Columns, column{c.Name, c.Field, c.Feature, c.Label, c.Split, c.Query, c.Categorical, c.Profile.OnlyCategories})
 	}
 	return key
 }

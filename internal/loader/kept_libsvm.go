@@ -14,10 +14,11 @@ import (
 type sparseIndex struct {
 	Rows, Cols, Entries int
 	Valued              bool // has values; else all entries are 1
+	Queries             []queryRun
 }
 
 // sparseVersion changes when the same file gives other rows.
-const sparseVersion = 1
+const sparseVersion = 2
 
 // readSparse reads the user's LIBSVM file, or its kept rows. With Keep and Pages, readSparse keeps
 // the rows for later processes.
@@ -40,7 +41,7 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (file *LIBSVM, not
 		warnings = append(warnings, inputfile.OpenEnd(o.File))
 	}
 	x := file.X
-	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil}
+	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil, Queries: runsOf(file.Queries)}
 	arrays := []mapped.Array{mapped.Of(&x.Starts), mapped.Of(&x.Columns), mapped.Of(&file.Labels)}
 	if index.Valued {
 		arrays = append(arrays, mapped.Of(&x.Values))
@@ -52,7 +53,7 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (file *LIBSVM, not
 // read returns the rows in a kept file.
 func (i *sparseIndex) read(kept *mapped.Kept) (file *LIBSVM, err error) {
 	x := &matrix.CSR{Rows: i.Rows, Cols: i.Cols}
-	file = &LIBSVM{X: x}
+	file = &LIBSVM{X: x, Queries: queriesOf(i.Queries)}
 	if x.Starts, err = mapped.Next[int](kept, i.Rows+1); err != nil {
 		return nil, err
 	}

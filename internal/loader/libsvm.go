@@ -7,6 +7,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
@@ -17,8 +18,8 @@ import (
 // LIBSVM is the content of a file in LIBSVM's format; see recordio.SparseReader.
 type LIBSVM struct {
 	X       *matrix.CSR
-	Labels  []float64 // the numbers in the file: +1 and -1, classes, or grades of relevance
-	Queries []int64   // the rows' qid; nil: the file has no qid
+	Labels  []float64        // the numbers in the file: +1 and -1, classes, or grades of relevance
+	Queries *tabular.Queries // the rows' qid, without grades; nil: the file has no qid
 }
 
 // LoadLIBSVM calls ReadLIBSVM on a file.
@@ -55,7 +56,7 @@ type SparseRows struct {
 	only  recordio.Only
 
 	labels  *mapped.List[float64]
-	queries *mapped.List[int64]
+	queries queryList
 	starts  *mapped.List[int]
 	columns *mapped.List[int32]
 	values  *mapped.List[float64]
@@ -75,7 +76,7 @@ type sparsePart struct {
 	recordio.Entries
 	rows    int // with the rows that are not selected
 	labels  []float64
-	queries []int64
+	queries []queryRun
 	grouped bool  // the first row has a query
 	line    int   // of the first row
 	ends    []int // of the rows among the entries
@@ -98,7 +99,7 @@ func (s *SparseRows) Read(r io.Reader, name string) (*LIBSVM, error) {
 		return nil, err
 	}
 	s.size = inputfile.Size(r)
-	s.labels, s.queries = mapped.NewList[float64](s.Pages), mapped.NewList[int64](s.Pages)
+	s.labels = mapped.NewList[float64](s.Pages)
 	s.starts, s.columns, s.values = mapped.NewList[int](s.Pages), mapped.NewList[int32](s.Pages), mapped.NewList[float64](s.Pages)
 	next := func(buffer []byte) (recordio.Chunk, error) {
 		c, err := text.Next(buffer)
@@ -125,7 +126,8 @@ func (s *SparseRows) worker(name string) func(c recordio.Chunk, p *sparsePart) e
 		*p = sparsePart{Entries: p.Entries, labels: p.labels[:0], queries: p.queries[:0], ends: p.ends[:0], counts: p.counts[:0], bytes: len(c.Text)}
 		selected := s.only.In(c)
 		err := rows.Each(c, func() error {
-			query, grouped, err := rows.Query()
+			query, err := rows.Query()
+			grouped := query != nil || err != nil
 			if p.rows == 0 {
 				p.grouped, p.line = grouped, rows.Line()
 			} else if grouped != p.grouped {
@@ -146,8 +148,10 @@ func (s *SparseRows) worker(name string) func(c recordio.Chunk, p *sparsePart) e
 			}
 			_, label := rows.Label()
 			p.labels, p.ends = append(p.labels, label), append(p.ends, len(p.Columns))
-			if grouped {
-				p.queries = append(p.queries, query)
+			if last := len(p.queries) - 1; last >= 0 && p.queries[last].is(query) {
+				p.queries[last].Rows++
+			} else if grouped {
+				p.queries = append(p.queries, queryRun{string(query), 1})
 			}
 			return nil
 		})
@@ -185,11 +189,14 @@ func (s *SparseRows) add(p *sparsePart) error {
 			return err
 		}
 	}
-	for _, err := range []error{s.labels.Append(p.labels), s.queries.Append(p.queries), s.starts.Append(starts),
+	for _, err := range []error{s.labels.Append(p.labels), s.starts.Append(starts),
 		s.columns.Append(p.Columns), s.values.Append(p.Values)} {
 		if err != nil {
 			return err
 		}
+	}
+	for _, run := range p.queries {
+		s.queries.add(run)
 	}
 	s.rows, s.lines, s.entries, s.largest = s.rows+p.rows, s.lines+len(p.labels), s.entries+len(p.Columns), max(s.largest, p.Largest)
 	if s.Room == nil || s.Pages != nil {
@@ -262,7 +269,7 @@ func (s *SparseRows) end(name string) (*LIBSVM, error) {
 		file.Labels, err = s.labels.Slice()
 	}
 	if err == nil && s.grouped {
-		file.Queries, err = s.queries.Slice()
+		file.Queries = s.queries.queries()
 	}
 	return file, err
 }

@@ -37,7 +37,7 @@ func TestRealLIBSVM(t *testing.T) {
 			}
 		}
 		rows, cols := s.X.Dims()
-		ids := len(slices.Compact(slices.Sorted(slices.Values(s.Queries))))
+		ids := s.Queries.Len()
 		if rows != test.rows || cols != test.features || len(s.X.Columns) != test.entries || ids != test.ids || (s.X.Values == nil) != test.ones || labelled != test.labelled {
 			t.Errorf("%s: %d x %d, %d entries, %d queries, ones %t, %d rows of label %v", test.path, rows, cols, len(s.X.Columns), ids, s.X.Values == nil, labelled, test.label)
 		}
@@ -48,15 +48,15 @@ func TestRealLIBSVM(t *testing.T) {
 // relevance 0 to 2.
 func TestRealMQ2008(t *testing.T) {
 	dir := datatest.RealData(t)
-	rows, ids := 0, map[int64]bool{}
+	rows, ids := 0, map[string]bool{}
 	for _, name := range []string{"S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"} {
 		s, err := LoadLIBSVM(filepath.Join(dir, "mq2008", name), 46)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rows += s.X.Rows
-		for i, q := range s.Queries {
-			ids[q] = true
+		for i, q := range s.Queries.Of {
+			ids[s.Queries.Names[q]] = true
 			if l := s.Labels[i]; l != 0 && l != 1 && l != 2 {
 				t.Errorf("%s: row %d has label %v", name, i, l)
 			}

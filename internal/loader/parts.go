@@ -33,6 +33,9 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 	if err != nil {
 		return nil, dataerr.Advise(err, "the rows are prepared as those of "+t.Opts.File)
 	}
+	if err := t.takeQueries(test); err != nil {
+		return nil, err
+	}
 	if t.When != nil {
 		if err := t.classes(&Design{}, test); err != nil {
 			return nil, &dataerr.FileError{Path: test.Name, Offset: -1, Err: fmt.Errorf("column %q: %w", t.Label, err)}
@@ -60,6 +63,8 @@ func (t *UserTable) testSchema(known *columnar.Sheet) *columnar.Schema {
 	for i := range s.Columns {
 		if spec := &s.Columns[i]; spec.Name == t.Label && t.When != nil {
 			spec.Categories, spec.Many = nil, true
+		} else if spec.Name == t.Opts.Query && spec.Name != "" {
+			spec.Categories, spec.Many, spec.Unknown = nil, true, false
 		}
 	}
 	return s
@@ -134,15 +139,17 @@ func (t *UserTable) badSplit(s *columnar.Sheet, value string) error {
 
 // divide distributes the rows over the parts, without the rows of classes that are left out. The
 // split draws the part of each undecided row.
-func (s *Source) divide(opts tabular.TableOptions) [3][]int {
+func (s *Source) divide(opts tabular.TableOptions) (parts [3][]int, err error) {
 	seed := opts.Seed
 	if opts.SplitSeed != 0 {
 		seed = opts.SplitSeed
 	}
-	if s.assigned == nil && len(s.Label.Others) == 0 {
-		return opts.Split.Rows(s.strata(), seed)
+	if s.queries != nil {
+		return s.divideQueries(opts.Split, seed)
 	}
-	var parts [3][]int
+	if s.assigned == nil && len(s.Label.Others) == 0 {
+		return opts.Split.Rows(s.strata(), seed), nil
+	}
 	var open, strata []int
 	all := s.strata()
 	for i, y := range s.Labels {
@@ -165,5 +172,5 @@ func (s *Source) divide(opts tabular.TableOptions) [3][]int {
 		}
 		parts[p] = append(rows, parts[p]...) // all undecided rows precede the rows of the test file
 	}
-	return parts
+	return parts, nil
 }

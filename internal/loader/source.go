@@ -26,6 +26,8 @@ type Source struct {
 	// attributes over all rows
 	attributes []tabular.Attribute
 	Features   features
+	queries    *tabular.Queries    // of a ranking table; nil: the rows have no queries
+	pairs      []int               // by query; set by checkQueries
 	rows       []int               // each row's number in the file; nil: row i is i
 	assigned   []int8              // part of each row, or undecided; nil: all rows are undecided
 	uses       []tabular.ColumnUse // of the columns of the file; nil for sparse tables
@@ -53,7 +55,13 @@ type sharedFeatures interface {
 
 // Split makes the training, validation and test tables.
 func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
-	rows := s.divide(opts)
+	if err := s.checkQueries(opts.File); err != nil {
+		return nil, err
+	}
+	rows, err := s.divide(opts)
+	if err != nil {
+		return nil, err
+	}
 	if len(rows[0]) == 0 {
 		return nil, fmt.Errorf("datasets: %s: %w for training; want the value %s in the split column %q", s.Name, dataerr.ErrEmpty, splitNames[0][0], opts.SplitColumn)
 	}
@@ -143,6 +151,9 @@ func (s *Source) part(name string, rows []int, groups []tabular.Group) (*tabular
 		}
 		t.Groups = append(t.Groups, own)
 	}
+	if s.queries != nil {
+		t.Queries = s.queries.Restrict(rows)
+	}
 	for _, a := range s.attributes {
 		t.Attributes = append(t.Attributes, a.Restrict(rows))
 	}
@@ -214,20 +225,22 @@ func (s *Source) unseen(t *tabular.Tables) string {
 }
 
 // checkPart returns an error if a table has no rows of a class or a group. Overlapping groups may
-// be empty in held-out rows, and so may the classes of a label with several values.
+// be empty in held-out rows, and so may the classes of a label with several values. Held-out queries
+// may lack any class and group.
 func (s *Source) checkPart(name string, t *tabular.Table) error {
+	train := name == tabular.PartNames[0]
 	empty := func(what, place string) error {
 		return fmt.Errorf("datasets: %s: %w of %s %s among the %s rows; use another --split or --seed, or other groups (--group)",
 			s.Name, dataerr.ErrEmpty, what, place, name)
 	}
 	for k, n := range t.ClassCounts() {
-		if n == 0 && s.Label.Several == nil {
+		if n == 0 && s.Label.Several == nil && (s.queries == nil || train) {
 			return empty("class", t.Classes[k])
 		}
 	}
 	_, sharedOut := tabular.Exclusive(s.groups, len(s.Labels))
 	for _, g := range t.Groups {
-		if len(g.Rows) == 0 && (sharedOut || name == tabular.PartNames[0]) {
+		if len(g.Rows) == 0 && (sharedOut && s.queries == nil || train) {
 			return empty("group", g.Name)
 		}
 	}

@@ -20,11 +20,11 @@ type UserColumn struct {
 	Name  string
 	Field int // index in a record
 	// uses of the column; a feature is not the label or the split, and may also determine groups
-	Feature, Label, Group, Attribute, Split bool
-	Categorical                             bool // the user asked for categories
-	Profile                                 *columnar.Profile
-	Kind                                    columnKind
-	decimal, layout                         string // as in Encoding; empty for the other kinds
+	Feature, Label, Group, Attribute, Split, Query bool
+	Categorical                                    bool // the user asked for categories
+	Profile                                        *columnar.Profile
+	Kind                                           columnKind
+	decimal, layout                                string // as in Encoding; empty for the other kinds
 }
 
 // columnKind says how the values of a column are read.
@@ -53,6 +53,9 @@ type UserTable struct {
 	notes           []string
 	warnings        []string
 	places          recordio.Names // of the columns
+	queries         queryList
+	grades          []uint8
+	graded          bool // TableOptions.Relevant makes the condition of class +1
 }
 
 // newUserTable finds the columns that the options name. The error lists all unknown names.
@@ -74,6 +77,9 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	named := []string{}
 	if opts.SplitColumn != "" {
 		named = append(named, opts.SplitColumn)
+	}
+	if opts.Query != "" {
+		named = append(named, opts.Query)
 	}
 	known, ignored, features, categorical := textvalue.SetOf(header), textvalue.SetOf(opts.Ignore), textvalue.SetOf(opts.Features), textvalue.SetOf(opts.Categorical)
 	for field, name := range header {
@@ -97,6 +103,9 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	if ignored[t.Label] {
 		wrong("%w: the label %q cannot be ignored", dataerr.ErrColumn, t.Label)
 	}
+	if opts.Query != "" && (opts.Query == t.Label || opts.Query == opts.SplitColumn || ignored[opts.Query] || features[opts.Query]) {
+		wrong("%w: the column of the queries, %q, cannot be the label, the split, a feature or ignored", dataerr.ErrColumn, opts.Query)
+	}
 	conditions := func(texts []string, what string) (columns []string) {
 		for _, text := range texts {
 			if c, err := columnar.ParseCondition(text, header); err != nil {
@@ -110,11 +119,11 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	groups, attributes := conditions(opts.Groups, ""), conditions(opts.Attributes, "attribute: ")
 	for field, name := range header {
 		c := &UserColumn{
-			Name: name, Field: field, Label: name == t.Label, Split: name == opts.SplitColumn,
+			Name: name, Field: field, Label: name == t.Label, Split: name == opts.SplitColumn, Query: name == opts.Query && name != "",
 			Group: slices.Contains(groups, name), Attribute: slices.Contains(attributes, name),
 			Categorical: categorical[name],
 		}
-		c.Feature = !c.Label && !c.Split && !ignored[name] && (len(opts.Features) == 0 || features[name])
+		c.Feature = !c.Label && !c.Split && !c.Query && !ignored[name] && (len(opts.Features) == 0 || features[name])
 		if !c.used() {
 			continue
 		}
@@ -136,7 +145,9 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 }
 
 // used reports whether the column is read.
-func (c *UserColumn) used() bool { return c.Feature || c.Label || c.Group || c.Attribute || c.Split }
+func (c *UserColumn) used() bool {
+	return c.Feature || c.Label || c.Group || c.Attribute || c.Split || c.Query
+}
 
 // column returns the used column with the given name, or nil.
 func (t *UserTable) column(name string) *UserColumn {
@@ -150,8 +161,20 @@ func (t *UserTable) column(name string) *UserColumn {
 // FindLabel finds the label's column, and the value or the condition of class +1.
 func (t *UserTable) FindLabel() (err error) {
 	t.Label = t.Opts.Label
+	relevant := t.Opts.Query != "" && !slices.Contains([]string{"", tabular.EachGrade}, t.Opts.Relevant)
 	if slices.Contains(t.Header, t.Label) {
-		return nil
+		if !relevant {
+			return nil
+		}
+		if _, _, err := ParseRelevant(t.Opts.Relevant); err != nil {
+			return fmt.Errorf("%w: relevant %w", dataerr.ErrOption, err)
+		}
+		c, err := columnar.ParseCondition(t.Label+">"+t.Opts.Relevant, t.Header)
+		t.When, t.graded = &c, true
+		return err
+	}
+	if relevant {
+		return fmt.Errorf("%w: --relevant needs a label of grades without a value or a condition, as in --label GRADE", dataerr.ErrOption)
 	}
 	if t.Opts.Classes != nil {
 		defer func() {

@@ -171,7 +171,7 @@ func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: t.Opts.Pages, Room: t.Opts.Room}
 	imputed := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	for _, c := range t.Columns {
-		missing := imputed && t.MayMiss(c) || !c.Feature && !c.Group && !c.Label && !c.Split
+		missing := imputed && t.MayMiss(c) || !c.Feature && !c.Group && !c.Label && !c.Split && !c.Query
 		spec := columnar.ColumnSpec{Name: c.Name, Missing: missing, Many: !c.Feature && !c.Label}
 		categories := c.Kind == CategoryKind || c.Kind == dateKind && (c.Group || c.Attribute)
 		if known != nil && categories {
@@ -208,6 +208,9 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	d := &Design{Label: t.Label, Layout: t.layout(), Absent: absentOf(t.Opts)}
 	fail := func(err error) (*Source, error) {
 		return nil, &dataerr.Problems{Path: s.Name, List: []*dataerr.FileError{{Path: s.Name, Offset: -1, Err: err}}}
+	}
+	if err := t.takeQueries(s); err != nil {
+		return nil, err
 	}
 	if err := t.classes(d, s); err != nil {
 		return fail(fmt.Errorf("column %q: %w", t.Label, err))
@@ -255,7 +258,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	}
 	if opts.Missing == tabular.MissingDropped {
 		for _, c := range t.Columns {
-			if c.Feature || c.Group || c.Label || c.Split {
+			if c.Feature || c.Group || c.Label || c.Split || c.Query {
 				out.reading.Required = append(out.reading.Required, c.Name)
 			}
 		}
@@ -272,6 +275,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 			return columnar.ReadSheet(f, t.Opts.File, s)
 		}
 	}
+	t.rank(out)
 	out.Files = t.files
 	out.assigned, out.uses = parts, t.uses
 	kept := featureColumns(out.Features.Preparation())
@@ -323,7 +327,7 @@ func (t *UserTable) remark(s *columnar.Sheet) {
 	if all := t.Columns[0].Profile.Rows; s.Rows < all {
 		var why []string
 		for _, c := range t.Columns {
-			if c.Profile.Missing > 0 && (c.Feature || c.Label || c.Group || c.Split) {
+			if c.Profile.Missing > 0 && (c.Feature || c.Label || c.Group || c.Split || c.Query) {
 				why = append(why, fmt.Sprintf("%s (%d)", c.Name, c.Profile.Missing))
 			}
 		}

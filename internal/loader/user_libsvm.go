@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,10 +32,42 @@ func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error)
 	if err := CheckWidth(opts.File, file.X); err != nil {
 		return nil, err
 	}
-	if err := s.SetClasses(opts.File, file.Labels, opts.Classes); err != nil {
+	if err := s.setGrades(opts.File, file, &opts); err != nil {
 		return nil, err
 	}
 	return s, s.Sparse(file.X, &SparseDesign{Shift: shiftOf(&opts)}, opts, own)
+}
+
+// setGrades sets the labels of a file's rows, and the queries if the options name them.
+func (s *Source) setGrades(path string, file *LIBSVM, opts *tabular.TableOptions) error {
+	if opts.Query == "" {
+		if file.Queries != nil {
+			s.Notes = append(s.Notes, "The rows have a qid, which is not used: --query qid keeps the rows of a query together in the splits and ranks them.")
+		}
+		return s.SetClasses(path, file.Labels, opts.Classes)
+	}
+	if file.Queries == nil {
+		return &dataerr.FileError{Path: path, Offset: -1, Line: LibsvmLine(path, 0), Err: fmt.Errorf("%w: the row has no qid", dataerr.ErrFormat),
+			Advice: "leave out --query, or write qid:N after the label of each row"}
+	}
+	s.queries = file.Queries
+	s.queries.Grades = make([]uint8, len(file.Labels))
+	for i, x := range file.Labels {
+		var err error
+		if s.queries.Grades[i], err = grade(x); err != nil {
+			return &dataerr.FileError{Path: path, Offset: -1, Line: LibsvmLine(path, i), Err: err}
+		}
+	}
+	above, each, err := ParseRelevant(cmp.Or(opts.Relevant, tabular.EachGrade))
+	if err != nil {
+		return fmt.Errorf("datasets: %w: relevant %w", dataerr.ErrOption, err)
+	}
+	if each {
+		return s.SetClasses(path, file.Labels, nil)
+	}
+	s.Classes, s.Label = Relevance("", above)
+	s.setLabels(file.Labels, func(x float64) int { return tabular.LabelOf(textvalue.Indicator(int(x) > above), 2) })
+	return nil
 }
 
 // MaxUserFeatures is the largest number of features of a user's file. It equals the largest number

@@ -1,6 +1,7 @@
 package newrows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,7 @@ import (
 func LabelClasses(l *tabular.Label, texts []string) ([]int, error) {
 	classOf := func(text string) (int, error) { return labelClass(l, text) }
 	if l.Condition != "" {
-		c, err := columnar.ParseCondition(l.Condition, []string{l.Column})
+		c, err := columnar.ParseCondition(l.Condition, []string{cmp.Or(l.Column, tabular.GradeName)})
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"strconv"
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/textvalue"
@@ -106,15 +105,25 @@ func (s *SparseReader) begin(field, rest, line []byte) (err error) {
 // Label returns the row's label as a text and as a number. The text is nil if the row has no label.
 func (s *SparseReader) Label() (text []byte, number float64) { return s.label, s.number }
 
-// Query returns the row's query. given is false if the row has none.
-func (s *SparseReader) Query() (query int64, given bool, err error) {
+// Query returns the row's query, a whole number without leading zeros; nil: the row has none.
+func (s *SparseReader) Query() ([]byte, error) {
 	if s.query == nil {
-		return 0, false, nil
+		return nil, nil
 	}
-	if query, err = strconv.ParseInt(string(s.query), 10, 64); err != nil {
-		err = fmt.Errorf("%w: qid %s is not a whole number", dataerr.ErrFormat, textvalue.Quoted(s.query))
+	digits, negative := bytes.CutPrefix(s.query, []byte("-"))
+	if len(digits) == 0 || !textvalue.AllDigits(digits) {
+		return nil, fmt.Errorf("%w: qid %s is not a whole number", dataerr.ErrFormat, textvalue.Quoted(s.query))
 	}
-	return query, true, err
+	if digits[0] != '0' {
+		return s.query, nil
+	}
+	switch digits = bytes.TrimLeft(digits, "0"); {
+	case len(digits) == 0:
+		return []byte("0"), nil
+	case negative:
+		return append([]byte("-"), digits...), nil
+	}
+	return digits, nil
 }
 
 // Append appends the row's entries. An error is without the line.

@@ -1,0 +1,130 @@
+package tabular
+
+// Queries say which rows of a table are documents of the same query. A ranking compares the
+// documents of a query with each other. A table's file may hold the documents of a query in several
+// places.
+type Queries struct {
+	// Names are the queries in the order of their first documents.
+	Names []string
+	// Of is the query of each row, an index into Names.
+	Of []int32
+	// Grades are the grades of relevance, 0 to MostGrade, for gains 2^grade - 1. The labels of the rows
+	// say which document should come first: see TableOptions.Relevant.
+	Grades []uint8
+}
+
+// MostGrade is the largest grade of a document: the gain 2^grade - 1 fits 32 bits.
+const MostGrade = 31
+
+// QueryID is TableOptions.Query for rows in LIBSVM's format, whose query is the field qid.
+const QueryID = "qid"
+
+// GradeName is the name of the label of rows in LIBSVM's format in conditions.
+const GradeName = "grade"
+
+// EachGrade is TableOptions.Relevant for pairs of any two grades.
+const EachGrade = "each"
+
+// Len returns the number of queries; 0 for nil.
+func (q *Queries) Len() int {
+	if q == nil {
+		return 0
+	}
+	return len(q.Names)
+}
+
+// Lists returns the rows of each query, in increasing order.
+func (q *Queries) Lists() [][]int {
+	sizes := make([]int, len(q.Names))
+	for _, k := range q.Of {
+		sizes[k]++
+	}
+	lists, all := make([][]int, len(q.Names)), make([]int, len(q.Of))
+	for k, n := range sizes {
+		lists[k], all = all[:0:n], all[n:]
+	}
+	for i, k := range q.Of {
+		lists[k] = append(lists[k], i)
+	}
+	return lists
+}
+
+// Torn returns the first row of a query whose earlier rows do not end right before it, and the
+// number of such queries. row is -1 if the rows of each query are consecutive.
+func (q *Queries) Torn() (row, queries int) {
+	row = -1
+	torn, last := make([]bool, len(q.Names)), int32(-1)
+	for i, k := range q.Of {
+		switch {
+		case i > 0 && k == q.Of[i-1]:
+		case k > last:
+			last = k
+		case !torn[k]:
+			torn[k] = true
+			if queries++; row < 0 {
+				row = i
+			}
+		}
+	}
+	return row, queries
+}
+
+// Restrict returns the queries of the given rows, numbered in the order of their first rows.
+func (q *Queries) Restrict(rows []int) *Queries {
+	out := &Queries{Of: make([]int32, len(rows)), Grades: make([]uint8, len(rows))}
+	place := make([]int32, len(q.Names)) // from 1
+	for at, i := range rows {
+		k := q.Of[i]
+		if place[k] == 0 {
+			out.Names = append(out.Names, q.Names[k])
+			place[k] = int32(len(out.Names))
+		}
+		out.Of[at], out.Grades[at] = place[k]-1, q.Grades[i]
+	}
+	return out
+}
+
+// CountPairs returns the number of pairs of rows of a query with different levels, by query.
+// levels has the level of each row.
+func (q *Queries) CountPairs(levels func(row int) int) []int {
+	pairs := make([]int, len(q.Names))
+	for k, rows := range q.Lists() {
+		var counts []int // of the rows of each level
+		for _, i := range rows {
+			level := levels(i)
+			for len(counts) <= level {
+				counts = append(counts, 0)
+			}
+			counts[level]++
+		}
+		below := 0
+		for _, n := range counts {
+			pairs[k] += below * n
+			below += n
+		}
+	}
+	return pairs
+}
+
+// Queries distributes whole queries over the three sets as Rows distributes rows. The strata are the
+// queries with pairs and the queries without pairs; pairs has the number of pairs of each query. The
+// result has the rows of the queries of each set, in increasing order.
+func (s Split) Queries(q *Queries, pairs []int, seed uint64) [3][]int {
+	strata := make([]int, len(q.Names))
+	for k, n := range pairs {
+		if n > 0 {
+			strata[k] = 1
+		}
+	}
+	part := make([]int8, len(q.Names))
+	for p, list := range s.Rows(strata, seed) {
+		for _, k := range list {
+			part[k] = int8(p)
+		}
+	}
+	var rows [3][]int
+	for i, k := range q.Of {
+		rows[part[k]] = append(rows[part[k]], i)
+	}
+	return rows
+}
