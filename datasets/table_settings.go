@@ -90,7 +90,7 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 func queries(o *tabular.TableOptions) *option.Option {
 	sets := Names(Dataset.Ranks)
 	query := option.Text("query", &o.Query, tabular.QueryID+"|COLUMN",
-		"the rows are documents, and this column has the query of each: the splits take whole queries; libsvm: qid, the field before the features").
+		"take rows as documents of the queries in this column: the splits have whole queries; libsvm: qid, the field before the features").
 		OrRule("none", none)
 	if sets != nil {
 		query.For(tabular.QueryID, option.If(option.NameDataset, sets...))
