@@ -61,8 +61,8 @@ func csvOf(t *testing.T, list []document) string {
 	return datatest.Write(t, t.TempDir(), "documents.csv", []byte(b.String()))
 }
 
-// Every split has whole queries, whatever their order in the file, in both formats. The seed decides
-// the split, and queries with and without pairs have their shares in each part.
+// Every split has whole queries, whatever their order in the file, in both formats. The seed
+// decides the split, and queries with and without pairs have their shares in each part.
 func TestSplitsOfWholeQueries(t *testing.T) {
 	list := documents(60, 1)
 	lib := tabular.TableOptions{File: libsvmOf(t, list), Query: tabular.QueryID}

@@ -8,8 +8,8 @@ type Queries struct {
 	Names []string
 	// Of is the query of each row, an index into Names.
 	Of []int32
-	// Grades are the grades of relevance, 0 to MostGrade, for gains 2^grade - 1. The labels of the rows
-	// say which document should come first: see TableOptions.Relevant.
+	// Grades are the grades of relevance, 0 to MostGrade, for gains 2^grade - 1. The labels of the
+	// rows say which document should come first: see TableOptions.Relevant.
 	Grades []uint8
 }
 
@@ -106,9 +106,9 @@ func (q *Queries) CountPairs(levels func(row int) int) []int {
 	return pairs
 }
 
-// Queries distributes whole queries over the three sets as Rows distributes rows. The strata are the
-// queries with pairs and the queries without pairs; pairs has the number of pairs of each query. The
-// result has the rows of the queries of each set, in increasing order.
+// Queries distributes whole queries over the three sets as Rows distributes rows. The strata are
+// the queries with pairs and the queries without pairs; pairs has the number of pairs of each
+// query. The result has the rows of the queries of each set, in increasing order.
 func (s Split) Queries(q *Queries, pairs []int, seed uint64) [3][]int {
 	strata := make([]int, len(q.Names))
 	for k, n := range pairs {

@@ -124,8 +124,8 @@ func Exclusive(groups []Group, rows int) (groupOf []int, ok bool) {
 	return groupOf, true
 }
 
-// SHA256 returns the checksum of the features, labels, queries and groups, in hexadecimal. For standardised
-// features it may differ between machines that round differently.
+// SHA256 returns the checksum of the features, labels, queries and groups, in hexadecimal. For
+// standardised features it may differ between machines that round differently.
 func (t *Table) SHA256() string {
 	h := sha256.New()
 	word := func(v uint64) {

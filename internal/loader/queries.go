@@ -161,8 +161,8 @@ func ParseRelevant(text string) (above int, each bool, err error) {
 	return above, false, nil
 }
 
-// Relevance returns the two classes of documents whose label, in the named column, is a grade: above
-// is the largest grade of documents that are not relevant.
+// Relevance returns the two classes of documents whose label, in the named column, is a grade:
+// above is the largest grade of documents that are not relevant.
 func Relevance(column string, above int) (classes []string, label tabular.Label) {
 	name := cmp.Or(column, tabular.GradeName)
 	label = tabular.Label{Column: column, Condition: fmt.Sprintf("%s>%d", name, above), Otherwise: fmt.Sprintf("%s<=%d", name, above)}
@@ -233,8 +233,8 @@ func (s *Source) divideQueries(split tabular.Split, seed uint64) (parts [3][]int
 	return parts, nil
 }
 
-// assignedQueries is divideQueries if the file says to which part a row belongs. The split draws the
-// parts of the queries that the file leaves open.
+// assignedQueries is divideQueries if the file says to which part a row belongs. The split draws
+// the parts of the queries that the file leaves open.
 func (s *Source) assignedQueries(split tabular.Split, seed uint64) (parts [3][]int, err error) {
 	q, of := s.queries, make([]int8, s.queries.Len())
 	var open []int

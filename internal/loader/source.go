@@ -225,8 +225,8 @@ func (s *Source) unseen(t *tabular.Tables) string {
 }
 
 // checkPart returns an error if a table has no rows of a class or a group. Overlapping groups may
-// be empty in held-out rows, and so may the classes of a label with several values. Held-out queries
-// may lack any class and group.
+// be empty in held-out rows, and so may the classes of a label with several values. Held-out
+// queries may lack any class and group.
 func (s *Source) checkPart(name string, t *tabular.Table) error {
 	train := name == tabular.PartNames[0]
 	empty := func(what, place string) error {
