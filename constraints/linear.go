@@ -6,6 +6,196 @@ import (
 	"strings"
 )
 
+// Cell is an elementary rate: the share of some rows on which the decision equals a target,
+//
+//	rate = (number of rows i with decision_i = target_i) / (number of rows),
+//
+// or the mean loss of some rows. A Cell names classes and groups and holds no rows, so a Cell
+// applies to any set of rows.
+type Cell struct {
+	Name  string
+	where []condition
+	// class restricts the rows to a class, or to all other classes if not is true; -1: all rows.
+	class int
+	not   bool
+	// target is the decision that counts: an index of a class, ownClass or earlierDecision.
+	target int
+	// joint counts a row only if its label is the target (jointRight) or another class (jointWrong).
+	joint jointLabel
+	file  string // file of earlier decisions, for the target earlierDecision
+	loss  bool
+	// missed counts the decisions that are not the target.
+	missed bool
+	phi    Phi // the surrogate, in a system of margins
+}
+
+// The targets that depend on the row.
+const (
+	ownClass        = -1 // the label of the row
+	earlierDecision = -2 // the row's earlier decision in Cell.file
+)
+
+// jointLabel is a condition on the label of a counted row.
+type jointLabel uint8
+
+const (
+	jointNone jointLabel = iota
+	jointRight
+	jointWrong
+)
+
+// condition restricts rows to a value of an attribute.
+type condition struct{ attribute, value string }
+
+// GroupName names the rows with a value of an attribute in tables of rates: sex=Female. A group of
+// the attribute "groups", and rows that meet a condition, have the value as their name.
+func GroupName(attribute, value string) string {
+	if attribute == value || attribute == GroupsName {
+		return value
+	}
+	return attribute + "=" + value
+}
+
+// nameOf names the rows that meet all conditions: race=Black, sex=Female.
+func nameOf(where []condition) string {
+	names := make([]string, len(where))
+	for k, w := range where {
+		names[k] = GroupName(w.attribute, w.value)
+	}
+	return strings.Join(names, ", ")
+}
+
+// IsMissed reports whether the cell counts the decisions that are not the target.
+func (c *Cell) IsMissed() bool { return c.missed }
+
+// Phi returns the surrogate of the cell in a system of margins: see Margins.
+func (c *Cell) Phi() Phi { return c.phi }
+
+// IsLoss reports whether the cell is a mean loss, which decisions do not determine.
+func (c *Cell) IsLoss() bool { return c.loss }
+
+// key returns a text that two cells share exactly if they define the same rate. The name does not
+// count.
+func (c *Cell) key() string {
+	return fmt.Sprintf("%q %d %t %d %d %q %t %t %v", c.where, c.class, c.not, c.target, c.joint, c.file, c.loss, c.missed, c.phi)
+}
+
+// named sets the name of the cell from its other fields.
+func (c *Cell) named(classes []string) {
+	var of []string
+	kind := "share decided "
+	switch {
+	case c.loss:
+		kind = string(kindLoss)
+	case c.missed:
+		kind = string(kindError)
+	case c.target == ownClass:
+		kind = string(kindAccuracy)
+	case c.target == earlierDecision:
+		kind = "decisions as in " + c.file
+	default:
+		kind += classes[c.target]
+	}
+	switch {
+	case c.joint == jointRight:
+		kind += ", rightly"
+	case c.joint == jointWrong:
+		kind += ", wrongly"
+	}
+	if c.class >= 0 {
+		label := classes[c.class]
+		if c.not {
+			label = "not " + label
+		}
+		of = append(of, "class "+label)
+	}
+	for _, w := range c.where {
+		of = append(of, w.attribute+"="+w.value)
+	}
+	c.Name = kind
+	if len(of) > 0 {
+		c.Name += " of " + strings.Join(of, ", ")
+	}
+}
+
+// boundCell is a Cell on the rows of a population.
+type boundCell struct {
+	*Cell
+	rows    []int32
+	labels  []int
+	earlier []int
+}
+
+// on finds the cell's rows in the population.
+func (c *Cell) on(p *Population) (boundCell, error) {
+	b := boundCell{Cell: c, labels: p.Labels}
+	var filters [][]bool
+	for _, w := range c.where {
+		meets, err := p.with(w)
+		if err != nil {
+			return b, err
+		}
+		filters = append(filters, meets)
+	}
+	if c.target == earlierDecision {
+		var ok bool
+		if b.earlier, ok = p.Earlier[c.file]; !ok {
+			return b, fmt.Errorf("constraints: the rows have no earlier decisions of %s", c.file)
+		}
+	}
+	in := func(i, y int) bool {
+		if c.class >= 0 && (y == c.class) == c.not || b.earlier != nil && b.earlier[i] < 0 {
+			return false
+		}
+		for _, meets := range filters {
+			if !meets[i] {
+				return false
+			}
+		}
+		return true
+	}
+	n := 0 // counted first: a slice that grows takes several times the memory
+	for i, y := range p.Labels {
+		if in(i, y) {
+			n++
+		}
+	}
+	b.rows = make([]int32, 0, n)
+	for i, y := range p.Labels {
+		if in(i, y) {
+			b.rows = append(b.rows, int32(i))
+		}
+	}
+	return b, nil
+}
+
+// targetOf returns the decision that counts on row i, or -1 if no decision counts.
+func (b *boundCell) targetOf(i int32) int {
+	switch b.target {
+	case ownClass:
+		return b.labels[i]
+	case earlierDecision:
+		return b.earlier[i]
+	}
+	right := b.labels[i] == b.target
+	if b.joint == jointRight && !right || b.joint == jointWrong && right {
+		return -1
+	}
+	return b.target
+}
+
+// hits counts the rows on which the decision is the target or, of a missed cell, is not. Decisions
+// are not negative.
+func (b *boundCell) hits(decisions []int) int {
+	n := 0
+	for _, i := range b.rows {
+		if (decisions[i] == b.targetOf(i)) != b.missed {
+			n++
+		}
+	}
+	return n
+}
+
 // linear is a rate as a linear function of cells: rate = constant + sum over the parts of
 // coefficient times the rate of the cell. A precision is a ratio of two cells instead: right /
 // (right + wrong).

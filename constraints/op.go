@@ -9,11 +9,15 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"runtime"
 	"sync"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/relay"
+	"ppal/trainer/graph/describe"
 )
 
 // ErrSecondDerivative says that a derivative op of this package was differentiated again. The
@@ -197,4 +201,79 @@ func apply(op gorgonia.Op, children ...*gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("constraints: apply %v: %w", op, err)
 	}
 	return n, nil
+}
+
+var (
+	_ describe.Described = (*MarginLoss)(nil)
+	_ describe.Described = (*MarginLossGrad)(nil)
+	_ describe.Described = (*SignedLoss)(nil)
+	_ describe.Described = (*SignedLossGrad)(nil)
+	_ describe.Described = (*GroupMeans)(nil)
+	_ describe.Described = (*GroupMeansGrad)(nil)
+)
+
+// Describe implements describe.Described.
+func (op *MarginLoss) Describe() describe.Description {
+	return describe.MarginLoss{Margins: op.margins()}
+}
+
+// Describe implements describe.Described.
+func (op *MarginLossGrad) Describe() describe.Description {
+	return describe.MarginLossGrad{Margins: op.loss.margins()}
+}
+
+// Describe implements describe.Described.
+func (op *SignedLoss) Describe() describe.Description { return describe.SignedLoss{Signs: op.signs()} }
+
+// Describe implements describe.Described.
+func (op *SignedLossGrad) Describe() describe.Description {
+	return describe.SignedLossGrad{Signs: op.loss.signs()}
+}
+
+// Describe implements describe.Described.
+func (op *GroupMeans) Describe() describe.Description {
+	return describe.GroupMeans{Groups: op.members.groups(), Offsets: op.offsets}
+}
+
+// Describe implements describe.Described.
+func (op *GroupMeansGrad) Describe() describe.Description {
+	return describe.GroupMeansGrad{Groups: op.members.groups()}
+}
+
+func (op *MarginLoss) margins() describe.Margins {
+	return describe.Margins{Labels: op.labels, Classes: op.classes, Phi: op.phi}
+}
+
+func (op *SignedLoss) signs() describe.Signs { return describe.Signs{Labels: op.labels, Phi: op.phi} }
+
+func (m *Membership) groups() describe.Groups {
+	return describe.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, Patterns: m.patterns,
+		RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}
+}
+
+// leastPart is the least number of rows for which another goroutine is worth its start.
+const leastPart = 4096
+
+// inParts calls do for consecutive ranges that cover the rows 0..n-1, and waits for all calls. The
+// calls run at the same time, on all cores.
+func inParts(n int, do func(from, to int)) {
+	parts := max(1, min(runtime.GOMAXPROCS(0), n/leastPart))
+	tasks := make([]func(), parts)
+	for k := range tasks {
+		tasks[k] = func() { do(n*k/parts, n*(k+1)/parts) }
+	}
+	concurrently(tasks...)
+}
+
+// concurrently runs the tasks at the same time, and waits for all tasks. A task's panic is a panic
+// of concurrently.
+func concurrently(tasks ...func()) {
+	var group sync.WaitGroup
+	var panics relay.Relay
+	for _, task := range tasks[1:] {
+		group.Go(func() { _ = panics.Do(func() error { task(); return nil }) })
+	}
+	tasks[0]()
+	group.Wait()
+	panics.Throw()
 }

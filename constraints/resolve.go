@@ -8,6 +8,99 @@ import (
 	"ppal/internal/option"
 )
 
+// selector restricts a rate to a class or to rows: "value", "attribute=value", "*", "attribute=*".
+type selector struct {
+	attribute string // "": the value is a class, or determines the attribute
+	value     string
+	each      bool // selects each class, or each value of the attribute
+}
+
+// selectors reads selectors with commas between them, up to "min" or the end of the list.
+func (p *parser) selectors() ([]selector, error) {
+	var list []selector
+	for {
+		at := p.peek()
+		s, err := p.selector()
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range list {
+			if other == s || other.attribute != "" && other.attribute == s.attribute {
+				return nil, p.failed(at, s.String()+": the selector is given twice", "give each attribute once")
+			}
+		}
+		list = append(list, s)
+		if t := p.peek(); t.kind != tokenSymbol || t.text != "," {
+			return list, nil
+		}
+		p.take()
+		if p.isMinimum() {
+			p.next-- // leave the comma to the caller
+			return list, nil
+		}
+	}
+}
+
+// selector reads one selector.
+func (p *parser) selector() (selector, error) {
+	const want = "give a class, a value of an attribute, attribute=value, or *"
+	if p.symbol("*") {
+		return selector{each: true}, nil
+	}
+	name, err := p.name(want)
+	if err != nil {
+		return selector{}, err
+	}
+	if !p.symbol("=") {
+		return selector{value: name}, nil
+	}
+	if p.symbol("*") {
+		return selector{attribute: name, each: true}, nil
+	}
+	value, err := p.name("give a value of " + name + ", or *")
+	return selector{attribute: name, value: value}, err
+}
+
+// String returns the selector in canonical text.
+func (s selector) String() string {
+	value := "*"
+	if !s.each {
+		value = quoted(s.value)
+	}
+	if s.attribute == "" {
+		return value
+	}
+	return quoted(s.attribute) + "=" + value
+}
+
+func formatSelectors(list []selector) string {
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = s.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// readSelector parses a selector from a Go program. Text outside the grammar of selectors is a
+// value.
+func readSelector(text string) selector {
+	p := between(text)
+	s, err := p.selector()
+	if err != nil || p.end() != nil {
+		return selector{value: text}
+	}
+	return s
+}
+
+// formatNames returns the names in the language: sex*race.
+func formatNames(names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = quoted(name)
+	}
+	return strings.Join(list, "*")
+}
+
 // resolver finds the classes and groups that a constraint names.
 type resolver struct {
 	p    *Population
@@ -258,4 +351,68 @@ func matchIf(name string, names []string, exact bool) int {
 		}
 	}
 	return found
+}
+
+// TrainedSystem resolves an objective and constraints of an earlier training on other rows. leftOut
+// is System.LeftOut of the training, and the values of the attributes of rows are those of the
+// training. A rate may have no rows.
+func TrainedSystem(minimize Rate, subject []Constraint, rows *Population, leftOut [][]string) (*System, error) {
+	if len(leftOut) != len(subject) {
+		return nil, fmt.Errorf("constraints: the training left out the groups of %d constraints, want %d", len(leftOut), len(subject))
+	}
+	return newSystem(minimize, subject, rows, leftOut, nil)
+}
+
+// compared returns the rates of the slices without those that the last constraint leaves out,
+// because they count fewer training rows than the measure's minimum, or no row.
+func (s *System) compared(r *resolver, m Measure, list []slice) (set []linear, err error) {
+	var out []string
+	left := &s.LeftOut[len(s.LeftOut)-1]
+	for _, of := range list {
+		cells := len(s.Rates)
+		l, err := s.rate(r, m.rate.kind, of)
+		if err != nil {
+			return nil, err
+		}
+		n := s.rows(l)
+		leave := n < max(1, m.minimum)
+		if s.trained != nil {
+			leave = slices.Contains(s.trained[len(s.LeftOut)-1], l.name)
+		}
+		if !leave {
+			set = append(set, l)
+			continue
+		}
+		if s.Margins != nil && n == 0 {
+			return nil, fmt.Errorf("%w: %s: %s counts no training row", ErrEmptyGroup, r.text, l.name)
+		}
+		s.forget(cells) // a smooth rate without rows does not exist
+		out, *left = append(out, fmt.Sprintf("%s (%s)", l.name, option.Counted(n, "row"))), append(*left, l.name)
+	}
+	s.note(r.text, out, m)
+	return set, nil
+}
+
+// forget removes the cells from index n on, which only a rate that is left out uses.
+func (s *System) forget(n int) {
+	for _, c := range s.Rates[n:] {
+		delete(s.index, c.key())
+	}
+	s.Rates, s.sizes = s.Rates[:n], s.sizes[:n]
+}
+
+// note adds a note about groups that a constraint does not bound.
+func (s *System) note(text string, out []string, m Measure) {
+	if len(out) == 0 {
+		return
+	}
+	n := len(out)
+	if n > mostNames {
+		out = append(out[:mostNames:mostNames], fmt.Sprintf("and %d others", n-mostNames))
+	}
+	few := "no rows"
+	if m.minimum > 1 {
+		few = "fewer than " + option.Counted(m.minimum, "row")
+	}
+	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts %s: %s", text, few, strings.Join(out, ", ")))
 }
