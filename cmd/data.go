@@ -1,13 +1,20 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
 	"strconv"
 	"text/tabwriter"
+	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"ppal/datasets"
+	"ppal/internal/config"
 )
 
 // dataOptions are the flags of the data commands.
@@ -110,4 +117,207 @@ func oneDataset(cmd *cobra.Command) *cobra.Command {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd
+}
+
+// errDiffers says that files differ from the published files.
+var errDiffers = errors.New("files differ from the published files")
+
+func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
+	values := config.Values{}
+	cmd := oneDataset(&cobra.Command{
+		Use:   "check [NAME]",
+		Short: "Compare a data set's files with the published files, and count its rows",
+		Long: `Check compares a data set's files with the published checksums and counts its rows. For a table it counts the rows of each
+class and group in the training, validation and test rows, and says what each column became. The flags are those of train.
+The exit status is 1 if published files are missing, cannot be read, or differ from the published files. train accepts files
+that differ.`,
+		Example: `  ppal data check fashion-mnist
+  ppal data check compas --group race=Caucasian --drop-sensitive
+  ppal data check --file people.csv --label 'income=>50K' --group 'age<25' --missing impute
+  ppal data check libsvm --file people.txt --group 72`,
+		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+			dir, err := datasets.Dir(opts.dir, a.getenv)
+			if err != nil {
+				return err
+			}
+			name, err := checked(cmd, args)
+			if err != nil {
+				return err
+			}
+			set, err := tableOptions(cmd, values, name)
+			if err != nil {
+				return err
+			}
+			report, err := datasets.Check(cmd.Context(), dir, name, set)
+			if report != nil {
+				if printErr := printReport(printing{a.stdout}, report); err == nil {
+					err = printErr
+				}
+			}
+			if d, _ := datasets.Lookup(name); errors.Is(err, fs.ErrNotExist) && !d.Own {
+				return failure{err} // the command asks whether the files exist
+			}
+			if err != nil {
+				return err
+			}
+			for _, f := range report.Files {
+				if f.State == datasets.Different {
+					return fmt.Errorf("%s in %s: %w; get the published files with `ppal data fetch %s`", name, dir, errDiffers, name)
+				}
+			}
+			return nil
+		}),
+	})
+	cmd.Args = cobra.MaximumNArgs(1)
+	addLoadingFlags(cmd, values)
+	return cmd
+}
+
+// checked returns the name of the data set: as for train, --file alone means csv.
+func checked(cmd *cobra.Command, args []string) (string, error) {
+	switch given := cmd.Flags().Changed("file"); {
+	case len(args) == 1:
+		return args[0], nil
+	case given:
+		return "csv", nil
+	}
+	return "", usage{errors.New("data check: name a data set (ppal data list), or give --file FILE")}
+}
+
+func printReport(out io.Writer, r *datasets.Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, f := range r.Files {
+		size := megabytes(f.Size)
+		if f.State == datasets.Missing {
+			size = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.File.Path, f.State, size, f.Note)
+	}
+	if r.Train != nil && r.Test != nil {
+		if len(r.Files) > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, "class\ttraining rows\ttest rows")
+		for i, name := range r.Dataset.Classes {
+			fmt.Fprintf(w, "%d %s\t%d\t%d\n", i, name, r.Train.PerClass[i], r.Test.PerClass[i])
+		}
+		fmt.Fprintf(w, "all\t%d\t%d\n", r.Train.Rows, r.Test.Rows)
+	}
+	if r.Tables != nil {
+		if len(r.Files) > 0 {
+			fmt.Fprintln(w)
+		}
+		printTables(w, r.Tables)
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		printUses(func(text string) { fmt.Fprintf(out, "\n%s\n", text) }, r.Tables.Uses)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, warning := range r.Warnings {
+		if _, err := fmt.Fprintf(out, "warning: %s\n", warning); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
+	cmd := oneDataset(&cobra.Command{
+		Use:   "fetch NAME",
+		Short: "Download a data set, or continue a download",
+		Example: `  ppal data fetch fashion-mnist
+  ppal data fetch adult
+  ppal data fetch cifar10 --data-dir ~/data --mirror https://example.org/data`,
+		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+			d, err := datasets.Lookup(args[0])
+			if err != nil {
+				return err
+			}
+			if len(d.Files) == 0 && !d.Own {
+				fmt.Fprintf(a.stdout, "%s is built in; there is nothing to download\n", d.Name)
+				return nil
+			}
+			dir, err := datasets.Dir(opts.dir, a.getenv)
+			if err != nil {
+				return err
+			}
+			progress := a.newDownload(d)
+			fetch := datasets.FetchOptions{
+				Mirrors: datasets.Mirrors(opts.mirrors, a.getenv), Progress: progress.update, Log: progress.log,
+			}
+			err = datasets.Fetch(cmd.Context(), dir, d.Name, fetch)
+			progress.finish()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(printing{a.stdout}, "%s: %d files in %s\n", d.Name, len(d.Files), dir)
+			return nil
+		}),
+	})
+	cmd.Flags().StringSliceVar(&opts.mirrors, "mirror", nil,
+		"download from these base `URL`s instead of the original sources, tried in order (default $PPAL_MIRROR)")
+	return cmd
+}
+
+// download shows the progress of a download: a bar over all files on a terminal, otherwise a log
+// line every few seconds.
+type download struct {
+	have  map[string]int64
+	log   *slog.Logger
+	bar   *progressbar.ProgressBar // nil without a terminal
+	total int64
+	now   func() time.Time
+	shown time.Time
+}
+
+func (a *app) newDownload(d datasets.Dataset) *download {
+	p := &download{have: map[string]int64{}, total: totalSize(d.Files), now: a.now}
+	out := a.stderr
+	if a.terminal {
+		p.bar = progressbar.NewOptions64(p.total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionThrottle(barRefresh),
+			progressbar.OptionShowBytes(true), progressbar.OptionSetDescription(d.Name), progressbar.OptionSetWidth(30))
+		out = barWriter{p.bar, a.stderr}
+	}
+	p.log = slog.New(slog.NewTextHandler(out, nil))
+	return p
+}
+
+// update implements datasets.FetchOptions.Progress. done may decrease.
+func (p *download) update(file datasets.File, done int64) {
+	p.have[file.Path] = done
+	sum := int64(0)
+	for _, n := range p.have {
+		sum += n
+	}
+	switch {
+	case p.bar != nil:
+		_ = p.bar.Set64(sum)
+	case p.bar == nil && (done == file.Size || p.now().Sub(p.shown) >= logInterval):
+		p.shown = p.now()
+		p.log.Info("downloading", "file", file.Path, "have", megabytes(done), "of", megabytes(file.Size))
+	}
+}
+
+func (p *download) finish() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// barWriter writes whole lines above a bar.
+type barWriter struct {
+	bar *progressbar.ProgressBar
+	out io.Writer
+}
+
+var _ io.Writer = barWriter{}
+
+func (w barWriter) Write(p []byte) (int, error) {
+	if err := w.bar.Clear(); err != nil {
+		return 0, err
+	}
+	return w.out.Write(p)
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -12,9 +15,12 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
+	"ppal/internal/checkpoint"
 	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/ending"
+	"ppal/internal/mapped"
+	"ppal/internal/relay"
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -146,4 +152,108 @@ func isUsage(err error) bool {
 		}
 	}
 	return false
+}
+
+// stopSignals returns the signals that stop the program: Ctrl-C, a request to end, and the end of
+// the terminal. Under nohup, which ignores SIGHUP, the end of the terminal does not stop the
+// program.
+func stopSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
+// onQuit calls discard when SIGQUIT arrives. Then SIGQUIT has its default: Go prints the stacks of
+// all goroutines and ends the program.
+func onQuit(discard func()) {
+	quits := make(chan os.Signal, 1)
+	signal.Notify(quits, syscall.SIGQUIT)
+	go func() {
+		<-quits
+		discard()
+		signal.Reset(syscall.SIGQUIT)
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Signal(syscall.SIGQUIT)
+		}
+	}()
+}
+
+// onSignals returns a context that the first stop signal cancels. The second stop signal calls
+// stopNow, which must not return.
+//
+// After onSignals, a write to a pipe without a reader fails with syscall.EPIPE. Without onSignals,
+// a write to stdout or stderr without a reader ends the program: a training would be lost because
+// the reader of its log ended.
+func onSignals(stopNow func()) context.Context {
+	// A caught signal, unlike an ignored signal, keeps its default in the programs that ppal
+	// starts.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	stops := make(chan os.Signal, 2)
+	signal.Notify(stops, stopSignals()...)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-stops
+		cancel()
+		<-stops
+		stopNow()
+	}()
+	return ctx
+}
+
+// exitBug is the exit status of a panic: EX_SOFTWARE of sysexits.h. Go's own status of a panic, 2,
+// means wrong usage here.
+const exitBug = 70
+
+// reportBug is deferred by run: it turns a panic into one line and an exit status. A worker's panic
+// arrives as a *relay.Panic. If the environment asks for a traceback (GOTRACEBACK), the panic goes
+// on, and Go prints the stacks.
+func (a *app) reportBug(status *int) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if os.Getenv("GOTRACEBACK") != "" {
+		panic(p)
+	}
+	e := a.bugIn(p)
+	fmt.Fprintf(a.stderr, "ppal: %s\n", e.text)
+	*status = e.status
+}
+
+// bug is the error of a panic.
+type bug struct {
+	text   string
+	status int
+}
+
+// Error implements error.
+func (b bug) Error() string { return b.text }
+
+// ExitStatus returns the status of a process that ends because of the bug.
+func (b bug) ExitStatus() int { return b.status }
+
+// bugIn returns the error of a panic, in one line. A deferred function calls bugIn. If the training
+// has a checkpoint, the line names the command that continues the training. A page of rows that
+// cannot be read is not a bug.
+func (a *app) bugIn(p any) bug {
+	value, place := p, relay.Place()
+	if worker, ok := p.(*relay.Panic); ok {
+		value, place = worker.Value, worker.Place
+	}
+	if place != "" {
+		place = " (" + place + ")"
+	}
+	advice := ""
+	if a.training != "" {
+		if _, err := os.Stat(filepath.Join(a.training, checkpoint.Name)); err == nil {
+			advice = "; to continue from the last checkpoint: " + resumeLine(a.training)
+		}
+	}
+	if fault := mapped.Fault(value); fault != nil {
+		return bug{printable(fault.Error()) + advice, exitFailed}
+	}
+	return bug{fmt.Sprintf("a bug: %s%s; please report it with the command line, and the stacks that GOTRACEBACK=all prints%s",
+		shortened(printable(strings.Join(strings.Fields(fmt.Sprint(value)), " "))), place, advice), exitBug}
 }

@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -177,5 +180,141 @@ func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, 
 		return err
 	}
 	_, err = fmt.Fprintf(printing{a.stdout}, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), out)
+	return err
+}
+
+// suiteFlags are the flags of ppal reproduce suite.
+type suiteFlags struct {
+	suite.Options
+	problems         []string
+	checkout         string
+	quick, list      bool
+	oracle, trace    string
+	seed             uint64
+	threads, workers int
+}
+
+// suiteCommand returns ppal reproduce suite.
+func (a *app) suiteCommand() *cobra.Command {
+	var f suiteFlags
+	cmd := &cobra.Command{
+		Use:   suite.Name,
+		Short: "Compare ppal with other optimisers on a suite of problems",
+		Long: `Suite runs ppal and other optimisers on problems under constraints: pictures, tables, and functions of few variables. Every
+fourth problem is held out: no setting is tuned on it. The other optimisers are Python programs in a checkout of ppal, whose
+"make peers" makes their environment; without it, only ppal is measured. All evaluate ppal's own problem, and ppal counts.
+
+The command writes every run (results.jsonl), performance profiles (plots), and summary.md. To continue an interrupted
+comparison, repeat the command with the same --out.
+
+With --oracle, ppal serves one problem to another program on standard input and output. It first writes a line of JSON
+(problem, n, m, radius, lower, upper, dtype) and the start, n numbers. All numbers are little-endian float64. A request is
+a byte and its numbers: F and x (n numbers) gets f and g(x) (1 + m numbers); B and w (1 + m numbers) gets the gradient of
+w_0 f + w.g at the last x of F (n numbers); R and x certifies a point that the program returns, without an answer; Q ends.`,
+		Example: `  ppal reproduce suite --quick
+  ppal reproduce suite --contenders ppal,nesterov --out runs/suite
+  ppal reproduce suite --oracle hs043 --trace hs043.jsonl`,
+		Args: noArguments,
+		RunE: a.once(func(cmd *cobra.Command, args []string) error {
+			var err error
+			if f.DataDir, err = datasets.Dir(f.DataDir, a.getenv); err != nil {
+				return err
+			}
+			switch {
+			case f.list:
+				_, err := io.WriteString(a.stdout, suite.List())
+				return err
+			case f.oracle != "":
+				return a.serveProblem(cmd.Context(), f)
+			}
+			return a.reproduceSuite(cmd.Context(), f)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.list, "list", false, "list the problems")
+	flags.BoolVar(&f.quick, "quick", false, fmt.Sprintf("run a few small problems, with %d evaluations", suite.QuickEvaluations))
+	flags.StringSliceVar(&f.problems, "problems", nil, "run these problems only")
+	flags.StringSliceVar(&f.Contenders, "contenders", nil, "run these contenders only, such as ppal,nesterov")
+	flags.IntVar(&f.Evaluations, "evaluations", 0, fmt.Sprintf("largest number of evaluations of a run; 0 is %d, or %d with --quick (default 0)", suite.Evaluations, suite.QuickEvaluations))
+	flags.IntVar(&f.workers, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
+	flags.DurationVar(&f.RunLimit, "run-limit", suite.DefaultRunLimit, "longest time of another optimiser on a problem; its evaluations up to then count")
+	flags.StringVar(&f.Out, "out", "", "write to this directory (default runs/reproduce-suite)")
+	flags.StringVar(&f.DataDir, "data-dir", "", "look for the data sets' files in this directory (default $PPAL_DATA, else the user's cache directory)")
+	flags.StringVar(&f.checkout, "checkout", ".", "find the other optimisers in this checkout of ppal")
+	flags.StringVar(&f.oracle, "oracle", "", "serve this problem on standard input and output")
+	flags.Uint64Var(&f.seed, "seed", 0, "oracle: draw the start from this seed; 0 is the problem's own seed (default 0)")
+	flags.StringVar(&f.trace, "trace", "", "oracle: write a line of JSON for every evaluation to this file")
+	flags.IntVar(&f.threads, "threads", 0, "oracle: number of threads; 0 is all cores (default 0)")
+	return cmd
+}
+
+// serveProblem answers the requests of an optimiser.
+func (a *app) serveProblem(ctx context.Context, f suiteFlags) (err error) {
+	list, err := suite.Select(f.oracle)
+	if err != nil {
+		return usage{err}
+	}
+	b, err := suite.Build(ctx, list[0], f.DataDir, f.seed, f.threads)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if f.trace == "" {
+		return suite.Serve(b, a.stdin, a.stdout, nil)
+	}
+	trace, err := os.Create(f.trace)
+	if err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	defer func() { err = errors.Join(err, trace.Close()) }()
+	return suite.Serve(b, a.stdin, a.stdout, trace)
+}
+
+// reproduceSuite compares ppal with other optimisers.
+func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
+	o := f.Options
+	if f.workers < 0 || o.Evaluations < 0 || o.RunLimit <= 0 {
+		return usage{fmt.Errorf("--parallel %d, --evaluations %d, --run-limit %v: want numbers of at least 0, and a positive limit", f.workers, o.Evaluations, o.RunLimit)}
+	}
+	list, err := suite.Select(f.problems...)
+	if err != nil {
+		return usage{err}
+	}
+	if o.Workers = f.workers; o.Workers == 0 {
+		o.Workers = runtime.NumCPU()
+	}
+	if f.quick {
+		o.Evaluations = cmp.Or(o.Evaluations, suite.QuickEvaluations)
+	}
+	for _, p := range list {
+		if !f.quick || f.problems != nil || p.Quick {
+			o.Problems = append(o.Problems, p)
+		}
+	}
+	o.Out = cmp.Or(o.Out, filepath.Join("runs", "reproduce-"+suite.Name))
+	if o.Program, err = os.Executable(); err == nil {
+		o.Python, err = suite.FindPython(f.checkout, filepath.Join(o.Out, "python.log"))
+	}
+	if err != nil {
+		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", err)
+	}
+	var outcome *suite.Outcome
+	err = a.runJobs(ctx, suite.Title, o.Out, func(p study.Progress) error {
+		o.Progress = p
+		return study.Locked(o.Out, func() (err error) {
+			if outcome, err = suite.Compare(ctx, o); err == nil {
+				err = outcome.Write(o.Out)
+			}
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, suite.ErrContender):
+		return usage{err}
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(printing{a.stdout}, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), o.Out)
 	return err
 }
