@@ -111,6 +111,8 @@ func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	switch s := s.(type) {
 	case *plan.Product:
 		return e.newRegion(0, s.Out.Rows, threads, usualBlocking(), &smallProduct[T]{s})
+	case *plan.PairMeans, *plan.PairMeansGrad:
+		return e.pairRegion(s, threads)
 	case *plan.Opaque:
 		return e.newRegion(0, 1, 1, usualBlocking(), &opaque[T]{s})
 	}

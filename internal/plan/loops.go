@@ -86,7 +86,7 @@ func Partials(s Step) int {
 
 // Run runs a step with plain loops for rows lo to hi-1 of the rows that the step runs over. A
 // reduction adds to sums, which has Partials(s) elements, and needs Finish after its last block.
-// Other steps do not use sums.
+// Other steps do not use sums. PairMeans, PairMeansGrad and Opaque run over all rows.
 func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 	switch s := s.(type) {
 	case *Product:
@@ -129,6 +129,10 @@ func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 		maxPool(s, m, lo, hi)
 	case *MaxPoolGrad:
 		maxPoolGrad(s, m, lo, hi)
+	case *PairMeans:
+		pairMeans(s, m)
+	case *PairMeansGrad:
+		pairMeansGrad(s, m)
 	case *Opaque:
 		return opaque(s, m)
 	}

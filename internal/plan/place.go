@@ -312,6 +312,12 @@ func (p *placer) step(v *value) Step {
 		return &GroupMeans{ids, t.Groups, t.Offsets, in[0], out}
 	case meansGrad:
 		return &GroupMeansGrad{ids, v.description.(describe.GroupMeansGrad).Groups, in[0], out, v.hasBase()}
+	case pairsKind:
+		t := v.description.(describe.PairMeans)
+		return &PairMeans{ids, t.Pairs, t.Phi, in[0], out}
+	case pairsGrad:
+		t := v.description.(describe.PairMeansGrad)
+		return &PairMeansGrad{ids, t.Pairs, t.Phi, in[0], in[1], out}
 	case convolveKind:
 		return &Convolution{ids, v.picture, in[0], in[1], out}
 	case inputGrad:

@@ -68,6 +68,10 @@ func ofDescription(t describe.Description) recognized {
 		return recognized{kind: meansKind, description: t}
 	case describe.GroupMeansGrad:
 		return recognized{kind: meansGrad, description: t}
+	case describe.PairMeans:
+		return recognized{kind: pairsKind, description: t}
+	case describe.PairMeansGrad:
+		return recognized{kind: pairsGrad, description: t}
 	}
 	return recognized{kind: opaqueKind}
 }
@@ -194,6 +198,13 @@ func checkDescription(d describe.Description, in []*value) error {
 		inputs, rows = 2, len(d.Labels)
 	case describe.GroupMeans:
 		rows = d.Rows
+	case describe.PairMeans:
+		rows = d.Documents
+	case describe.PairMeansGrad:
+		inputs, rows = 2, d.Documents
+		if len(in) == 2 && in[1].size() != d.Cells() {
+			return fmt.Errorf("described as %T of %d cells, but the second input has %d elements", d, d.Cells(), in[1].size())
+		}
 	case describe.AddBias:
 		inputs = 2
 	case describe.Columns:
@@ -313,6 +324,10 @@ func kinked(d describe.Description) bool {
 	case describe.SignedLoss:
 		return phi(d.Phi)
 	case describe.SignedLossGrad:
+		return phi(d.Phi)
+	case describe.PairMeans:
+		return phi(d.Phi)
+	case describe.PairMeansGrad:
 		return phi(d.Phi)
 	}
 	return false

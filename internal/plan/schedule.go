@@ -57,7 +57,7 @@ func (s *scheduler) space(v *value) int {
 		for _, w := range v.in {
 			rowWise = rowWise || w.rows == v.rows && s.spaces[w] > 0
 		}
-	case marginKind, marginGrad, signedKind, signedGrad, meansGrad:
+	case marginKind, marginGrad, signedKind, signedGrad, meansGrad, pairsGrad:
 		rowWise = true
 	case convolveKind, inputGrad, poolKind, poolGrad:
 		rowWise = v.rows > 1 || s.spaces[v.in[0]] > 0
@@ -82,7 +82,7 @@ func (s *scheduler) reduces(v *value) int {
 
 // rowsOf returns the number of rows of the region of v, or 0 if v belongs to no region.
 func (s *scheduler) rowsOf(v *value) int {
-	if n := s.spaces[v]; n > 0 {
+	if n := s.spaces[v]; n > 0 && v.kind != pairsGrad { // each of its rows reads many rows
 		return n
 	}
 	return s.reduces(v)
@@ -215,7 +215,7 @@ func access(v *value, i int) Access {
 		if i == 1 {
 			return Whole
 		}
-	case opaqueKind:
+	case opaqueKind, pairsKind, pairsGrad:
 		return Whole
 	}
 	return ByRow

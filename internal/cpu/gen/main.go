@@ -50,6 +50,7 @@ func generate(dir string) error {
 		{"tails_sigmoid", false, []func(asm){sigmoidFromTails}},
 		{"tails_logistic", false, []func(asm){logisticFromTails}},
 		{"rowsets", false, []func(asm){rowSets}},
+		{"pairs", false, []func(asm){pairs}},
 		{"bytetiles", true, []func(asm){tilesOfBytes}},
 		{"amxstrips", true, []func(asm){amxStrips}},
 		{"amxsigmoid", true, []func(asm){amxActivated(0)}},

@@ -1758,6 +1758,118 @@ func setWhereF64AVX2(n int, out *float64, set *uint16, v float64)
 //go:noescape
 func addWhereF64AVX2(n int, out *float64, set *uint16, v float64)
 
+// pairSharesF32AVX512 is the sum over i in 0..rows-1, j in 0..cols-1 of f[j] / (e[i] + f[j]), in
+// float64. rows > 0.
+//
+//go:noescape
+func pairSharesF32AVX512(rows int, cols int, e *float32, f *float32) float64
+
+// pairSharesGradF32AVX512 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = f[j] / (e[i] + f[j])
+//
+// rows > 0.
+//
+//go:noescape
+func pairSharesGradF32AVX512(rows int, cols int, e *float32, de *float32, f *float32, df *float32, w float32)
+
+// pairSlopesGradF32AVX512 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = e[i] f[j] / (e[i] + f[j])^2
+//
+// rows > 0.
+//
+//go:noescape
+func pairSlopesGradF32AVX512(rows int, cols int, e *float32, de *float32, f *float32, df *float32, w float32)
+
+// pairSharesF64AVX512 is the sum over i in 0..rows-1, j in 0..cols-1 of f[j] / (e[i] + f[j]), in
+// float64. rows > 0.
+//
+//go:noescape
+func pairSharesF64AVX512(rows int, cols int, e *float64, f *float64) float64
+
+// pairSharesGradF64AVX512 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = f[j] / (e[i] + f[j])
+//
+// rows > 0.
+//
+//go:noescape
+func pairSharesGradF64AVX512(rows int, cols int, e *float64, de *float64, f *float64, df *float64, w float64)
+
+// pairSlopesGradF64AVX512 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = e[i] f[j] / (e[i] + f[j])^2
+//
+// rows > 0.
+//
+//go:noescape
+func pairSlopesGradF64AVX512(rows int, cols int, e *float64, de *float64, f *float64, df *float64, w float64)
+
+// pairSharesF32AVX2 is the sum over i in 0..rows-1, j in 0..cols-1 of f[j] / (e[i] + f[j]), in
+// float64. rows > 0.
+//
+//go:noescape
+func pairSharesF32AVX2(rows int, cols int, e *float32, f *float32) float64
+
+// pairSharesGradF32AVX2 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = f[j] / (e[i] + f[j])
+//
+// rows > 0.
+//
+//go:noescape
+func pairSharesGradF32AVX2(rows int, cols int, e *float32, de *float32, f *float32, df *float32, w float32)
+
+// pairSlopesGradF32AVX2 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = e[i] f[j] / (e[i] + f[j])^2
+//
+// rows > 0.
+//
+//go:noescape
+func pairSlopesGradF32AVX2(rows int, cols int, e *float32, de *float32, f *float32, df *float32, w float32)
+
+// pairSharesF64AVX2 is the sum over i in 0..rows-1, j in 0..cols-1 of f[j] / (e[i] + f[j]), in
+// float64. rows > 0.
+//
+//go:noescape
+func pairSharesF64AVX2(rows int, cols int, e *float64, f *float64) float64
+
+// pairSharesGradF64AVX2 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = f[j] / (e[i] + f[j])
+//
+// rows > 0.
+//
+//go:noescape
+func pairSharesGradF64AVX2(rows int, cols int, e *float64, de *float64, f *float64, df *float64, w float64)
+
+// pairSlopesGradF64AVX2 computes for i in 0..rows-1, j in 0..cols-1, fused, in the order of the
+// rows,
+//
+//	de[i] = de[i] - w sum_j r[i,j]
+//	df[j] = df[j] + w r[i,j],   r[i,j] = e[i] f[j] / (e[i] + f[j])^2
+//
+// rows > 0.
+//
+//go:noescape
+func pairSlopesGradF64AVX2(rows int, cols int, e *float64, de *float64, f *float64, df *float64, w float64)
+
 // mulBytes3AVX512VNNI computes C = X B, or C += X B if add, for a tile of 8 x 16 and B in 3 digits:
 //
 //	for i in 0..7, j in 0..15:

@@ -20,6 +20,7 @@ type Kernels[F Float] struct {
 	losses   losses[F]
 	tails    tails[F]
 	sets     rowSets[F]
+	pairs    pairs[F]
 }
 
 // New returns the kernels of a level. The error is an *UnsupportedError if this machine does not
@@ -53,6 +54,7 @@ func reference[F Float]() *Kernels[F] {
 		losses:   lossesGo[F](),
 		tails:    tailsGo[F](),
 		sets:     rowSetsGo[F](),
+		pairs:    pairsGo[F](),
 	}
 }
 

@@ -74,6 +74,9 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.sets.sum = sumWhereF32AVX512
 		k.sets.set = setWhereF32AVX512
 		k.sets.add = addWhereF32AVX512
+		k.pairs.shares = pairSharesF32AVX512
+		k.pairs.sharesGrad = pairSharesGradF32AVX512
+		k.pairs.slopesGrad = pairSlopesGradF32AVX512
 	case AVX2:
 		k.products.rows = 6
 		k.products.cols = 16
@@ -143,6 +146,9 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.sets.sum = sumWhereF32AVX2
 		k.sets.set = setWhereF32AVX2
 		k.sets.add = addWhereF32AVX2
+		k.pairs.shares = pairSharesF32AVX2
+		k.pairs.sharesGrad = pairSharesGradF32AVX2
+		k.pairs.slopesGrad = pairSlopesGradF32AVX2
 	}
 }
 
@@ -218,6 +224,9 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.sets.sum = sumWhereF64AVX512
 		k.sets.set = setWhereF64AVX512
 		k.sets.add = addWhereF64AVX512
+		k.pairs.shares = pairSharesF64AVX512
+		k.pairs.sharesGrad = pairSharesGradF64AVX512
+		k.pairs.slopesGrad = pairSlopesGradF64AVX512
 	case AVX2:
 		k.products.rows = 6
 		k.products.cols = 8
@@ -287,6 +296,9 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.sets.sum = sumWhereF64AVX2
 		k.sets.set = setWhereF64AVX2
 		k.sets.add = addWhereF64AVX2
+		k.pairs.shares = pairSharesF64AVX2
+		k.pairs.sharesGrad = pairSharesGradF64AVX2
+		k.pairs.slopesGrad = pairSlopesGradF64AVX2
 	}
 }
 

@@ -1,0 +1,245 @@
+package constraints
+
+import (
+	"fmt"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
+)
+
+var (
+	_ gorgonia.SDOp      = (*PairMeans)(nil)
+	_ gorgonia.SDOp      = (*PairMeansGrad)(nil)
+	_ describe.Described = (*PairMeans)(nil)
+	_ describe.Described = (*PairMeansGrad)(nil)
+)
+
+// PairMeans is the op s [n] or [n, 1] -> [cells], the means of a surrogate over the cells of pairs
+// of documents:
+//
+//	out_c = 1/n_c sum over the n_c pairs (i, j) of cell c of phi(s_i - s_j).
+//
+// With Sigmoid a mean is a smooth pair error: the share of the pairs whose less relevant document
+// has the higher score, where equal scores count half. A cell without pairs has the mean 0. Sums
+// run in float64. No memory grows with the number of pairs.
+type PairMeans struct {
+	pureOp
+	pairs *Pairs
+	phi   Phi
+	dims  int // number of dimensions of the scores: 2 for [n, 1], 1 for [n]
+}
+
+// NewPairMeans makes the op for scores [n, 1]; Apply also accepts scores [n].
+func NewPairMeans(p *Pairs, phi Phi) (*PairMeans, error) {
+	if err := phi.valid(); err != nil {
+		return nil, err
+	}
+	return newPairMeans(p, phi, 2), nil
+}
+
+func newPairMeans(p *Pairs, phi Phi, dims int) *PairMeans {
+	digest := digestLater(func(d digester) {
+		sum := p.sum()
+		_, _ = d.Write(sum[:])
+		d.text(string(phi))
+		d.ints(dims)
+	})
+	return &PairMeans{pureOp{kind: "PairMeans", arity: 1, digest: digest}, p, phi, dims}
+}
+
+// Apply adds the means' node [cells] to the graph of the scores [n, 1] or [n].
+func (op *PairMeans) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
+	if d := scores.Dims(); d != op.dims && (d == 1 || d == 2) {
+		op = newPairMeans(op.pairs, op.phi, d)
+	}
+	return apply(op, scores)
+}
+
+// Pairs returns the pairs.
+func (op *PairMeans) Pairs() *Pairs { return op.pairs }
+
+// Phi returns the surrogate.
+func (op *PairMeans) Phi() Phi { return op.phi }
+
+// Describe implements describe.Described.
+func (op *PairMeans) Describe() describe.Description {
+	return describe.PairMeans{Pairs: op.pairs.p, Phi: op.phi}
+}
+
+// scoresShape returns [n, 1] or [n].
+func (op *PairMeans) scoresShape() tensor.Shape { return tensor.Shape{op.pairs.Rows(), 1}[:op.dims] }
+
+// Type is Matrix a -> Vector a, or Vector a -> Vector a.
+func (op *PairMeans) Type() hm.Type { return hm.NewFnType(tensorOf(op.dims), tensorOf(1)) }
+
+// InferShape returns [cells] for an input [n, 1] or [n].
+func (op *PairMeans) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
+	return inferShape(op, tensor.Shape{op.pairs.Cells()}, in, op.scoresShape())
+}
+
+// Do returns the means for the scores.
+func (op *PairMeans) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
+	in, err := inputs(op, values, op.pairs.Rows())
+	if err != nil {
+		return nil, err
+	}
+	switch s := in[0].(type) {
+	case []float64:
+		return newTensor(pairMeans(op, s), op.pairs.Cells()), nil
+	case []float32:
+		return newTensor(pairMeans(op, s), op.pairs.Cells()), nil
+	}
+	panic("unreachable")
+}
+
+// DiffWRT reports that the op is differentiable with respect to the scores.
+func (op *PairMeans) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff returns the node ds, with the shape of the scores, for grad = w [cells].
+func (op *PairMeans) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	if len(in) != 1 {
+		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
+	}
+	d, err := apply(newPairMeansGrad(op), in[0], grad)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.Nodes{d}, nil
+}
+
+// String returns the op's surrogate and shape.
+func (op *PairMeans) String() string {
+	return fmt.Sprintf("PairMeans{%v, %d, %d}", op.phi, op.pairs.Cells(), op.pairs.Rows())
+}
+
+func pairMeans[T float](op *PairMeans, s []T) []T {
+	p := &op.pairs.p
+	sums := make([]float64, p.Cells())
+	eachPairOfBlocks(p, func(cell int, higher, lower []int32) {
+		var sum float64
+		for _, i := range higher {
+			for _, j := range lower {
+				sum += op.phi.Value(marginOf(s, i, j))
+			}
+		}
+		sums[cell] += sum
+	})
+	out := make([]T, len(sums))
+	for c, n := range p.Counts {
+		if n > 0 {
+			out[c] = T(sums[c] / float64(n))
+		}
+	}
+	return out
+}
+
+// eachPairOfBlocks calls do for each two blocks of a query with different levels, with the rows of
+// the block of the higher level first.
+func eachPairOfBlocks(p *describe.Pairs, do func(cell int, higher, lower []int32)) {
+	for q := range len(p.Queries) - 1 {
+		from, to := int(p.Queries[q]), int(p.Queries[q+1])
+		for i := from; i < to; i++ {
+			for j := from; p.Blocks[j].Level < p.Blocks[i].Level; j++ {
+				do(p.Cell(q, p.Blocks[i], p.Blocks[j]), p.Order[p.Start(i):p.Blocks[i].End], p.Order[p.Start(j):p.Blocks[j].End])
+			}
+		}
+	}
+}
+
+// marginOf returns s_i - s_j, and 0 for equal infinities.
+func marginOf[T float](s []T, i, j int32) float64 {
+	if s[i] == s[j] {
+		return 0
+	}
+	return float64(s[i]) - float64(s[j])
+}
+
+// PairMeansGrad is the derivative of PairMeans: (s, w [cells]) -> ds, with the shape of s. With v_c
+// = w_c/n_c for the cell c of a pair,
+//
+//	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j) - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
+//
+// The op cannot be differentiated again: see ErrSecondDerivative.
+type PairMeansGrad struct {
+	pureOp
+	means *PairMeans
+}
+
+func newPairMeansGrad(means *PairMeans) *PairMeansGrad {
+	return &PairMeansGrad{pureOp{kind: "PairMeansGrad", arity: 2, digest: means.digest}, means}
+}
+
+// Means returns the op whose derivative this op is.
+func (op *PairMeansGrad) Means() *PairMeans { return op.means }
+
+// Describe implements describe.Described.
+func (op *PairMeansGrad) Describe() describe.Description {
+	return describe.PairMeansGrad{Pairs: op.means.pairs.p, Phi: op.means.phi}
+}
+
+// Type is s -> Vector a -> s, with s a Matrix a or a Vector a.
+func (op *PairMeansGrad) Type() hm.Type {
+	return hm.NewFnType(tensorOf(op.means.dims), tensorOf(1), tensorOf(op.means.dims))
+}
+
+// InferShape returns the scores' shape for inputs with the scores' shape and [cells].
+func (op *PairMeansGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
+	s := op.means.scoresShape()
+	return inferShape(op, s, in, s, tensor.Shape{op.means.pairs.Cells()})
+}
+
+// Do returns ds for the values of s and w.
+func (op *PairMeansGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
+	p := op.means.pairs
+	in, err := inputs(op, values, p.Rows(), p.Cells())
+	if err != nil {
+		return nil, err
+	}
+	switch s := in[0].(type) {
+	case []float64:
+		if w, ok := in[1].([]float64); ok {
+			return newTensor(pairMeansGrad(op.means, s, w), op.means.scoresShape()...), nil
+		}
+	case []float32:
+		if w, ok := in[1].([]float32); ok {
+			return newTensor(pairMeansGrad(op.means, s, w), op.means.scoresShape()...), nil
+		}
+	}
+	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
+}
+
+// DiffWRT reports both inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
+func (op *PairMeansGrad) DiffWRT(int) []bool { return []bool{true, true} }
+
+// SymDiff returns ErrSecondDerivative.
+func (op *PairMeansGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
+	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
+}
+
+// String returns the op's surrogate and shape.
+func (op *PairMeansGrad) String() string {
+	return fmt.Sprintf("PairMeansGrad{%v, %d, %d}", op.means.phi, op.means.pairs.Rows(), op.means.pairs.Cells())
+}
+
+func pairMeansGrad[T float](op *PairMeans, s, w []T) []T {
+	p := &op.pairs.p
+	ds := make([]float64, p.Documents)
+	eachPairOfBlocks(p, func(cell int, higher, lower []int32) {
+		v := float64(w[cell]) / float64(p.Counts[cell])
+		for _, i := range higher {
+			for _, j := range lower {
+				d := v * op.phi.Deriv(marginOf(s, i, j))
+				ds[i] += d
+				ds[j] -= d
+			}
+		}
+	})
+	out := make([]T, len(ds))
+	for i, d := range ds {
+		out[i] = T(d)
+	}
+	return out
+}

@@ -1,0 +1,177 @@
+package constraints
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"ppal/trainer/graph/describe"
+)
+
+// ErrNoPairs says that no query has documents of different relevance.
+var ErrNoPairs = errors.New("constraints: no pairs: every query has documents of one relevance only")
+
+// The largest numbers of levels and groups of Documents.
+const (
+	mostLevels     = math.MaxUint8 + 1
+	mostPairGroups = math.MaxUint16 + 1
+)
+
+// Documents describe the rows that a ranking compares within each query.
+type Documents struct {
+	// Queries has the query of each document, from 0. The documents of a query need not be
+	// consecutive. A document with a negative query is in no pair.
+	Queries []int32
+	// Levels has the relevance of each document, 0 to 255: a higher level should have a higher score.
+	Levels []int
+	// Groups has the group of each document, from 0; nil: all documents are in group 0.
+	Groups []int
+}
+
+// Pairs are the pairs (i, j) of documents of one query in which i is more relevant than j, by the
+// groups of i and j. Pairs takes 4 bytes for each document and 8 for each block of documents of one
+// query, relevance and group, whatever the number of pairs. It is immutable.
+type Pairs struct {
+	p      describe.Pairs
+	digest lazyDigest
+}
+
+// NewPairs returns the pairs of the documents for the groups 0..groups-1. If each, every query has
+// cells of its own. The error is ErrNoPairs if there is no pair.
+func NewPairs(d Documents, groups int, each bool) (*Pairs, error) {
+	if err := d.check(groups); err != nil {
+		return nil, err
+	}
+	p := describe.Pairs{Documents: len(d.Queries), Groups: groups, Each: each}
+	starts, rows := d.byQuery()
+	p.Queries = make([]int32, 1, len(starts))
+	sets := 1
+	if each {
+		sets = len(starts) - 1
+	}
+	p.Counts = make([]int64, sets*groups*groups)
+	for q := range len(starts) - 1 {
+		d.addQuery(&p, q, rows[starts[q]:starts[q+1]])
+		p.Queries = append(p.Queries, int32(len(p.Blocks)))
+	}
+	if len(p.Blocks) == 0 {
+		return nil, ErrNoPairs
+	}
+	p.Order, p.Blocks = slices.Clip(p.Order), slices.Clip(p.Blocks)
+	return &Pairs{p, digestLater(func(h digester) { addPairs(h, &p) })}, nil
+}
+
+// check returns an error if a query, level or group is out of range.
+func (d Documents) check(groups int) error {
+	n := len(d.Queries)
+	switch {
+	case n == 0:
+		return errNoRows
+	case n > math.MaxInt32:
+		return fmt.Errorf("constraints: %d documents, at most %d can be ranked", n, math.MaxInt32)
+	case groups < 1 || groups > mostPairGroups:
+		return fmt.Errorf("constraints: %d groups of documents, want 1 to %d", groups, mostPairGroups)
+	case len(d.Levels) != n || d.Groups != nil && len(d.Groups) != n:
+		return fmt.Errorf("constraints: %d queries, %d levels and %d groups of documents: want as many of each", n, len(d.Levels), len(d.Groups))
+	}
+	for i, level := range d.Levels {
+		if level < 0 || level >= mostLevels {
+			return fmt.Errorf("constraints: document %d has relevance %d, want 0 to %d", i, level, mostLevels-1)
+		}
+		if g := d.group(i); g < 0 || g >= groups {
+			return fmt.Errorf("constraints: document %d is in group %d, want 0 to %d", i, g, groups-1)
+		}
+		if d.Queries[i] == math.MaxInt32 {
+			return fmt.Errorf("constraints: document %d has query %d, want less than %d", i, d.Queries[i], math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+func (d Documents) group(i int) int {
+	if d.Groups == nil {
+		return 0
+	}
+	return d.Groups[i]
+}
+
+// byQuery returns the rows of query q as rows[starts[q]:starts[q+1]], in increasing order.
+func (d Documents) byQuery() (starts, rows []int32) {
+	starts = make([]int32, slices.Max(d.Queries)+3)
+	kept := 0
+	for _, q := range d.Queries {
+		if q >= 0 {
+			starts[q+2]++
+			kept++
+		}
+	}
+	for q := range len(starts) - 1 {
+		starts[q+1] += starts[q]
+	}
+	rows = make([]int32, kept)
+	for i, q := range d.Queries {
+		if q >= 0 {
+			rows[starts[q+1]] = int32(i)
+			starts[q+1]++
+		}
+	}
+	return starts[:len(starts)-1], rows
+}
+
+// addQuery adds the blocks of a query's rows, unless they have one level. It sorts the rows.
+func (d Documents) addQuery(p *describe.Pairs, q int, rows []int32) {
+	first := func(i int32) bool { return d.Levels[i] != d.Levels[rows[0]] }
+	if !slices.ContainsFunc(rows, first) {
+		return
+	}
+	slices.SortStableFunc(rows, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(d.Levels[i], d.Levels[j]), cmp.Compare(d.group(int(i)), d.group(int(j))))
+	})
+	from := len(p.Blocks)
+	for _, i := range rows {
+		p.Order = append(p.Order, i)
+		b := describe.Block{End: int32(len(p.Order)), Level: uint8(d.Levels[i]), Group: uint16(d.group(int(i)))}
+		if last := len(p.Blocks) - 1; last >= from && p.Blocks[last].Level == b.Level && p.Blocks[last].Group == b.Group {
+			p.Blocks[last].End = b.End
+		} else {
+			p.Blocks = append(p.Blocks, b)
+		}
+	}
+	for i := from; i < len(p.Blocks); i++ {
+		for j := from; p.Blocks[j].Level < p.Blocks[i].Level; j++ {
+			p.Counts[p.Cell(q, p.Blocks[i], p.Blocks[j])] += int64(int(p.Blocks[i].End)-p.Start(i)) * int64(int(p.Blocks[j].End)-p.Start(j))
+		}
+	}
+}
+
+// addPairs adds everything that tells two sets of pairs apart to a digest.
+func addPairs(h digester, p *describe.Pairs) {
+	each := 0
+	if p.Each {
+		each = 1
+	}
+	h.ints(p.Documents, p.Groups, each)
+	h.int32s(p.Order)
+	h.int32s(p.Queries)
+	for _, b := range p.Blocks {
+		h.ints(int(b.End), int(b.Level), int(b.Group))
+	}
+}
+
+// Rows returns the number of documents.
+func (p *Pairs) Rows() int { return p.p.Documents }
+
+// Cells returns the number of cells: the ordered pairs of groups or, if each query has cells of its
+// own, as many for each query. The pairs of a document of group a with a less relevant document of
+// group b are in cell a groups + b, of query q in q groups^2 + a groups + b.
+func (p *Pairs) Cells() int { return p.p.Cells() }
+
+// Counts returns the number of pairs of each cell: the slice of the pairs, which must not be
+// modified.
+func (p *Pairs) Counts() []int64 { return p.p.Counts }
+
+// sum returns the digest of the pairs.
+func (p *Pairs) sum() [sha256.Size]byte { return p.digest() }

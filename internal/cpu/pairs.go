@@ -1,0 +1,208 @@
+package cpu
+
+import (
+	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
+)
+
+// pairRegion makes a region for a step over pairs of documents. Its rows are the step's tasks.
+func (e *executor[T]) pairRegion(s plan.Step, threads int) *region[T] {
+	switch s := s.(type) {
+	case *plan.PairMeans:
+		m := &pairMeans[T]{s: s, tasks: pairTasks(&s.Pairs, false), totals: make([]float64, s.Cells())}
+		m.scratch = e.pairScratch(&s.Pairs, s.Phi, threads)
+		m.partial = make([]float64, len(m.tasks)*m.set())
+		return e.newRegion(0, len(m.tasks), threads, blocking{1, 1}, m)
+	case *plan.PairMeansGrad:
+		g := &pairMeansGrad[T]{s: s, tasks: pairTasks(&s.Pairs, true)}
+		g.scratch = e.pairScratch(&s.Pairs, s.Phi, threads)
+		return e.newRegion(0, len(g.tasks), threads, blocking{1, 1}, g)
+	}
+	return nil
+}
+
+// pairMeans computes the means of a surrogate over the cells of pairs, in tasks that the workers
+// share. The sums of a task are in a fixed order, and so are the sums over the tasks.
+type pairMeans[T plan.Float] struct {
+	s       *plan.PairMeans
+	tasks   []pairTask
+	scratch []*pairScratch[T] // by worker
+	partial []float64         // the sums of each task over the cells of all queries, or of its own query
+	totals  []float64
+}
+
+// set returns the number of cells that the pairs of a query can have.
+func (m *pairMeans[T]) set() int { return m.s.Groups * m.s.Groups }
+
+// sums returns the sums of task k.
+func (m *pairMeans[T]) sums(k int) []float64 { return m.partial[k*m.set():][:m.set()] }
+
+func (m *pairMeans[T]) block(worker int, w *worker[T], lo, hi int) error {
+	x := m.scratch[worker]
+	for k := lo; k < hi; k++ {
+		t, sums := m.tasks[k], m.sums(k)
+		clear(sums)
+		for q := t.from; q < t.to; q++ {
+			if m.s.Each && !t.part {
+				sums = m.totals[q*m.set():][:m.set()]
+				clear(sums)
+			}
+			m.query(w, x, q, t, sums)
+		}
+	}
+	return nil
+}
+
+// query adds the sums of a query, or of the documents of t as the more relevant ones.
+func (m *pairMeans[T]) query(w *worker[T], x *pairScratch[T], q int, t pairTask, sums []float64) {
+	p := &m.s.Pairs
+	from, to := int(p.Queries[q]), int(p.Queries[q+1])
+	if from == to {
+		return
+	}
+	x.load(w, m.s.S, p, from, to)
+	for i := from; i < to; i++ {
+		lo, hi := t.within(p, i)
+		if lo >= hi {
+			continue
+		}
+		for j := from; p.Blocks[j].Level < p.Blocks[i].Level; j++ {
+			cell := p.Cell(0, p.Blocks[i], p.Blocks[j])
+			sums[cell] += x.value(w.k, x.at(lo, hi), x.at(p.Start(j), int(p.Blocks[j].End)))
+		}
+	}
+}
+
+func (m *pairMeans[T]) finish(e *executor[T], _ []int) {
+	if !m.s.Each {
+		clear(m.totals)
+	}
+	for k, t := range m.tasks {
+		totals := m.totals
+		switch {
+		case m.s.Each && !t.part:
+			continue
+		case m.s.Each:
+			totals = m.totals[t.from*m.set():]
+		}
+		for c, sum := range m.sums(k) {
+			totals[c] += sum
+		}
+	}
+	for c, n := range m.s.Counts {
+		e.Row(m.s.Out, c)[0] = T(m.totals[c] / max(1, float64(n)))
+	}
+}
+
+// prepare clears the queries in parts: their tasks add to the totals.
+func (m *pairMeans[T]) prepare(*executor[T]) {
+	for _, t := range m.tasks {
+		if m.s.Each && t.part {
+			clear(m.totals[t.from*m.set():][:m.set()])
+		}
+	}
+}
+
+// pairMeansGrad computes the derivative of pairMeans. A task writes the derivatives of its own
+// documents only.
+type pairMeansGrad[T plan.Float] struct {
+	s       *plan.PairMeansGrad
+	tasks   []pairTask
+	scratch []*pairScratch[T] // by worker
+}
+
+// prepareShare clears the result, if some documents are in no pair.
+func (g *pairMeansGrad[T]) prepareShare(e *executor[T], worker, workers int) {
+	if len(g.s.Order) == g.s.Documents {
+		return
+	}
+	from, to := share(g.s.Documents, worker, workers)
+	for i := from; i < to; i++ {
+		e.Row(g.s.Out, i)[0] = 0
+	}
+}
+
+func (g *pairMeansGrad[T]) block(worker int, w *worker[T], lo, hi int) error {
+	x := g.scratch[worker]
+	for _, t := range g.tasks[lo:hi] {
+		for q := t.from; q < t.to; q++ {
+			from, to := int(g.s.Queries[q]), int(g.s.Queries[q+1])
+			switch {
+			case from == to:
+			case t.part:
+				g.part(w, x, q, t)
+			default:
+				g.query(w, x, q)
+			}
+		}
+	}
+	return nil
+}
+
+// weight returns the factor of the pairs of two blocks.
+func (g *pairMeansGrad[T]) weight(w *worker[T], q int, i, j describe.Block) T {
+	cell := g.s.Cell(q, i, j)
+	return T(float64(w.Row(g.s.W, cell)[0]) / float64(g.s.Counts[cell]))
+}
+
+// query writes the derivatives of a whole query. Each pair is computed once.
+func (g *pairMeansGrad[T]) query(w *worker[T], x *pairScratch[T], q int) {
+	p := &g.s.Pairs
+	from, to := int(p.Queries[q]), int(p.Queries[q+1])
+	x.load(w, g.s.S, p, from, to)
+	d := x.d[:len(x.s)]
+	clear(d)
+	for i := from; i < to; i++ {
+		for j := from; p.Blocks[j].Level < p.Blocks[i].Level; j++ {
+			higher, lower := x.at(p.Start(i), int(p.Blocks[i].End)), x.at(p.Start(j), int(p.Blocks[j].End))
+			x.grad(w.k, higher, lower, d[higher.from:higher.to], d[lower.from:lower.to], g.weight(w, q, p.Blocks[i], p.Blocks[j]))
+		}
+	}
+	for k, row := range p.Order[x.first : x.first+len(d)] {
+		w.Row(g.s.Out, int(row))[0] = d[k]
+	}
+}
+
+// part writes the derivatives of the documents of a task. It computes the pairs of two tasks twice,
+// so that no two tasks write the same element. It takes the partners of the documents in runs, whose
+// sums it adds in float64.
+func (g *pairMeansGrad[T]) part(w *worker[T], x *pairScratch[T], q int, t pairTask) {
+	p := &g.s.Pairs
+	from, to := int(p.Queries[q]), int(p.Queries[q+1])
+	x.load(w, g.s.S, p, from, to)
+	for i := from; i < to; i++ {
+		for lo, hi := t.within(p, i); lo < hi; lo += longRun {
+			own := x.at(lo, min(lo+longRun, hi))
+			sums := x.sums[:own.to-own.from]
+			clear(sums)
+			for j := from; j < to; j++ {
+				if p.Blocks[i].Level != p.Blocks[j].Level {
+					g.partners(w, x, q, own, i, j)
+				}
+			}
+			for k, sum := range sums {
+				w.Row(g.s.Out, int(p.Order[lo+k]))[0] = T(sum)
+			}
+		}
+	}
+}
+
+// partners adds the derivatives of documents of block i, by their pairs with block j.
+func (g *pairMeansGrad[T]) partners(w *worker[T], x *pairScratch[T], q int, own span, i, j int) {
+	p := &g.s.Pairs
+	d := x.d[:own.to-own.from]
+	for lo := p.Start(j); lo < int(p.Blocks[j].End); lo += longRun {
+		others := x.at(lo, min(lo+longRun, int(p.Blocks[j].End)))
+		unused := x.unused[:others.to-others.from]
+		clear(d)
+		clear(unused)
+		if p.Blocks[j].Level < p.Blocks[i].Level {
+			x.grad(w.k, own, others, d, unused, g.weight(w, q, p.Blocks[i], p.Blocks[j]))
+		} else {
+			x.grad(w.k, others, own, unused, d, g.weight(w, q, p.Blocks[j], p.Blocks[i]))
+		}
+		for k, v := range d {
+			x.sums[k] += float64(v)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/internal/graphcases"
+	"ppal/internal/plan"
+	"ppal/models"
+	"ppal/trainer/graph"
+)
+
+// The plans of problems on pairs give the values of Gorgonia's machine, without opaque steps. Their
+// rows cannot be divided among processes that have only their own rows.
+func TestPairs(t *testing.T) {
+	for i, r := range graphcases.Rankings() {
+		spec := models.Spec{Inputs: 4}
+		if i%2 == 1 {
+			spec = models.Spec{Inputs: 3, Hidden: []int{5}}
+		}
+		c := r.Case(spec, graphcases.Storage(i%4))
+		t.Run(c.Name, func(t *testing.T) {
+			var l *graph.Lagrangian
+			problem, err := c.Problem(tensor.Float64, capture{halves: &l})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := plan.Lower(l.Source())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Check(); err != nil {
+				t.Fatalf("%v\n%v", err, p)
+			}
+			_, m := problem.Dims()
+			weights := weightsOf(m)
+			want := tape(t, problem, weights)
+			for _, block := range []int{0, 4} {
+				compare(t, reference[float64](t, p, block, weights), want, 1e-12, p)
+			}
+			means, slopes := 0, 0
+			each(p, func(s plan.Step) {
+				switch s.(type) {
+				case *plan.PairMeans:
+					means++
+				case *plan.PairMeansGrad:
+					slopes++
+				case *plan.Opaque:
+					t.Errorf("opaque: %v", s)
+				}
+			})
+			if surrogates := map[bool]int{true: 1, false: 2}[r.Objective == r.Constraints]; means != surrogates || slopes != surrogates {
+				t.Errorf("%d means and %d derivatives for %d surrogates\n%v", means, slopes, surrogates, p)
+			}
+			if _, err := p.Divide(2, 0); err == nil || !strings.Contains(err.Error(), "reads all rows of") {
+				t.Errorf("divided: %v", err)
+			}
+		})
+	}
+}
