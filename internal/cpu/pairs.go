@@ -158,8 +158,9 @@ func (g *pairMeansGrad[T]) query(w *worker[T], x *pairScratch[T], q int) {
 			x.grad(w.k, higher, lower, d[higher.from:higher.to], d[lower.from:lower.to], g.weight(w, q, p.Blocks[i], p.Blocks[j]))
 		}
 	}
+	out, stride := w.From(g.s.Out, 0), g.s.Out.Stride
 	for k, row := range p.Order[x.first : x.first+len(d)] {
-		w.Row(g.s.Out, int(row))[0] = d[k]
+		out[int(row)*stride] = d[k]
 	}
 }
 

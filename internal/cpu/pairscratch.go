@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
@@ -191,21 +192,21 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 	x.first = p.Start(from)
 	rows := p.Order[x.first:p.Blocks[to-1].End]
 	x.s, x.e = x.room[0][:len(rows)], x.room[1][:len(rows)]
-	data := w.From(scores, 0)
-	least, most := T(math.Inf(1)), T(math.Inf(-1))
+	data, limit, within := w.From(scores, 0), factorRange[T](), true
 	for k, row := range rows {
 		s := data[int(row)*scores.Stride]
 		x.s[k] = s
-		least, most = min(least, s), max(most, s) // NaN if a score is
+		within = within && -limit <= s && s <= limit
 	}
-	limit, middle := factorRange[T](), T(0)
-	if max(-least, most) > limit {
-		middle = least + (most-least)/2
+	middle, spread := T(0), T(0)
+	if !within {
+		least, most := slices.Min(x.s), slices.Max(x.s) // NaN if a score is
+		middle, spread = least+(most-least)/2, most-least
 	}
 	switch {
-	case !x.known || !(most-least <= math.MaxFloat32):
+	case !x.known || !(spread <= math.MaxFloat32):
 		x.form = single
-	case x.loss == kernel.HingeLoss || most-middle > limit || middle-least > limit:
+	case x.loss == kernel.HingeLoss || spread > 2*limit:
 		x.form = differences
 	default:
 		x.form = factors

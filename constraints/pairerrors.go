@@ -1,0 +1,211 @@
+package constraints
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"ppal/trainer/graph/describe"
+)
+
+// PairErrors counts the wrong pairs of scores: a pair (i, j) is wrong if s_i < s_j, and half wrong
+// if the scores are equal. The numbers are doubled, so that they are integers.
+type PairErrors struct {
+	// Queries has an entry for each query and cell with pairs, in the order of the queries.
+	Queries []QueryErrors
+	groups  int
+}
+
+// QueryErrors are the pairs of a query in one cell, a groups + b for a more relevant document of
+// group a and a less relevant one of group b.
+type QueryErrors struct {
+	Query, Cell int32
+	Pairs       int64
+	Doubled     int64 // twice the number of wrong pairs
+}
+
+// PairTerm is Weight times the share of wrong pairs among the pairs of the cells a groups + b.
+type PairTerm struct {
+	Weight float64
+	Cells  []int
+}
+
+// Errors counts the wrong pairs. It sorts the scores of each query: n log n comparisons for n
+// documents, and n operations for each group and level. The queries are shared by all cores. The
+// error names a score that is NaN.
+func (p *Pairs) Errors(scores []float64) (*PairErrors, error) {
+	if len(scores) != p.Rows() {
+		return nil, fmt.Errorf("constraints: %d scores for %d documents", len(scores), p.Rows())
+	}
+	if i := slices.IndexFunc(scores, func(s float64) bool { return s != s }); i >= 0 {
+		return nil, fmt.Errorf("constraints: the score of document %d is NaN", i)
+	}
+	queries := len(p.p.Queries) - 1
+	parts := max(1, min(runtime.GOMAXPROCS(0), queries, len(scores)/leastPart))
+	lists, tasks := make([][]QueryErrors, parts), make([]func(), parts)
+	for k := range tasks {
+		tasks[k] = func() {
+			c := newPairCounter(&p.p)
+			for q := queries * k / parts; q < queries*(k+1)/parts; q++ {
+				lists[k] = c.appendQuery(lists[k], q, scores)
+			}
+		}
+	}
+	concurrently(tasks...)
+	return &PairErrors{slices.Concat(lists...), p.p.Groups}, nil
+}
+
+// pairCounter counts the wrong pairs of one query after the other.
+type pairCounter struct {
+	p              *describe.Pairs
+	ranked         []rankedDocument
+	pairs, doubled []int64 // by cell
+	above          []int64 // by level and group: documents of lower levels with higher scores
+}
+
+// rankedDocument is a document of a query, with its level as the number of lower levels.
+type rankedDocument struct {
+	score        float64
+	level, group int32
+}
+
+func newPairCounter(p *describe.Pairs) *pairCounter {
+	return &pairCounter{p: p, pairs: make([]int64, p.Groups*p.Groups), doubled: make([]int64, p.Groups*p.Groups)}
+}
+
+// appendQuery appends the entries of query q.
+func (c *pairCounter) appendQuery(list []QueryErrors, q int, scores []float64) []QueryErrors {
+	p, groups := c.p, c.p.Groups
+	from, to := int(p.Queries[q]), int(p.Queries[q+1])
+	if from == to {
+		return list
+	}
+	levels := c.rank(from, to, scores)
+	c.above = slices.Grow(c.above[:0], levels*groups)[:levels*groups]
+	clear(c.above)
+	for at := 0; at < len(c.ranked); {
+		end := at + 1
+		for end < len(c.ranked) && c.ranked[end].score == c.ranked[at].score {
+			end++
+		}
+		equal := c.ranked[at:end]
+		c.add(equal) // documents above count once before, once after the documents of equal score
+		for _, d := range equal {
+			for level := int(d.level) + 1; level < levels; level++ {
+				c.above[level*groups+int(d.group)]++
+			}
+		}
+		c.add(equal)
+		at = end
+	}
+	for cell, n := range c.pairs {
+		if n > 0 {
+			list = append(list, QueryErrors{int32(q), int32(cell), n, c.doubled[cell]})
+		}
+	}
+	clear(c.pairs)
+	clear(c.doubled)
+	return list
+}
+
+// rank sorts the documents of the blocks from to to-1 by decreasing score, counts their pairs, and
+// returns the number of their levels.
+func (c *pairCounter) rank(from, to int, scores []float64) (levels int) {
+	p := c.p
+	c.ranked = c.ranked[:0]
+	for i := from; i < to; i++ {
+		if i == from || p.Blocks[i].Level != p.Blocks[i-1].Level {
+			levels++
+		}
+		for _, row := range p.Order[p.Start(i):p.Blocks[i].End] {
+			c.ranked = append(c.ranked, rankedDocument{scores[row], int32(levels - 1), int32(p.Blocks[i].Group)})
+		}
+		for j := from; p.Blocks[j].Level < p.Blocks[i].Level; j++ {
+			n := int64(int(p.Blocks[i].End)-p.Start(i)) * int64(int(p.Blocks[j].End)-p.Start(j))
+			c.pairs[p.Cell(0, p.Blocks[i], p.Blocks[j])] += n
+		}
+	}
+	slices.SortFunc(c.ranked, func(a, b rankedDocument) int { return cmp.Compare(b.score, a.score) })
+	return levels
+}
+
+// add counts the documents above each of the documents.
+func (c *pairCounter) add(documents []rankedDocument) {
+	groups := c.p.Groups
+	for _, d := range documents {
+		if d.level == 0 {
+			continue
+		}
+		doubled := c.doubled[int(d.group)*groups:][:groups]
+		for b, n := range c.above[int(d.level)*groups:][:groups] {
+			doubled[b] += n
+		}
+	}
+}
+
+// Counts returns twice the number of wrong pairs, and the number of pairs, of the given cells of all
+// queries.
+func (e *PairErrors) Counts(cells ...int) (doubled, pairs int64) {
+	for _, q := range e.Queries {
+		if slices.Contains(cells, int(q.Cell)) {
+			doubled, pairs = doubled+q.Doubled, pairs+q.Pairs
+		}
+	}
+	return doubled, pairs
+}
+
+// Cells returns the cells of the pairs that keep tells: a is the group of the more relevant, b that
+// of the less relevant document.
+func (e *PairErrors) Cells(keep func(a, b int) bool) (cells []int) {
+	for a := range e.groups {
+		for b := range e.groups {
+			if keep(a, b) {
+				cells = append(cells, a*e.groups+b)
+			}
+		}
+	}
+	return cells
+}
+
+// Estimate returns the sum v of the terms and its standard error. Queries, not pairs, are the
+// sampling units, because the pairs of a query share its documents. With R_t, the share of wrong
+// pairs of term t among its N_t pairs, w_tq wrong ones among n_tq of query q, and Q queries with
+// pairs of some term,
+//
+//	z_q = sum_t Weight_t (w_tq - R_t n_tq) / N_t,   standard error = sqrt(Q/(Q-1) sum_q z_q^2),
+//
+// the linearised variance of a combination of ratios. v is NaN if a term has no pairs, and the
+// standard error is NaN for less than two queries.
+func (e *PairErrors) Estimate(terms ...PairTerm) (v, standardError float64) {
+	rates, sizes := make([]float64, len(terms)), make([]float64, len(terms))
+	for t, term := range terms {
+		doubled, pairs := e.Counts(term.Cells...)
+		sizes[t] = float64(pairs)
+		rates[t] = float64(doubled) / (2 * sizes[t])
+		v += term.Weight * rates[t]
+	}
+	queries, sum := 0, 0.0
+	for at := 0; at < len(e.Queries); {
+		z, counts := 0.0, false
+		q := e.Queries[at].Query
+		for ; at < len(e.Queries) && e.Queries[at].Query == q; at++ {
+			entry := e.Queries[at]
+			for t, term := range terms {
+				if slices.Contains(term.Cells, int(entry.Cell)) {
+					counts = true
+					z += term.Weight * (float64(entry.Doubled)/2 - rates[t]*float64(entry.Pairs)) / sizes[t]
+				}
+			}
+		}
+		if counts {
+			queries++
+		}
+		sum += z * z
+	}
+	if queries < 2 {
+		return v, math.NaN()
+	}
+	return v, math.Sqrt(float64(queries) / float64(queries-1) * sum)
+}

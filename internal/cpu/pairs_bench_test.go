@@ -1,0 +1,159 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/internal/bench/floor"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/models"
+	"ppal/trainer/graph"
+)
+
+// waves is a data matrix of computed numbers.
+type waves struct{ rows, cols int }
+
+func (m waves) Dims() (rows, cols int) { return m.rows, m.cols }
+
+func (m waves) at(k int) float64 { return float64(uint32(k)*2654435761>>16)/65536 - 0.5 }
+
+func (m waves) Float32(dst []float32, from, to int) {
+	for k := range dst[:(to-from)*m.cols] {
+		dst[k] = float32(m.at(from*m.cols + k))
+	}
+}
+
+func (m waves) Float64(dst []float64, from, to int) {
+	for k := range dst[:(to-from)*m.cols] {
+		dst[k] = m.at(from*m.cols + k)
+	}
+}
+
+// rankingShape is a ranking of queries of equal size with two groups.
+type rankingShape struct {
+	name                      string
+	queries, relevant, others int
+}
+
+func (s rankingShape) size() int { return s.relevant + s.others }
+
+// problem builds the linear problem: f is the mean over all pairs and g the gap of the cross pairs.
+func (s rankingShape) problem(t testing.TB, e graph.Engine) *graph.Problem {
+	t.Helper()
+	var d constraints.Documents
+	for i := range s.queries * s.size() {
+		d.Queries = append(d.Queries, int32(i/s.size()))
+		d.Levels, d.Groups = append(d.Levels, map[bool]int{true: 1}[i%s.size() < s.relevant]), append(d.Groups, i%2)
+	}
+	pairs := must(constraints.NewPairs(d, 2, false))
+	counts := pairs.Counts()
+	mean := constraints.Group{Rows: []int{0, 1, 2, 3}}
+	for _, n := range counts {
+		mean.Weights = append(mean.Weights, float64(n)/float64(s.queries*s.relevant*s.others))
+	}
+	gap := constraints.Group{Rows: []int{1, 2}, Weights: []float64{1, -1}}
+	const cols = 136
+	spec := models.Spec{Inputs: cols, Outputs: 1}
+	weights := must(models.Init(spec, rand.New(rand.NewPCG(1, 1))))
+	for j := range cols {
+		weights[0].Data[j] = 0.3 * math.Sin(float64(j))
+	}
+	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, err := models.New(g, spec, tensor.Float32, weights)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("rows"), gorgonia.WithShape(len(d.Queries), cols))
+		scores, err := net.Scores(x, nil)
+		if err != nil {
+			return graph.Definition{}, err
+		}
+		cells := must(must(constraints.NewPairMeans(pairs, constraints.Sigmoid)).Apply(scores))
+		f := must(must(constraints.NewGroupMean(must(constraints.NewMembership(4, []constraints.Group{mean})), 0)).Apply(cells))
+		c := must(must(constraints.NewGroupMeans(must(constraints.NewMembership(4, []constraints.Group{gap})), nil)).Apply(cells))
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x},
+			Data: []matrix.Matrix{waves{len(d.Queries), cols}}}, nil
+	}, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// barePairs returns a pass of the kernels alone over the pairs of the shape, forward and backward.
+func (s rankingShape) barePairs(k *kernel.Kernels[float32]) func() time.Duration {
+	n := s.queries * s.size()
+	e, d := make([]float32, n), make([]float32, n)
+	for i := range e {
+		e[i] = 1 + float32(i%97)/97
+	}
+	return func() time.Duration {
+		start := time.Now()
+		clear(d)
+		var sums [4]float64
+		for at := 0; at < n; at += s.size() {
+			ends := []int{0, s.relevant / 2, s.relevant, s.relevant + s.others/2, s.size()}
+			for i := range ends {
+				ends[i] += at
+			}
+			for a := range 2 {
+				for b := 2; b < 4; b++ {
+					r, c := e[ends[a]:ends[a+1]], e[ends[b]:ends[b+1]]
+					sums[2*a+b-2] += k.PairShares(r, c)
+				}
+			}
+			for a := range 2 {
+				for b := 2; b < 4; b++ {
+					r, c := e[ends[a]:ends[a+1]], e[ends[b]:ends[b+1]]
+					k.AddPairSlopes(r, d[ends[a]:ends[a+1]], c, d[ends[b]:ends[b+1]], 1)
+				}
+			}
+		}
+		return time.Since(start)
+	}
+}
+
+// BenchmarkPairsOverBare compares iterations of a linear scorer with the two bare products and the
+// bare kernels of the pairs, in turns, by their shortest times. The threads are one: the bare
+// kernels have no more.
+func BenchmarkPairsOverBare(b *testing.B) {
+	for _, s := range []rankingShape{{"57,000 documents", 1000, 10, 47}, {"1.2 million documents", 10000, 16, 104}} {
+		b.Run(s.name, func(b *testing.B) {
+			device, err := cpu.New(kernel.Best(), 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			pairs := s.barePairs(must(kernel.New[float32](kernel.Best())))
+			bare, err := floor.Dense[float32](device, s.queries*s.size(), 136, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			run := iteration(b, s.problem(b, graph.On(device)))
+			run()
+			var products, kernels, times []time.Duration
+			for b.Loop() {
+				products, kernels = append(products, bare.Run()), append(kernels, pairs())
+				start := time.Now()
+				run()
+				times = append(times, time.Since(start))
+			}
+			ms := func(list []time.Duration) float64 { return 1e3 * slices.Min(list).Seconds() }
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(ms(products), "products-ms")
+			b.ReportMetric(ms(kernels), "pairs-ms")
+			b.ReportMetric(ms(times), "ms")
+			b.ReportMetric(ms(times)/(ms(products)+ms(kernels)), "x-bare-min")
+			b.Log(fmt.Sprintf("%d pairs, %.2f ns a pair for the bare kernels", s.queries*s.relevant*s.others, 1e6*ms(kernels)/float64(s.queries*s.relevant*s.others)))
+		})
+	}
+}
