@@ -145,7 +145,7 @@ func (c *pairCounter) add(documents []rankedDocument) {
 	}
 }
 
-// Counts returns twice the number of wrong pairs, and the number of pairs, of the given cells of all
+// Counts returns twice the number of wrong pairs, and the number of pairs, of some cells of all
 // queries.
 func (e *PairErrors) Counts(cells ...int) (doubled, pairs int64) {
 	for _, q := range e.Queries {

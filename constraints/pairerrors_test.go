@@ -39,7 +39,7 @@ func countPairs(d Documents, groups int, scores []float64) map[[2]int32][2]int64
 }
 
 // TestPairErrors compares the counts with loops over the pairs on 1,000 random sets of documents:
-// with equal scores, all scores equal, documents without a query, and 1 to 5 levels and 1 to 4 groups.
+// with equal scores, all scores equal, documents without a query, 1 to 5 levels and 1 to 4 groups.
 func TestPairErrors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	for k := range 1000 {
@@ -171,8 +171,8 @@ func TestPairEstimate(t *testing.T) {
 	}
 }
 
-// TestPairsOfMQ2008 checks published facts: the queries, the pairs by groups, and the pair errors of
-// two columns as scores. The group is column 41, above its 40th percentile in the training part.
+// TestPairsOfMQ2008 checks facts of the data: the queries, the pairs by groups, and the pair errors
+// of two columns as scores. The group is column 41, above its 40th percentile in the training part.
 func TestPairsOfMQ2008(t *testing.T) {
 	racing.Skip(t, "the test starts no goroutine")
 	d, columns, folds := mq2008(t)

@@ -160,7 +160,8 @@ func marginOf[T float](s []T, i, j int32) float64 {
 // PairMeansGrad is the derivative of PairMeans: (s, w [cells]) -> ds, with the shape of s. With v_c
 // = w_c/n_c for the cell c of a pair,
 //
-//	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j) - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
+//	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j)
+//	     - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
 //
 // The op cannot be differentiated again: see ErrSecondDerivative.
 type PairMeansGrad struct {

@@ -27,13 +27,13 @@ func randomDocuments(rng *rand.Rand, n, queries, levels, groups int) Documents {
 
 // TestPairsByHand checks the blocks, the numbers of pairs and the cells.
 func TestPairsByHand(t *testing.T) {
-	// Query 2 has the rows 0, 2, 5, 6, query 0 has rows 1, 3, 4; query 1 has none; row 7 has no query.
+	// Query 2 has the rows 0, 2, 5, 6, query 0 the rows 1, 3, 4, query 1 none; row 7 has no query.
 	d := Documents{Queries: []int32{2, 0, 2, 0, 0, 2, 2, -1}, Levels: []int{1, 0, 0, 0, 0, 0, 2, 5}, Groups: []int{1, 0, 0, 1, 0, 1, 0, 1}}
 	for _, test := range []struct {
 		each   bool
 		counts []int64
 	}{
-		// row 6, of group 0, is above rows 0 and 5 of group 1 and row 2 of group 0; row 0, of group 1, above rows 2 and 5
+		// Row 6 (group 0) is above row 2 (0) and rows 0, 5 (1), and row 0 (1) above rows 2, 5.
 		{false, []int64{1, 2, 1, 1}},
 		{true, []int64{0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 1}},
 	} {

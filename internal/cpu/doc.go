@@ -27,10 +27,10 @@
 // derivative are not written if they have at most two different values. A product with 8-bit data
 // applies the bias and the activation that follow.
 //
-// Pairs of documents (plan.PairMeans) are computed query by query and are not stored. The queries are
-// divided into tasks of about equal work, and a long query into parts. Within a query, the sigmoid of
-// a difference of scores is a quotient of exponential functions of the single scores, so that a pair
-// takes one division; scores too far apart take one exponential function for each pair.
+// Pairs of documents (plan.PairMeans) are computed query by query and are not stored. The queries
+// are divided into tasks of about equal work, and a long query into parts. Within a query, the
+// sigmoid of a difference of scores is a quotient of exponential functions of the single scores, so
+// that a pair takes one division; scores too far apart take an exponential function for each pair.
 //
 // Primal steps run on vectors (Device.NewVectors) chunk by chunk. Each chunk has its own sums.
 //

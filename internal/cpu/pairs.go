@@ -165,8 +165,8 @@ func (g *pairMeansGrad[T]) query(w *worker[T], x *pairScratch[T], q int) {
 }
 
 // part writes the derivatives of the documents of a task. It computes the pairs of two tasks twice,
-// so that no two tasks write the same element. It takes the partners of the documents in runs, whose
-// sums it adds in float64.
+// so that no two tasks write the same element. It takes the partners of the documents in runs,
+// whose sums it adds in float64.
 func (g *pairMeansGrad[T]) part(w *worker[T], x *pairScratch[T], q int, t pairTask) {
 	p := &g.s.Pairs
 	from, to := int(p.Queries[q]), int(p.Queries[q+1])

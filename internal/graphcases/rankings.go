@@ -68,7 +68,8 @@ func (r Ranking) Documents() constraints.Documents {
 
 // Case returns the problem with a model of one score.
 //
-//	f = mean of phi over all pairs,   g_ab = mean of phi over the pairs (a, b) - that over (b, a), a < b,
+//	f = mean of phi over all pairs,
+//	g_ab = mean of phi over the pairs (a, b) - mean over the pairs (b, a),   a > b,
 //
 // of all queries together or of each query. With one group g is the mean of each query, or of all.
 func (r Ranking) Case(spec models.Spec, storage Storage) Case {

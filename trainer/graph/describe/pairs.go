@@ -12,7 +12,8 @@ type PairMeans struct {
 
 // PairMeansGrad is s, w [Pairs.Cells()] -> ds of s's shape, with v_c = w_c/Counts[c]:
 //
-//	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j) - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
+//	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j)
+//	     - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
 type PairMeansGrad struct {
 	Pairs
 	Phi Surrogate
