@@ -29,6 +29,7 @@ type rowsFlags struct {
 	input     string
 	unknown   string
 	separator string
+	table     string
 	weights   string
 }
 
@@ -42,6 +43,7 @@ func (f *rowsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.input, "input", standard, "read the rows from `FILE`, plain or gzip (- is the standard input)")
 	addWeights(cmd, &f.weights)
 	addUnknown(cmd, &f.unknown)
+	cmd.Flags().StringVar(&f.table, "table", "", "the input holds arrays (.npy, .npz): read labels, groups and other columns from this `FILE`")
 	cmd.Flags().StringVar(&f.separator, "separator", "", "separator of the fields, a `CHARACTER` or tab [default: detected]")
 }
 
@@ -97,7 +99,7 @@ func (a *app) loadModel(run, weights string) (m *predictor.Model, err error) {
 
 // options returns the flags' values for a predictor.
 func (f *rowsFlags) options(a *app) (predictor.Options, error) {
-	o := predictor.Options{Warn: func(warning string) { fmt.Fprintf(printing{a.stderr}, "ppal: warning: %s\n", warning) }}
+	o := predictor.Options{Table: f.table, Warn: func(warning string) { fmt.Fprintf(printing{a.stderr}, "ppal: warning: %s\n", warning) }}
 	var err error
 	if o.IgnoreUnknown, err = ignoresUnknown(f.unknown); err != nil {
 		return o, err
@@ -148,7 +150,8 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict RUN",
 		Short: "Score new rows with a trained model",
-		Long: `Predict reads rows in the format of the run's data (CSV, TSV or Parquet, LIBSVM, or pictures in IDX; plain or gzip) and writes a CSV:
+		Long: `Predict reads rows in the format of the run's data (CSV, TSV, Parquet or arrays of NumPy, LIBSVM, or pictures in IDX;
+plain or gzip) and writes a CSV:
 
   two classes      row (from 1), score, decision (the label's value), and probability if the run fitted one
   several classes  row, class, score_NAME for each class, and probability_NAME for each class if the run fitted probabilities

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
@@ -65,6 +66,7 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 	}{
 		{"your own file", o.File != "", d.Own},
 		{"a choice of classes", o.Classes != nil, d.Own},
+		{"a table beside the file", o.Beside != "" || o.Key != "", d.Own && !d.Sparse},
 		{"a label", o.Label != "", d.Own && !d.Sparse},
 		{"categorical columns", len(o.Categorical) > 0, d.Own && !d.Sparse},
 		{"a list of features", len(o.Features) > 0, d.Own && !d.Sparse},
@@ -85,7 +87,7 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 			return fmt.Errorf("datasets: %w: %s does not take %s", dataerr.ErrOption, d.Name, option.name)
 		}
 	}
-	if d.Own && !d.Sparse && o.Label == "" {
+	if d.Own && !d.Sparse && o.Label == "" && !strings.HasSuffix(o.File, tabular.ArchiveEnding) {
 		return fmt.Errorf("datasets: %w: %s needs the label's column", dataerr.ErrOption, d.Name)
 	}
 	for _, choice := range []struct {
@@ -104,6 +106,8 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 		}
 	}
 	switch {
+	case o.Key != "" && o.Beside == "":
+		return fmt.Errorf("datasets: %w: a key needs a table beside the file", dataerr.ErrOption)
 	case o.TestFile != "" && o.SplitColumn != "":
 		return fmt.Errorf("datasets: %w: a test file and a split column exclude each other", dataerr.ErrOption)
 	case o.TestFile != "" && o.Split.Test > 0:

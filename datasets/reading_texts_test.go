@@ -24,8 +24,6 @@ func TestTextsOfForeignFiles(t *testing.T) {
 		opts       tabular.TableOptions
 		says       []string
 	}{
-		{"NumPy array", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }\n\x00\x00", csv, []string{"it is a NumPy array", "numpy.load"}},
-		{"NumPy archive", "PK\x03\x04" + strings.Repeat("\x00", 26) + "x.npy\x93NUMPY", csv, []string{"an archive of NumPy arrays"}},
 		{"Excel", "PK\x03\x04" + strings.Repeat("\x00", 26) + "[Content_Types].xml", csv, []string{"an Excel file"}},
 		{"Stata 118", "<stata_dta><header><release>118</release>", csv, []string{"a Stata file", "read_stata"}},
 		{"Stata 114", "\x72\x02\x01\x00\x04\x00\x90\x01\x00\x00", csv, []string{"a Stata file", "read_stata"}},
@@ -111,6 +109,7 @@ func TestTextsOfForeignSparseFiles(t *testing.T) {
 		"tabs":      {"# a\n1\t2\t3\n", "such as CSV"},
 		"Parquet":   {"PAR1\x15\x04", "a Parquet file"},
 		"NumPy":     {"\x93NUMPY\x01\x00", "a NumPy array"},
+		"NumPy zip": {"PK\x03\x04" + strings.Repeat("\x00", 26) + "x.npy\x93NUMPY", "an archive of NumPy arrays"},
 		"bzip2":     {"BZh91AY&SY", "bunzip2"},
 		"CR":        {"1 1:1\r-1 2:1\r", "CR alone"},
 		"UTF-16":    {"\xff\xfe1\x00 \x00", "UTF-16LE"},

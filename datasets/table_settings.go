@@ -44,11 +44,13 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 	csv, libsvm := option.If(option.NameDataset, ownCSV().Name), option.If(option.NameDataset, ownLIBSVM().Name)
 	ranked := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || d.Ranks() })...)
 	list := []*option.Option{
-		option.Text("file", &o.File, "FILE", "read this file, plain or gzip; - is standard input; implies --dataset csv").
+		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; implies --dataset csv").
 			With(option.If(option.NameDataset, slices.Concat(csv.Values, libsvm.Values)...)),
+		option.Text("table", &o.Beside, "FILE", "--file holds arrays (.npy, .npz): read the label, groups and the like from this table, which has a row for each row of the arrays").Or("").With(csv),
+		option.Text("key", &o.Key, "COLUMN", "this column of --table names the row of the arrays: by the value of the array of that name, or by the row's number from 0").OrRule("by position", none).With(csv),
 		option.Text("label", &o.Label, "COLUMN[=VALUE]",
 			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
-				" more values gives a class for each value").With(csv),
+				" more values gives a class for each value").OrMissing("y of a .npz file, else required", defaultLabel(o), "file").With(csv),
 		option.Names("group", &o.Groups, "CONDITION[,...]",
 			"form groups by columns: race=White or race!=White against the rest, 25<=age<60, or a column's name for a group of each value;"+
 				" libsvm: a feature's number; may be repeated").OrRule("the data set's own", none).With(tables),
@@ -176,6 +178,16 @@ func defaultHeader(o *tabular.TableOptions) func() string {
 			return tabular.HeaderNone
 		}
 		return tabular.HeaderFirst
+	}
+}
+
+// defaultLabel is the name of the labels in an archive of arrays, and "" for other files.
+func defaultLabel(o *tabular.TableOptions) func() string {
+	return func() string {
+		if strings.HasSuffix(o.File, tabular.ArchiveEnding) {
+			return loader.ArchiveLabel
+		}
+		return ""
 	}
 }
 

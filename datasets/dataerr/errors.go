@@ -63,7 +63,8 @@ type FileError struct {
 	Path   string // the file; "archive: member" inside an archive
 	Offset int64  // byte offset in the content, after decompression; -1 if it does not apply
 	Line   int    // line of a text file, from 1; 0 if it does not apply
-	Column int    // field of that line, from 1; 0 if it does not apply
+	Column int    // field of that line or row, from 1; 0 if it does not apply
+	Row    int    // row of a file without lines, from 1; 0 if it does not apply
 	Err    error  // the error; wraps one of the errors above or fs.ErrNotExist
 	Advice string // what to do, as an imperative clause; may be empty
 }
@@ -71,13 +72,16 @@ type FileError struct {
 // Error returns one line: path, position, error, advice.
 func (e *FileError) Error() string {
 	s := "datasets: " + e.Path
-	if e.Line > 0 {
+	switch {
+	case e.Line > 0:
 		s += fmt.Sprintf(": line %d", e.Line)
-		if e.Column > 0 {
-			s += fmt.Sprintf(", column %d", e.Column)
-		}
-	} else if e.Offset >= 0 {
+	case e.Row > 0:
+		s += fmt.Sprintf(": row %d", e.Row)
+	case e.Offset >= 0:
 		s += fmt.Sprintf(": byte %d", e.Offset)
+	}
+	if e.Line+e.Row > 0 && e.Column > 0 {
+		s += fmt.Sprintf(", column %d", e.Column)
 	}
 	s += ": " + e.Err.Error()
 	if e.Advice != "" {

@@ -9,6 +9,7 @@ import (
 
 // Layout says how a text of separated fields is laid out. The zero value is a text whose first line
 // has the columns' names. A Parquet file has its own layout, and none of the fields applies to it.
+// Beside a file of arrays, the fields apply to the table beside it.
 type Layout struct {
 	// names of the file's columns, if no line has the columns' names; nil: the first line has them;
 	// empty: the names are column 1, column 2, ...
@@ -21,6 +22,11 @@ type Layout struct {
 	Separator string `json:"separator,omitempty" yaml:"separator,omitempty"`
 	// QuoteNone, or QuoteDouble (also "")
 	Quote string `json:"quote,omitempty" yaml:"quote,omitempty"`
+	// path of the table beside a file of arrays; "": none
+	Beside string `json:"-" yaml:"-"`
+	// column of the table beside a file of arrays that names the row of the arrays, by the values of
+	// the array of that name, or by the row's number from 0; "": row i belongs to row i
+	Key string `json:"key,omitempty" yaml:"key,omitempty"`
 }
 
 // The choices of TableOptions.Header.

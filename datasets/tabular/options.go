@@ -50,9 +50,17 @@ type TableOptions struct {
 
 	// Options for the data set csv.
 
+	// Beside is the path of a table with a row for each row of File, which then is a file of arrays
+	// (.npy, .npz). The table has the label, groups and the like; its columns are no features unless
+	// Features names them. "": File has all columns.
+	Beside string
+	// Key is a column of the table Beside. It names the row of the arrays by the value of the array
+	// of that name in File, or by the row's number from 0. The rows are then the rows of the table, in
+	// its order. "": row i of the table belongs to row i of the arrays.
+	Key string
 	// Label is the label's column, or a condition that the rows of class +1 meet: column=value,
 	// column!=value, column>=number. A column with three or more values gives a class for each
-	// value.
+	// value. "": y, if File is an archive of arrays.
 	Label string
 	// Classes are values of the label, in the order of the classes. The rows of other values are left
 	// out. nil: all values.
@@ -102,12 +110,18 @@ type TableOptions struct {
 	Share Share
 }
 
+// ArchiveEnding is the ending of the paths of archives of arrays.
+const ArchiveEnding = ".npz"
+
 // OwnFiles returns the paths of the user's files.
 func (o *TableOptions) OwnFiles() []string {
-	if o.TestFile == "" {
-		return []string{o.File}
+	files := []string{o.File}
+	for _, path := range []string{o.Beside, o.TestFile} {
+		if path != "" {
+			files = append(files, path)
+		}
 	}
-	return []string{o.File, o.TestFile}
+	return files
 }
 
 // SplitOrDefault returns Split, or its default.

@@ -303,8 +303,9 @@ func (p *Profile) MaybeCodes() bool {
 
 // position returns the position of a field of the last record, without an error.
 func position(records recordio.RecordReader, field int) *dataerr.FileError {
-	line, column := records.Position(field)
-	return &dataerr.FileError{Offset: -1, Line: line, Column: column}
+	var at *dataerr.FileError
+	errors.As(records.Fail(field, nil), &at)
+	return at
 }
 
 // textSet is a set of a few short texts.

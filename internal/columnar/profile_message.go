@@ -22,13 +22,16 @@ type SentProfile struct {
 }
 
 // sentPosition is a position in the file, without an error.
-type sentPosition struct{ Line, Column int }
+type sentPosition struct {
+	Path              string
+	Line, Column, Row int
+}
 
 func send(at *dataerr.FileError) *sentPosition {
 	if at == nil {
 		return nil
 	}
-	return &sentPosition{at.Line, at.Column}
+	return &sentPosition{at.Path, at.Line, at.Column, at.Row}
 }
 
 // Position returns the position as a *FileError, or nil if p is nil.
@@ -36,7 +39,7 @@ func (p *sentPosition) Position() *dataerr.FileError {
 	if p == nil {
 		return nil
 	}
-	return &dataerr.FileError{Offset: -1, Line: p.Line, Column: p.Column}
+	return &dataerr.FileError{Path: p.Path, Offset: -1, Line: p.Line, Column: p.Column, Row: p.Row}
 }
 
 // Send returns the profile in a form that JSON encodes without loss.

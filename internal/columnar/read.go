@@ -40,6 +40,8 @@ type SheetReader struct {
 	only    recordio.Only
 	begins  []int  // Sheet.Begins
 	lacks   []bool // of each column: a value is missing
+	blocks  []wideBlock
+	order   []wideColumn // of each column of the schema; block is nil for the next of Specs
 }
 
 // SheetPart holds the rows of a chunk.
@@ -104,6 +106,9 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 		return nil, err
 	}
 	reader.begins = append(reader.begins, reader.records)
+	if err := reader.readWide(s.Only); err != nil {
+		return nil, err
+	}
 	switch {
 	case s.Only != nil && reader.rows != len(s.Only):
 		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: dataerr.ErrChanged}
@@ -137,7 +142,10 @@ func (r *SheetReader) begin() error {
 			return &dataerr.FileError{Path: r.text.Name, Offset: -1, Line: 1, Err: err}
 		}
 		r.fields = append(r.fields, field)
-		codes := map[string]int32{}
+	}
+	r.Specs, r.fields = r.takeWide(r.fields)
+	for i := range r.Specs {
+		spec, codes := &r.Specs[i], map[string]int32{}
 		for i, v := range spec.Categories {
 			codes[v] = int32(i)
 		}
@@ -327,9 +335,16 @@ func (r *SheetReader) add(p *SheetPart) error {
 // sheet joins the parts of the columns, and sorts the categories of the columns that allow any
 // category.
 func (r *SheetReader) sheet() (*Sheet, error) {
-	s := &Sheet{Name: r.text.Name, Rows: r.rows, Columns: make([]*Column, len(r.Specs)), Source: r.source, Begins: r.begins, Pages: r.pages}
-	failures := make([]error, len(r.Specs))
-	recordio.InParallel(len(r.Specs), func(i int) { s.Columns[i], failures[i] = r.column(i) })
+	s := &Sheet{Name: r.text.Name, Rows: r.rows, Source: r.source, Begins: r.begins, Pages: r.pages}
+	own, failures := make([]*Column, len(r.Specs)), make([]error, len(r.Specs))
+	recordio.InParallel(len(r.Specs), func(i int) { own[i], failures[i] = r.column(i) })
+	for _, w := range r.order {
+		if w.block != nil {
+			s.Columns = append(s.Columns, w.column())
+			continue
+		}
+		s.Columns, own = append(s.Columns, own[0]), own[1:]
+	}
 	return s, errors.Join(failures...)
 }
 

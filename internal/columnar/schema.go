@@ -22,6 +22,8 @@ type ColumnSpec struct {
 	Many       bool     // the column may have any number of categories
 	Guess      bool     // the column becomes numbers if all values are numbers, otherwise categories
 	Summary    bool     // keep the categories and whether values are missing, and no values
+	Wide       bool     // the numbers may be in a Wide, because they are plain and the column is a feature alone
+	Lacks      bool     // for Summary and Wide: an earlier reading found a missing value
 }
 
 // Number parses a number. Without Value, it calls textvalue.Number directly, not through a

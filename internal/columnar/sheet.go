@@ -34,6 +34,8 @@ type Column struct {
 	Decimal string             // how the numbers are written, as in Encoding
 	Single  bool               // the file holds numbers of 32 bits; see exactly
 	Spelled map[float64]string // the names of numbers, as in the file; see spelling
+	Wide    *Wide              // holds the numbers, in its column At, instead of Numbers; the column is a feature alone
+	At      int
 }
 
 // sortValues sorts the categories and renumbers the codes. codes holds the code of each category

@@ -137,12 +137,27 @@ func (s *Spool) Reader() *io.SectionReader {
 // NewSpool reads r to its end. More than most bytes go to a file. If the first most bytes have no
 // end of a line, the error wraps ErrFormat, because r, such as /dev/zero, may never end.
 func NewSpool(r io.Reader, most int64) (*Spool, error) {
+	return newSpool(r, most, func(text []byte) error {
+		if bytes.IndexByte(text, '\n') < 0 {
+			return fmt.Errorf("%w: no line ends in the first %d bytes, want a table", dataerr.ErrFormat, most)
+		}
+		return nil
+	})
+}
+
+// SpoolBinary does the work of NewSpool for content in a binary format, whose end r knows.
+func SpoolBinary(r io.Reader) (*Spool, error) {
+	return newSpool(r, SpooledInMemory, func([]byte) error { return nil })
+}
+
+// newSpool reads r to its end, unless check returns an error for the first most bytes.
+func newSpool(r io.Reader, most int64, check func(text []byte) error) (*Spool, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil || int64(len(text)) <= most {
 		return &Spool{text: text, size: int64(len(text))}, err
 	}
-	if bytes.IndexByte(text, '\n') < 0 {
-		return nil, fmt.Errorf("%w: no line ends in the first %d bytes, want a table", dataerr.ErrFormat, most)
+	if err := check(text); err != nil {
+		return nil, err
 	}
 	file, err := os.CreateTemp("", "ppal-*")
 	if err != nil {

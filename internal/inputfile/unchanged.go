@@ -122,3 +122,14 @@ func Size(r io.Reader) int64 {
 	}
 	return 0
 }
+
+// Regular returns the open regular file that r reads, or nil.
+func Regular(r any) *os.File {
+	switch f := r.(type) {
+	case *SteadyFile:
+		return f.file
+	case untilDone:
+		return Regular(f.Input)
+	}
+	return nil
+}

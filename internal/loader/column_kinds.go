@@ -157,7 +157,7 @@ func (t *UserTable) ProblemsOf(c *UserColumn, sign string, given bool) (found []
 	wrong := func(at *dataerr.FileError, advice, format string, args ...any) {
 		e := &dataerr.FileError{Path: t.Opts.File, Offset: -1, Err: fmt.Errorf(format, args...), Advice: advice}
 		if at != nil {
-			e.Line, e.Column = at.Line, at.Column
+			e.Path, e.Line, e.Column, e.Row = at.Path, at.Line, at.Column, at.Row
 		}
 		found = append(found, e)
 	}

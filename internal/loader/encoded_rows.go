@@ -28,9 +28,13 @@ func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*Enc
 	names := p.Columns()
 	m := &EncodedRows{columns: preparedColumns(p, s), rows: rows, cols: len(names), pages: s.Pages}
 	for _, c := range m.columns {
-		m.width += 8
-		if !c.Numeric() {
-			m.width -= 4
+		switch {
+		case c.Wide != nil:
+			m.width += c.Wide.Width()
+		case c.Numeric():
+			m.width += 8
+		default:
+			m.width += 4
 		}
 	}
 	height := max(1, FeatureBlock/8/max(1, m.cols))
@@ -47,15 +51,16 @@ func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*Enc
 }
 
 // firstInfinite returns the index of the first infinite feature of rows [from, to) in the matrix,
-// or -1. Only numbers can be infinite.
+// or -1. Only numbers can be infinite, and numbers of 32 bits cannot: checkScales keeps the scales
+// from being that small.
 func (m *EncodedRows) firstInfinite(from, to int) int {
 	first := -1
 	for _, c := range m.columns {
-		if !c.Numeric() {
+		if !c.Numeric() || c.Wide != nil && c.Wide.Single != nil {
 			continue
 		}
 		for k, i := range m.rows[from:to] {
-			if at := (from+k)*m.cols + c.at; math.IsInf(c.Standardised(c.Numbers[i]), 0) && (first < 0 || at < first) {
+			if at := (from+k)*m.cols + c.at; math.IsInf(c.Standardised(c.number(i)), 0) && (first < 0 || at < first) {
 				first = at
 			}
 		}
@@ -137,8 +142,19 @@ func writeFeatures[T matrix.Float](columns []preparedColumn, rows []int, out []T
 	var together [columnsPerPass]*preparedColumn
 	n := 0
 	for i := range columns {
-		if !columns[i].Numeric() {
-			writeCategories(&columns[i], rows, out, width)
+		switch c := &columns[i]; {
+		case !c.Numeric():
+			writeCategories(c, rows, out, width)
+			continue
+		case c.run != nil:
+			writeRun(c.run, rows, out, width)
+			continue
+		case c.within:
+			continue
+		case c.Wide != nil:
+			for k, i := range rows {
+				writeNumber(out[k*width:(k+1)*width], c.number(i), c.at, c.Center, c.Scale)
+			}
 			continue
 		}
 		together[n] = &columns[i]

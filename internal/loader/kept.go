@@ -71,6 +71,9 @@ func readKept[T any](k *mapped.Keeper, file *mapped.Kept, read func(file *mapped
 
 // keeper returns the keeper of the table's rows, or nil if the rows are not kept.
 func (t *UserTable) keeper() *keeper {
+	if slices.ContainsFunc(t.Columns, func(c *UserColumn) bool { return c.wide }) {
+		return nil // the file of arrays is the kept file
+	}
 	base := newKeeper(t.Opts, t.Key, &t.notes, &t.warnings)
 	if base == nil {
 		return nil

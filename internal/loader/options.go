@@ -11,7 +11,7 @@ import (
 
 // layoutOf returns the layout of the user's csv files.
 func layoutOf(o *tabular.TableOptions) tabular.Layout {
-	l := tabular.Layout{Header: o.Columns, Skip: o.Skip}
+	l := tabular.Layout{Header: o.Columns, Skip: o.Skip, Beside: o.Beside, Key: o.Key}
 	if l.Header == nil && o.Header == tabular.HeaderNone {
 		l.Header = []string{}
 	}

@@ -81,11 +81,23 @@ func appendRows(s *columnar.Sheet, more *columnar.Sheet, first int) (*columnar.S
 			out.Source = append(out.Source, first+more.Number(i-s.Rows))
 		}
 	}
+	wide := map[*columnar.Wide]*columnar.Wide{} // the rows of both sheets
 	for _, c := range s.Columns {
 		other := more.Column(c.Name)
+		if c.Wide != nil && other.Wide != nil && c.At == other.At && c.Wide.Columns == other.Wide.Columns {
+			if wide[c.Wide] == nil {
+				var err error
+				if wide[c.Wide], err = c.Wide.Follow(other.Wide, s.Pages); err != nil {
+					return nil, err
+				}
+			}
+			out.Columns = append(out.Columns, &columnar.Column{Name: c.Name, Decimal: c.Decimal, Single: c.Single && other.Single,
+				Lacks: c.Lacks || other.Lacks, Wide: wide[c.Wide], At: c.At})
+			continue
+		}
 		both, lists := &columnar.Column{Name: c.Name, Values: c.Values, Decimal: c.Decimal, Single: c.Single && other.Single, Spelled: c.Spelled}, columnar.NewColumnLists(s.Pages)
 		for _, one := range []*columnar.Column{c, other} {
-			if err := lists.Add(&columnar.ColumnPart{Numbers: one.Numbers, Codes: one.Codes}); err != nil {
+			if err := lists.Add(&columnar.ColumnPart{Numbers: one.Listed(), Codes: one.Codes}); err != nil {
 				return nil, err
 			}
 		}

@@ -149,7 +149,8 @@ func TestPreparationCheck(t *testing.T) {
 	}
 }
 
-// The mean and the deviation of two numbers, at the smallest deviation, and without numbers.
+// The mean and the deviation of two numbers, at the smallest deviation, and without numbers; in a
+// column of its own, and in a Wide beside another column.
 func TestMeanAndDeviation(t *testing.T) {
 	no := math.NaN()
 	for _, tc := range []struct {
@@ -159,8 +160,15 @@ func TestMeanAndDeviation(t *testing.T) {
 		{[]float64{1, 5, 100}, 3, 2}, {[]float64{no, 4, 100}, 4, 0}, {[]float64{no, no, 1}, 0, 0}, {[]float64{0.1, 0.1, 1}, 0.1, 0},
 		{[]float64{0, 2 * minScale, 1}, minScale, minScale}, {[]float64{-5e-324, 5e-324, 1}, 0, math.SmallestNonzeroFloat64},
 	} {
-		if mean, deviation := meanAndDeviation(tc.x, []int{0, 1}); mean != tc.mean || deviation != tc.deviation {
-			t.Errorf("%v: %v, %v, want %v, %v", tc.x, mean, deviation, tc.mean, tc.deviation)
+		own := preparedColumn{Encoding: &tabular.Encoding{}, Column: &columnar.Column{Numbers: tc.x}}
+		wide := &columnar.Wide{Columns: 2, Double: []float64{7, tc.x[0], 7, tc.x[1], 7, tc.x[2]}}
+		for _, g := range []numbers{{own}, {{Encoding: &tabular.Encoding{}, Column: &columnar.Column{Wide: wide, At: 1, Lacks: tc.x[0] != tc.x[0]}}}} {
+			all, rows := []totals{newTotals()}, []int{0, 1}
+			g.add(all, rows)
+			g.addSquares(all, rows)
+			if mean, deviation := all[0].moments(); mean != tc.mean || deviation != tc.deviation {
+				t.Errorf("%v: %v, %v, want %v, %v", tc.x, mean, deviation, tc.mean, tc.deviation)
+			}
 		}
 	}
 	s := &columnar.Sheet{Name: "file", Rows: 2, Columns: []*columnar.Column{{Name: "x", Numbers: []float64{0, 2 * minScale}}, {Name: "y", Numbers: []float64{no, no}}}}

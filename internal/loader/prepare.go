@@ -19,7 +19,7 @@ func featureSpecs(p *tabular.Preparation) []columnar.ColumnSpec {
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
 		specs = append(specs, columnar.ColumnSpec{Name: e.Title(), From: e.Column, Numeric: e.Numeric(), Value: e.Parser(), Decimal: e.Decimal, Date: e.Date,
-			Categories: e.Categories, Missing: e.Missing})
+			Categories: e.Categories, Missing: e.Missing, Wide: e.Numeric() && e.Parser() == nil})
 	}
 	return specs
 }
@@ -77,12 +77,16 @@ func featureColumns(p *tabular.Preparation) map[string]bool {
 // and returns the names of the columns that are constant in these rows. It returns ErrColumn if
 // numbers are too large or too close together to be standardised.
 func FitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int) (constant []string, err error) {
-	columns := preparedColumns(p, s)
-	recordio.InParallel(len(columns), func(i int) {
-		if e := columns[i].Encoding; e.Numeric() {
-			e.Center, e.Scale = meanAndDeviation(columns[i].Numbers, rows)
-			s.Pages.Touch(8 * len(columns[i].Numbers))
+	groups := groupsOf(preparedColumns(p, s))
+	recordio.InParallel(len(groups), func(i int) {
+		all := make([]totals, len(groups[i]))
+		for k := range all {
+			all[k] = newTotals()
 		}
+		groups[i].add(all, rows)
+		groups[i].addSquares(all, rows)
+		groups[i].end(all)
+		s.Pages.Touch(groups[i].bytes())
 	})
 	return checkScales(p, s)
 }
@@ -107,19 +111,12 @@ func checkScales(p *tabular.Preparation, s *columnar.Sheet) (constant []string, 
 // minScale is the smallest standard deviation whose square is a normal number.
 const minScale = 1e-150
 
-// meanAndDeviation computes, in two passes over the n rows whose x is not NaN,
+// totals are the sums of the numbers of a column that are not NaN. They give, in two passes over
+// the n rows whose x is not NaN,
 //
 //	m = 1/n sum_i x_i,    s^2 = 1/n sum_i (x_i - m)^2.
 //
 // If all numbers are equal, or no number is present, s is 0.
-func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
-	t := newTotals()
-	t.add(x, rows)
-	t.addSquares(x, rows)
-	return t.moments()
-}
-
-// totals are the sums of the numbers of a column that are not NaN.
 type totals struct{ n, sum, least, most, squares float64 }
 
 func newTotals() totals { return totals{least: math.Inf(1), most: math.Inf(-1)} }
@@ -165,6 +162,10 @@ type preparedColumn struct {
 	*columnar.Column
 	at     int   // index of the first feature
 	places []int // feature of each category, relative to at; -1: none
+	// run holds the columns whose features writeFeatures writes together, from this column on; nil:
+	// none, or an earlier column has the run, as within says
+	run    *wideRun
+	within bool
 }
 
 // preparedColumns finds the column of each encoding in the sheet.
@@ -182,6 +183,7 @@ func preparedColumns(p *tabular.Preparation, s *columnar.Sheet) []preparedColumn
 		columns[i] = c
 		width += e.Width()
 	}
+	findRuns(columns)
 	return columns
 }
 

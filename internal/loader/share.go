@@ -74,29 +74,28 @@ func (e *Encoded) standardise(train []int) (constant []string, err error) {
 		return FitScales(e.By, e.Sheet, train)
 	}
 	positions, _ := e.localPositions(train)
-	var numeric []preparedColumn
-	for _, c := range preparedColumns(e.By, e.own) {
-		if c.Numeric() {
-			numeric = append(numeric, c)
+	groups := groupsOf(preparedColumns(e.By, e.own))
+	var all []totals
+	begins := make([]int, len(groups)) // of each group in all
+	for i, g := range groups {
+		begins[i] = len(all)
+		for range g {
+			all = append(all, newTotals())
 		}
 	}
-	all := make([]totals, len(numeric))
-	for i := range all {
-		all[i] = newTotals()
-	}
-	each := func(do func(t *totals, x []float64)) error {
+	each := func(do func(g numbers, of []totals)) error {
 		return e.inTurn(all, func() {
-			recordio.InParallel(len(all), func(i int) { do(&all[i], numeric[i].Numbers) })
+			recordio.InParallel(len(groups), func(i int) { do(groups[i], all[begins[i]:][:len(groups[i])]) })
 		})
 	}
-	if err := each(func(t *totals, x []float64) { t.add(x, positions) }); err != nil {
+	if err := each(func(g numbers, of []totals) { g.add(of, positions) }); err != nil {
 		return nil, err
 	}
-	if err := each(func(t *totals, x []float64) { t.addSquares(x, positions) }); err != nil {
+	if err := each(func(g numbers, of []totals) { g.addSquares(of, positions) }); err != nil {
 		return nil, err
 	}
-	for i, c := range numeric {
-		c.Center, c.Scale = all[i].moments()
+	for i, g := range groups {
+		g.end(all[begins[i]:])
 	}
 	return checkScales(e.By, e.Sheet)
 }

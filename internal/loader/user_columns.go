@@ -22,6 +22,7 @@ type UserColumn struct {
 	// uses of the column; a feature is not the label or the split, and may also determine groups
 	Feature, Label, Group, Attribute, Split, Query bool
 	Categorical                                    bool // the user asked for categories
+	wide                                           bool // a number of an array, and a feature alone: see columnar.Wide
 	Profile                                        *columnar.Profile
 	Kind                                           columnKind
 	decimal, layout                                string // as in Encoding; empty for the other kinds
@@ -123,7 +124,8 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 			Group: slices.Contains(groups, name), Attribute: slices.Contains(attributes, name),
 			Categorical: categorical[name],
 		}
-		c.Feature = !c.Label && !c.Split && !c.Query && !ignored[name] && (len(opts.Features) == 0 || features[name])
+		c.Feature = !c.Label && !c.Split && !c.Query && !ignored[name] && (len(opts.Features) == 0 && !text.Aside(field) || features[name])
+		c.wide = c.Feature && !c.Group && !c.Attribute && !c.Categorical && inBlock(text, field)
 		if !c.used() {
 			continue
 		}
@@ -205,13 +207,17 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 	for _, c := range t.Columns {
 		c.Profile.Reset()
 	}
-	absent, fields := columnar.NewTextSet(absentOf(t.Opts)), make([]int, len(t.Columns))
+	absent := columnar.NewTextSet(absentOf(t.Opts))
+	var fields, of []int // the fields that are read by records, and their columns
 	for i, c := range t.Columns {
-		fields[i] = c.Field
+		if !c.wide {
+			fields, of = append(fields, c.Field), append(of, i)
+		}
 	}
+	arrays := newArrayReader(text, t.Columns)
 	full := make([]atomic.Bool, len(t.Columns)) // profile.full of the profiles so far
 	newWorker := func() func(recordio.Chunk, *[]*columnar.Profile) error {
-		records := text.Records()
+		records, numbers := text.Records(), arrays.worker()
 		return func(c recordio.Chunk, own *[]*columnar.Profile) error {
 			if *own == nil {
 				for _, c := range t.Columns {
@@ -222,14 +228,19 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 				p.Reset()
 				p.Full = full[i].Load()
 			}
-			return records.EachField(c, fields, func(i int) { (*own)[i].Add(records, fields[i], absent) })
+			if err := records.EachField(c, fields, func(i int) { (*own)[of[i]].Add(records, fields[i], absent) }); err != nil {
+				return err
+			}
+			return numbers(c, *own)
 		}
 	}
-	return recordio.InOrder(next, newWorker, func(own *[]*columnar.Profile) error {
+	err := recordio.InOrder(next, newWorker, func(own *[]*columnar.Profile) error {
 		for i, c := range t.Columns {
 			c.Profile.Join((*own)[i])
 			full[i].Store(len(c.Profile.Values) > columnar.MaxCategories)
 		}
 		return nil
 	})
+	arrays.end()
+	return err
 }

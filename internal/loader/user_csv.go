@@ -42,12 +42,18 @@ func UserCSV(ctx context.Context, opts tabular.TableOptions) (*Source, error) {
 // AbsentTexts mark a missing value in a user's file.
 var AbsentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-nan", "-NaN", "NaT", "<NA>", "#N/A", "#NA"}
 
+// ArchiveLabel is the default of TableOptions.Label for an archive of arrays.
+const ArchiveLabel = "y"
+
 // ReadUserCSV reads the file twice: first for the kinds of the columns, then for the values. It
 // does not read rows that an earlier process has kept.
 func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions) (*Source, error) {
 	text, err := recordio.NewDelimited(f, opts.File, layoutOf(&opts))
 	if err != nil {
 		return nil, err
+	}
+	if opts.Label == "" {
+		opts.Label = ArchiveLabel
 	}
 	own, err := newUserTable(ctx, text, &opts)
 	if err != nil {
@@ -182,7 +188,8 @@ func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 			if c.Kind == CategoryKind {
 				break
 			}
-			s.Columns = append(s.Columns, columnar.ColumnSpec{Name: e.Title(), From: c.Name, Numeric: true, Value: e.Parser(), Decimal: e.Decimal, Date: e.Date, Missing: missing})
+			s.Columns = append(s.Columns, columnar.ColumnSpec{Name: e.Title(), From: c.Name, Numeric: true, Value: e.Parser(), Decimal: e.Decimal, Date: e.Date, Missing: missing,
+				Wide: c.wide, Lacks: c.wide && missing && c.Profile.Missing > 0})
 		}
 		if categories {
 			s.Columns = append(s.Columns, spec)

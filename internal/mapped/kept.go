@@ -276,14 +276,20 @@ func (f inUse) check() error {
 }
 
 // Check reads the kept files that the process uses, and compares their checksums. The error wraps
-// ErrDamaged: results from these rows are wrong.
+// ErrDamaged: results from these rows are wrong. Check also compares the sizes and the times of the
+// files of Shared.
 func (d *Dir) Check() error {
 	if d == nil {
 		return nil
 	}
 	d.mutex.Lock()
-	files := slices.Clone(d.kept)
+	files, shared := slices.Clone(d.kept), slices.Clone(d.shared)
 	d.mutex.Unlock()
+	for _, f := range shared {
+		if err := f.check(); err != nil {
+			return fmt.Errorf("%s changed while its rows were used: %w", f.path, err)
+		}
+	}
 	for _, f := range files {
 		if err := f.check(); err != nil {
 			return fmt.Errorf("%s changed while its rows were used: %w", f.path, err)

@@ -8,6 +8,7 @@ package mapped
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -30,12 +31,13 @@ type Dir struct {
 	touched atomic.Int64             // bytes since the last look at the resident memory
 	usage   func() (all, own uint64) // of memory: see memory.Usage
 
-	mutex sync.Mutex
-	maps  [][]byte
-	bytes int64 // the sum of the files' sizes
-	kept  []inUse
-	given int    // the number of times that pages were given back
-	stop  func() // ends Watch; nil: nothing watches
+	mutex  sync.Mutex
+	maps   [][]byte
+	bytes  int64 // the sum of the files' sizes
+	kept   []inUse
+	shared []sharedFile
+	given  int    // the number of times that pages were given back
+	stop   func() // ends Watch; nil: nothing watches
 }
 
 // New returns a Dir for files in the directory path. limit is the bound of the resident memory of
@@ -101,6 +103,39 @@ func mapFirst[T any](d *Dir, f atomicfile.Handle, n int, writable bool) ([]T, er
 	d.bytes += size
 	faults.add(m, f.Name())
 	return unsafe.Slice((*T)(unsafe.Pointer(&m[0])), n), nil
+}
+
+// Shared maps n elements of a file of the user, from a byte that is a multiple of their size,
+// without a copy. They must not be written. Check returns an error if the file changes.
+func Shared[T any](d *Dir, f *os.File, offset int64, n int) ([]T, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	end := offset + int64(n)*int64(sizeOf[T]())
+	if end > info.Size() {
+		return nil, fmt.Errorf("mapped: %s: %w", f.Name(), errChanging)
+	}
+	bytes, err := mapFirst[byte](d, f, int(end), false)
+	if err != nil {
+		return nil, err
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.shared = append(d.shared, sharedFile{f.Name(), stamp(info)})
+	return unsafe.Slice((*T)(unsafe.Pointer(&bytes[offset])), n), nil
+}
+
+// sharedFile is a file of the user whose bytes the process uses.
+type sharedFile struct{ path, stamp string }
+
+// check returns an error if the size or the time of the file has changed.
+func (f sharedFile) check() error {
+	info, err := os.Stat(f.path)
+	if err == nil && stamp(info) != f.stamp {
+		err = errChanging
+	}
+	return err
 }
 
 // free removes memory that Make or a List has made, before Close. Other memory stays.

@@ -31,6 +31,9 @@ type NewRows struct {
 	// Separator separates the fields; 0: the separator of the preparation, which may ask to detect
 	// it.
 	Separator rune
+	// Beside is the path of a table beside a file of arrays, with the key of the preparation; "":
+	// none.
+	Beside string
 	// Keep lists columns, or conditions on columns, whose texts the blocks keep, such as the
 	// label's column. In LIBSVM's format, "" keeps the label, and a feature's number keeps "1" for
 	// rows with the feature and "0" for other rows.
@@ -65,9 +68,9 @@ type Block struct {
 // A single row may need more.
 const featureBytes = 256 << 10
 
-// Read reads a plain or gzip file from r to its end: text or Parquet, or pictures of 8 bits in the
-// IDX format with any shape of Pixels bytes. name is used in errors. The columns of a text may be
-// in any order, and the file may have columns that the preparation does not need.
+// Read reads a plain or gzip file from r to its end: text, Parquet or arrays, or pictures of 8 bits
+// in the IDX format with any shape of Pixels bytes. name is used in errors. The columns of a text
+// may be in any order, and the file may have columns that the preparation does not need.
 //
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated (also a file without rows),
 // ErrColumn, ErrNumber, ErrCategory, ErrMissing, ErrIndex; or are errors of r, Work or Emit. Blocks
@@ -92,6 +95,7 @@ func (n *NewRows) Read(r io.Reader, name string) error {
 // readText reads text of separated fields.
 func (n *NewRows) readText(r io.Reader, name string) error {
 	layout := n.Preparation.Layout
+	layout.Beside = n.Beside
 	if n.Separator != 0 {
 		layout.Separator = string(n.Separator)
 	}
@@ -117,7 +121,7 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 		}
 	}
 	if err != nil {
-		return &dataerr.FileError{Path: name, Offset: -1, Line: 1, Err: err}
+		return &dataerr.FileError{Path: name, Offset: -1, Line: 1, Err: err, Advice: text.BesideAdvice()}
 	}
 	return n.inOrder(name, columns, text.Next, encoder.width, func() decoder {
 		own := *encoder

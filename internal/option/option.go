@@ -97,6 +97,13 @@ func (o *Option) OrRule(rule string, compute func() string, from ...string) *Opt
 	return o
 }
 
+// OrMissing sets a default as OrRule does. The user must give the option if compute returns "".
+func (o *Option) OrMissing(rule string, compute func() string, from ...string) *Option {
+	o.OrRule(rule, compute, from...)
+	o.required = true
+	return o
+}
+
 // For adds a default for the runs in which all conditions hold. The first case that applies
 // determines the default.
 func (o *Option) For(text string, conditions ...Condition) *Option {
@@ -198,7 +205,8 @@ func (o *Option) Default(in Lookup) (text string, ok bool) {
 		for _, name := range o.computeFrom {
 			in(name) // evaluates the setting
 		}
-		return o.compute(), true
+		text = o.compute()
+		return text, text != "" || !o.required
 	}
 	return o.fallback, !o.required
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"ppal/datasets/dataerr"
@@ -13,6 +14,8 @@ import (
 // BinaryFormat is a format of files that hold the columns of a table by name, such as Parquet.
 type BinaryFormat struct {
 	Magic string // the first bytes of a file
+	// Is reports whether a file that begins with head has the format; nil: the magic bytes decide
+	Is func(head []byte) bool
 	// Open opens a file of size bytes. name is used in errors.
 	Open func(file RandomAccess, size int64, name string) (BinaryTable, error)
 }
@@ -27,6 +30,40 @@ type BinaryTable interface {
 	Records() RecordReader
 	// Single reports whether a column holds numbers of 32 bits.
 	Single(field int) bool
+}
+
+// ArrayTable is a binary table of arrays, which can be read from any row. The Rows of its chunks
+// are a RowRange.
+type ArrayTable interface {
+	BinaryTable
+	// Rows returns the number of rows.
+	Rows() int
+	// Take makes the rows with the given numbers, from 0, the rows of the table, in that order.
+	Take(rows []int)
+	// Blocks returns the columns of the arrays of two dimensions or more.
+	Blocks() []Block
+	// Aside reports whether a column is no feature unless the user says so.
+	Aside(field int) bool
+}
+
+// RowRange is a range of rows, from 0.
+type RowRange struct{ From, To int }
+
+// Block is a run of neighbouring columns of a table whose numbers lie together in the file. Its
+// functions may be called from several goroutines at the same time.
+type Block struct {
+	First, Columns int  // fields of a record
+	Rows           int  // of the table
+	Single         bool // numbers of 32 bits hold the values
+	ByColumn       bool // the numbers of a column lie together, so that few rows are slow to read
+	// Read32 and Read64 write the numbers of rows [from, to) to dst, row by row.
+	Read32 func(dst []float32, from, to int) error
+	Read64 func(dst []float64, from, to int) error
+	// Fail adds the position of a number of the block to an error.
+	Fail func(row, column int, err error) error
+	// File is the file that holds all numbers as memory does, from the byte Offset; nil: none does.
+	File   *os.File
+	Offset int64
 }
 
 // RandomAccess is a file that can be read anywhere.
@@ -50,7 +87,9 @@ const parquetMagic = "PAR1"
 // OpenBinary reads in r. If the content comes from a pipe or from a compressed file, OpenBinary
 // keeps the content. The table is nil if the content is in no registered format.
 func OpenBinary(r, content io.Reader, head []byte, name string) (BinaryTable, error) {
-	at := slices.IndexFunc(binaryFormats, func(f BinaryFormat) bool { return bytes.HasPrefix(head, []byte(f.Magic)) })
+	at := slices.IndexFunc(binaryFormats, func(f BinaryFormat) bool {
+		return bytes.HasPrefix(head, []byte(f.Magic)) && (f.Is == nil || f.Is(head))
+	})
 	if at < 0 {
 		if bytes.HasPrefix(head, []byte(parquetMagic)) {
 			return nil, &dataerr.FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: it is a Parquet file, which this program does not read", dataerr.ErrFormat),
@@ -60,7 +99,7 @@ func OpenBinary(r, content io.Reader, head []byte, name string) (BinaryTable, er
 	}
 	file, ok := plainFile(r, binaryFormats[at].Magic)
 	if !ok {
-		kept, err := inputfile.NewSpool(content, inputfile.SpooledInMemory)
+		kept, err := inputfile.SpoolBinary(content)
 		if err != nil {
 			return nil, inputfile.FileError(name, err)
 		}

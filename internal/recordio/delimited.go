@@ -118,8 +118,16 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 	}
 	if table != nil {
 		d = &Delimited{Name: name, Layout: tabular.Layout{Repeated: layout.Repeated}, binary: table}
-		d.Header, err = table.ColumnNames()
+		if layout.Beside != "" {
+			if d.binary, err = joinTable(table, name, layout); err != nil {
+				return nil, nil, err
+			}
+		}
+		d.Header, err = d.binary.ColumnNames()
 		return d, nil, err
+	}
+	if layout.Beside != "" {
+		return nil, nil, notAnArray(name)
 	}
 	buffered, layout, lines, err := openText(begin, name, layout)
 	if err != nil {
@@ -176,6 +184,29 @@ func (d *Delimited) Records() RecordReader {
 // Single reports whether a column of a binary format holds numbers of 32 bits.
 func (d *Delimited) Single(field int) bool { return d.binary != nil && d.binary.Single(field) }
 
+// Blocks returns the blocks of columns of a table of arrays.
+func (d *Delimited) Blocks() []Block {
+	if arrays, ok := d.binary.(ArrayTable); ok {
+		return arrays.Blocks()
+	}
+	return nil
+}
+
+// Aside reports whether a column is no feature unless the user says so.
+func (d *Delimited) Aside(field int) bool {
+	arrays, ok := d.binary.(ArrayTable)
+	return ok && arrays.Aside(field)
+}
+
+// BesideAdvice returns advice about a column that a file of arrays does not have; "" for other
+// files and beside a table.
+func (d *Delimited) BesideAdvice() string {
+	if _, is := d.binary.(*joined); is || len(d.Blocks()) == 0 {
+		return ""
+	}
+	return "give the table beside the arrays that has the column (--table FILE)"
+}
+
 // Reader returns a reader of records with a number of fields, as in NewFieldReader.
 func (d *Delimited) Reader(want int) *FieldReader {
 	f := NewFieldReader(d.Name, separatorOf(&d.Layout), want)
@@ -213,6 +244,9 @@ func (d *Delimited) oneColumn() string {
 // NamesElsewhere returns advice about a first line without the name of the label or its column, if
 // another line seems to have the columns' names, or no line.
 func (d *Delimited) NamesElsewhere(label, column string) string {
+	if advice := d.BesideAdvice(); advice != "" {
+		return advice
+	}
 	if d.Layout.Header != nil || d.first == nil {
 		return ""
 	}

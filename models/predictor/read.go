@@ -16,6 +16,9 @@ type Options struct {
 	IgnoreUnknown bool
 	// Separator separates the fields of a text file. 0 detects the separator.
 	Separator rune
+	// Table is the path of the table beside a file of arrays, which has the labels, groups and kept
+	// columns; "": none. The run knows the key.
+	Table string
 	// Warn is called with a sentence about a possible problem of the rows; nil: no calls.
 	Warn func(warning string)
 	// Keep names columns whose texts the batches include. See newrows.NewRows.
@@ -37,10 +40,10 @@ type Batch struct {
 	leftOut int
 }
 
-// Read reads rows in the format of the run's data (CSV, TSV or Parquet, LIBSVM, or IDX; plain or
-// gzip) to the end of r, prepares and scores them on several cores, and passes them to each in the
-// order of the file. The memory does not grow with the number of rows. A batch is valid until each
-// returns. name is used in errors.
+// Read reads rows in the format of the run's data (CSV, TSV, Parquet or arrays, LIBSVM, or IDX;
+// plain or gzip) to the end of r, prepares and scores them on several cores, and passes them to
+// each in the order of the file. The memory does not grow with the number of rows. A batch is valid
+// until each returns. name is used in errors.
 //
 // A text file may have its columns in any order, may have additional columns, and may lack the
 // label. Read treats missing values as the training did. It returns an error of
@@ -55,7 +58,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	openEnd := false
 	rows := newrows.NewRows{
 		Preparation: m.preparation, Pixels: in.Features, Scale: in.Scale,
-		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, Keep: o.Keep, Required: o.required,
+		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, Beside: o.Table, Keep: o.Keep, Required: o.required,
 		Work: func(features, results []float64) ([]float64, error) {
 			scores, err := m.Scores(features)
 			return append(results, scores...), err

@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"ppal/internal/datatest"
+	"ppal/internal/parquetfile/parquettest"
+	"ppal/internal/racing"
+)
+
+// A model that arrays trained predicts, evaluates and verifies as one that CSV or Parquet with the
+// same rows trained, and each reads the files of the others.
+func TestArraysFromTrainingToVerify(t *testing.T) {
+	racing.Skip(t, "the parts have tests of their own")
+	const rows, columns = 300, 4
+	dir, r := t.TempDir(), rand.New(rand.NewPCG(3, 4))
+	x := datatest.Array{Name: "X", Type: "<f4", Shape: []int{rows, columns}}
+	y := datatest.Array{Name: "y", Type: "<U3", Shape: []int{rows}}
+	sex := datatest.Array{Name: "sex", Type: "<U1", Shape: []int{rows}}
+	table, text := []string{"id,y,sex"}, []string{"X0,X1,X2,X3,id,y,sex"}
+	var stored []parquettest.Column
+	for j := range columns {
+		stored = append(stored, parquettest.Column{Name: fmt.Sprint("X", j), Node: parquet.Leaf(parquet.FloatType)})
+	}
+	var numbers []float64
+	for i := range rows {
+		own, line := 0.0, ""
+		for j := range columns {
+			v := float32(r.NormFloat64())
+			own += float64(v)
+			x.Numbers = append(x.Numbers, float64(v))
+			line += fmt.Sprint(float64(v), ",")
+			stored[j].Values = append(stored[j].Values, v)
+		}
+		y.Texts = append(y.Texts, []string{"no", "yes"}[min(1, max(0, int(1+own+r.NormFloat64())))])
+		sex.Texts = append(sex.Texts, []string{"f", "m"}[r.IntN(2)])
+		numbers = append(numbers, float64(i))
+		beside := fmt.Sprintf("%d,%s,%s", i, y.Texts[i], sex.Texts[i])
+		table, text = append(table, beside), append(text, line+beside)
+	}
+	stored = append(stored, parquettest.Numbers("id", numbers...), parquettest.Texts("y", y.Texts...), parquettest.Texts("sex", sex.Texts...))
+	write := func(name string, content []byte) string { return datatest.Write(t, dir, name, content) }
+	lines := func(list []string) []byte { return []byte(strings.Join(list, "\n") + "\n") }
+	npy, beside := write("x.npy", x.NPY()), write("rows.csv", lines(table))
+	files := [][]string{
+		{write("x.csv", lines(text)), "--ignore", "id,sex"}, {write("x.parquet", parquettest.File(t, 1, stored)), "--ignore", "id,sex"},
+		{npy, "--table", beside}, {npy, "--table", beside, "--key", "id"}, {write("x.npz", datatest.NPZ(t, true, x, y, sex))},
+	}
+	var results []string
+	for i, file := range files {
+		run := filepath.Join(dir, fmt.Sprint("run", i))
+		got := forReal(t, append([]string{"train", "--label", "y", "--subject-to", "gap(positive_rate, sex) <= 0.1", "--iterations", "8", "--quiet", "--out", run, "--file"}, file...)...)
+		if got.status != exitDone {
+			t.Fatalf("%v: %s", file, got.stderr)
+		}
+		if got := forReal(t, "verify", run); got.status != exitDone {
+			t.Errorf("%v: %s", file, got.stderr)
+		}
+		for k, other := range files {
+			with := append([]string{run, "--input"}, other[0])
+			if len(other) > 1 && other[1] == "--table" {
+				with = append(with, other[1:3]...)
+			}
+			predicted, evaluated := forReal(t, append([]string{"predict"}, with...)...), forReal(t, append([]string{"evaluate", "--json"}, with...)...)
+			if predicted.status != exitDone || evaluated.status != exitDone {
+				t.Fatalf("%v on %v: %s%s", file, other, predicted.stderr, evaluated.stderr)
+			}
+			if results = append(results, predicted.stdout+evaluated.stdout); results[0] != results[len(results)-1] {
+				t.Errorf("the run on %v gives another result for %v", file, other)
+			}
+			if k == 2 { // arrays without their table
+				if got := forReal(t, "predict", run, "--input", npy); got.stdout != predicted.stdout {
+					t.Errorf("%v: %s", file, got.stderr)
+				}
+				if got := forReal(t, "evaluate", run, "--input", npy); got.status == exitDone || !strings.Contains(got.stderr, "(--table FILE)") {
+					t.Errorf("%v: %s", file, got.stderr)
+				}
+			}
+		}
+		if got := forReal(t, "predict", run, "--input", npy, "--table", beside, "--keep", "sex,id"); !strings.HasPrefix(got.stdout, "row,score,decision,probability,sex,id\n1,") ||
+			!strings.HasSuffix(got.stdout, ",299\n") {
+			t.Errorf("%v: %s%s", file, got.stdout, got.stderr)
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
+	"ppal/internal/mapped"
+	"ppal/internal/racing"
+)
+
+// embedded is a table in several kinds of files with the same rows.
+type embedded struct {
+	csv string
+	// arrays are files of arrays, with their options
+	arrays map[string]tabular.TableOptions
+	keyed  string // the rows of the file with a key, as text
+}
+
+// embeddings are rows of numbers with labels, groups and splits. Of the numbers, some are missing
+// if lacks is true.
+func embeddings(t *testing.T, rows int, lacks bool) embedded {
+	const columns = 12
+	dir, r := t.TempDir(), rand.New(rand.NewPCG(1, 2))
+	x := datatest.Array{Name: "X", Type: "<f4", Shape: []int{rows, columns}}
+	y := datatest.Array{Name: "y", Type: "|u1", Shape: []int{rows}}
+	sex := datatest.Array{Name: "sex", Type: "<U3", Shape: []int{rows}}
+	part := datatest.Array{Name: "part", Type: "|S5", Shape: []int{rows}}
+	id := datatest.Array{Name: "id", Type: ">i4", Shape: []int{rows}}
+	header, lines, beside, numbers := "", make([]string, rows), make([]string, rows), make([]string, rows)
+	for j := range columns {
+		header += fmt.Sprintf("X%d,", j)
+	}
+	for i := range rows {
+		for j := range columns {
+			v := float64(float32(r.NormFloat64() * math.Pow(10, float64(j-6))))
+			if text := fmt.Sprint(v); lacks && j < 3 && r.IntN(50) == 0 {
+				v = math.NaN()
+				lines[i] += "NaN,"
+			} else {
+				lines[i] += text + ","
+			}
+			x.Numbers = append(x.Numbers, v)
+		}
+		y.Numbers, sex.Texts, part.Texts = append(y.Numbers, float64(r.IntN(2))), append(sex.Texts, []string{"f", "m"}[r.IntN(2)]), append(part.Texts, []string{"train", "test", "train", "valid"}[r.IntN(4)])
+		id.Numbers = append(id.Numbers, float64(7*i+3))
+		beside[i] = fmt.Sprintf("%v,%s,%s", y.Numbers[i], sex.Texts[i], part.Texts[i])
+		numbers[i] = fmt.Sprintf("%d,%d", 7*i+3, i)
+		lines[i] += beside[i]
+	}
+	write := func(name, text string) string { return datatest.Write(t, dir, name, []byte(text)) }
+	table := func(header string, lines []string) string { return header + "\n" + strings.Join(lines, "\n") + "\n" }
+	order := r.Perm(rows)[:rows-10]
+	var keyed, withKey []string
+	for _, i := range order {
+		keyed, withKey = append(keyed, lines[i]), append(withKey, numbers[i]+","+beside[i])
+	}
+	fortran := x
+	fortran.Fortran, fortran.Type = true, ">f4"
+	npy, keys := write("x.npy", string(x.NPY())), write("keys.csv", table("id,row,y,sex,part", withKey))
+	return embedded{
+		csv: write("all.csv", table(header+"y,sex,part", lines)), keyed: write("keyed.csv", table(header+"y,sex,part", keyed)),
+		arrays: map[string]tabular.TableOptions{
+			"npz":        {File: write("x.npz", string(datatest.NPZ(t, false, y, x, sex, part)))},
+			"compressed": {File: write("c.npz", string(datatest.NPZ(t, true, x, sex, y, part)))},
+			"fortran":    {File: write("f.npz", string(datatest.NPZ(t, false, sex, fortran, y, part)))},
+			"gzip":       {File: write("x.npy.gz", string(datatest.Gzipped(x.NPY()))), Beside: write("rows.csv", table("y,sex,part", beside))},
+			"table":      {File: npy, Beside: write("rows.tsv", strings.ReplaceAll(table("y,sex,part", beside), ",", "\t"))},
+			"row key":    {File: npy, Beside: keys, Key: "row"},
+			"array key":  {File: write("i.npz", string(datatest.NPZ(t, false, x, id))), Beside: keys, Key: "id"},
+		},
+	}
+}
+
+// sameTables compares two loaded tables, and their features by bits.
+func sameTables(t *testing.T, name string, want, got *tabular.Tables) {
+	t.Helper()
+	slices.Sort(want.Reading.Required) // the order of the columns in the file
+	slices.Sort(got.Reading.Required)
+	if diff := cmp.Diff(want.Preparation.Encodings, got.Preparation.Encodings) + cmp.Diff(want.Label, got.Label) + cmp.Diff(want.Reading, got.Reading); diff != "" {
+		t.Fatalf("%s: %s", name, diff)
+	}
+	for k, p := range want.Parts() {
+		one, own := *p.Table, *got.Parts()[k].Table
+		rows, cols := one.Features.Dims()
+		from, mine := 0, own.Features
+		if part, ok := own.Features.(*matrix.Part); ok {
+			from, mine = part.From, part.Own
+			rows, _ = mine.Dims()
+		}
+		a, b := make([]float64, rows*cols), make([]float64, rows*cols)
+		one.Features.Float64(a, from, from+rows)
+		mine.Float64(b, 0, rows)
+		for i := range a {
+			if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
+				t.Fatalf("%s, %s rows: feature %d of row %d is %v, want %v", name, p.Name, i%cols, from+i/cols, b[i], a[i])
+			}
+		}
+		one.Features, own.Features = nil, nil
+		if diff := cmp.Diff(one, own); diff != "" {
+			t.Fatalf("%s, %s rows: %s", name, p.Name, diff)
+		}
+	}
+}
+
+// Arrays are the same table as text with the same rows: in memory, in pages, and shared by
+// processes.
+func TestArraysAreTheSameTable(t *testing.T) {
+	racing.Skip(t, "TestArraysWithATestFile starts the same goroutines")
+	pages, err := mapped.New(t.TempDir(), 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pages.Close()
+	for name, opts := range map[string]tabular.TableOptions{
+		"":           {Groups: []string{"sex"}},
+		"conditions": {Groups: []string{"X3>=0"}, Attributes: []string{"sex", "X4<0.1"}, Ignore: []string{"X5", "X11"}},
+		"chosen":     {SplitColumn: "part", Features: []string{"X9", "X1", "X2"}},
+		"label":      {Label: "X7>=0"},
+		"impute":     {Attributes: []string{"sex"}, Missing: tabular.MissingImputed},
+		"flag":       {Groups: []string{"X0>0"}, Missing: tabular.MissingFlagged},
+		"drop":       {Groups: []string{"sex"}, Missing: tabular.MissingDropped},
+	} {
+		from := embeddings(t, 4200, opts.Missing != "")
+		if opts.Label == "" {
+			opts.Label = "y"
+		}
+		text := opts
+		if text.Features == nil { // columns of one number are no features of arrays
+			for _, column := range []string{"y", "sex", "part"} {
+				if column != opts.Label {
+					text.Ignore = append(slices.Clone(text.Ignore), column)
+				}
+			}
+		}
+		wants := map[string]*tabular.Tables{}
+		for _, path := range []string{from.csv, from.keyed} {
+			text.File = path
+			if wants[path], err = LoadTable("", "csv", text); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		for kind, files := range from.arrays {
+			own, want := opts, wants[from.csv]
+			own.File, own.Beside, own.Key = files.File, files.Beside, files.Key
+			if files.Key != "" {
+				want = wants[from.keyed]
+			}
+			title := name + " " + kind
+			got, err := LoadTable("", "csv", own)
+			if err != nil {
+				t.Fatalf("%s: %v", title, err)
+			}
+			sameTables(t, title, want, got)
+			own.Pages = pages
+			if got, err = LoadTable("", "csv", own); err != nil {
+				t.Fatalf("%s in pages: %v", title, err)
+			}
+			if _, ok := got.Train.Features.(*loader.EncodedRows); !ok {
+				t.Errorf("%s in pages: %T", title, got.Train.Features)
+			}
+			sameTables(t, title+" in pages", want, got)
+			own.Pages = nil
+			all, errs := shared(t, 3, 240, func(_ int, s tabular.Share) (*tabular.Tables, error) {
+				own := own
+				own.Share = s
+				return LoadTable("", "csv", own)
+			})
+			if err := errors.Join(errs...); err != nil {
+				t.Fatalf("%s shared: %v", title, err)
+			}
+			for rank, got := range all {
+				sameTables(t, fmt.Sprint(title, " process ", rank), want, got)
+			}
+		}
+	}
+}
+
+// The test rows may be in a file of their own: arrays or text.
+func TestArraysWithATestFile(t *testing.T) {
+	train, test := embeddings(t, 300, false), embeddings(t, 90, false)
+	opts := tabular.TableOptions{File: train.csv, TestFile: test.csv, Label: "y", Ignore: []string{"sex", "part"}}
+	want, err := LoadTable("", "csv", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][2]string{{train.arrays["npz"].File, test.arrays["npz"].File}, {train.arrays["fortran"].File, test.csv}, {train.csv, test.arrays["compressed"].File}} {
+		opts.File, opts.TestFile = c[0], c[1]
+		got, err := LoadTable("", "csv", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameTables(t, fmt.Sprint(c), want, got)
+	}
+}
+
+// A file of arrays in the order of C, with the elements of the machine, is mapped and not copied.
+// A later change of the file is an error.
+func TestArraysAreMapped(t *testing.T) {
+	pages, err := mapped.New(t.TempDir(), 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pages.Close()
+	opts := embeddings(t, 500, false).arrays["table"]
+	opts.Label, opts.Pages = "y", pages
+	got, err := LoadTable("", "csv", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pages.Check(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(opts.File, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt(make([]byte, 500*12*4), 128); err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float64, 12)
+	got.Train.Features.Float64(x, 0, 1)
+	e := got.Preparation.Encodings
+	if x[0] != -e[0].Center/e[0].Scale {
+		t.Error("the features are a copy of the file")
+	}
+	if err := pages.Check(); err == nil || !strings.Contains(err.Error(), opts.File) {
+		t.Errorf("%v, want an error about %s", err, opts.File)
+	}
+}
+
+// Wrong arrays, and tables that do not fit, are one line with the place.
+func TestWrongArrays(t *testing.T) {
+	dir := t.TempDir()
+	x := datatest.Array{Name: "X", Type: "<f8", Shape: []int{4, 2}, Numbers: []float64{1, 2, 3, 4, 5, 7, 7, 8}}
+	y := datatest.Array{Name: "y", Type: "<i8", Shape: []int{4}, Numbers: []float64{0, 1, 0, 1}}
+	twice := datatest.Array{Name: "id", Type: "<U1", Shape: []int{4}, Texts: []string{"a", "b", "a", "c"}}
+	nan, inf, short := x, x, y
+	nan.Numbers, inf.Numbers = slices.Clone(x.Numbers), slices.Clone(x.Numbers)
+	nan.Numbers[5], inf.Numbers[4] = math.NaN(), math.Inf(-1)
+	short.Shape = []int{3}
+	short.Numbers = y.Numbers[:3]
+	notText := datatest.Array{Name: "sex", Type: "|S2", Shape: []int{4}, Texts: []string{"a", "b", "\xe4", "c"}}
+	empty := datatest.Array{Name: "X", Type: "<f8", Shape: []int{0, 2}}
+	for says, c := range map[string]struct {
+		content []byte
+		beside  string
+		key     string
+		want    error
+	}{
+		`row 3, column 2: X1: missing value: "NaN" in 1 of 4 rows`:                  {datatest.NPZ(t, false, nan, y), "", "", dataerr.ErrMissing},
+		`row 3, column 1: X0: "-Inf" is not a finite number`:                        {datatest.NPZ(t, false, inf, y), "", "", dataerr.ErrNumber},
+		"array y has 3 rows, and array X has 4":                                     {datatest.NPZ(t, false, x, short), "", "", dataerr.ErrFormat},
+		"row 3, column 4: wrong format: the text is not in UTF-8":                   {datatest.NPZ(t, false, x, y, notText), "", "", dataerr.ErrFormat},
+		"the file has no rows":                                                      {datatest.NPZ(t, false, empty, datatest.Array{Name: "y", Type: "<i8", Shape: []int{0}}), "", "", dataerr.ErrTruncated},
+		"give the table beside the arrays that has the column (--table FILE)":       {x.NPY(), "", "", dataerr.ErrColumn},
+		"the table has 3 rows, and ":                                                {x.NPY(), "y\n0\n1\n0\n", "", dataerr.ErrMismatch},
+		`rows.csv: line 3, column 1: files disagree: the key "4", want a row of`:    {x.NPY(), "k,y\n0,0\n4,1\n", "k", dataerr.ErrMismatch},
+		`rows.csv: line 4, column 1: files disagree: the key "1" is also in line 2`: {x.NPY(), "k,y\n1,0\n2,0\n1,1\n", "k", dataerr.ErrMismatch},
+		`rows.csv: line 1: --key: invalid column: no column "key"`:                  {x.NPY(), "k,y\n1,0\n2,0\n1,1\n", "key", dataerr.ErrColumn},
+		`the key "z", want a value of the array id in`:                              {datatest.NPZ(t, false, x, datatest.Array{Name: "id", Type: "<U1", Shape: []int{4}, Texts: []string{"a", "b", "d", "c"}}), "id,y\na,1\nz,0\n", "id", dataerr.ErrMismatch},
+		`row 3, column 3: files disagree: the key "a" is also in row 1`:             {datatest.NPZ(t, false, x, twice), "id,y\na,1\nb,0\n", "id", dataerr.ErrMismatch},
+		`rows.csv: line 3, column 1: y: missing value: "" in 1 of 4 rows`:           {x.NPY(), "y,z\n0,1\n,1\n0,1\n1,1\n", "", dataerr.ErrMissing},
+		"--table joins a table to arrays, and this file holds none":                 {[]byte("a,y\n1,0\n2,1\n"), "y\n0\n1\n", "", dataerr.ErrFormat},
+		"a key needs a table":                                                       {x.NPY(), "", "k", dataerr.ErrOption},
+	} {
+		opts := tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", c.content), Label: "y", Key: c.key, Split: tabular.Split{Train: 100}}
+		if c.beside != "" {
+			opts.Beside = datatest.Write(t, dir, "rows.csv", []byte(c.beside))
+		}
+		_, err := LoadTable("", "csv", opts)
+		datatest.CheckError(t, err, c.want, says)
+	}
+	if _, err := LoadTable("", "csv", tabular.TableOptions{File: filepath.Join(dir, "none.npy"), Label: "y"}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A file without a label names y if it is an archive.
+func TestLabelOfAnArchive(t *testing.T) {
+	from := embeddings(t, 200, false)
+	got, err := LoadTable("", "csv", from.arrays["npz"])
+	if err != nil || got.Label.Column != "y" {
+		t.Error(got, err)
+	}
+	_, err = LoadTable("", "csv", from.arrays["table"])
+	datatest.CheckError(t, err, dataerr.ErrOption, "csv needs the label's column")
+}

@@ -1,0 +1,265 @@
+package npyfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+
+	"ppal/internal/inputfile"
+)
+
+// Array is an array in a file. Its first index counts the rows. An element of the other indices is
+// a column, in the order in which NumPy's reshape(rows, -1) lists them.
+type Array struct {
+	Name string
+	header
+	r       io.ReaderAt
+	base    int64 // place of r in the file
+	packed  bool  // r is not in the file, because the file is compressed
+	columns int
+	places  []int // place of each column in a row of a Fortran array of three or more dimensions; nil: its number
+}
+
+// newArray returns the array in r, which has size bytes.
+func newArray(name string, r io.ReaderAt, size int64) (*Array, error) {
+	a := &Array{Name: name, r: r, columns: 1}
+	var err error
+	if a.header, err = readHeader(r, size); err != nil {
+		return nil, err
+	}
+	if len(a.shape) == 0 {
+		return nil, fmt.Errorf("it is a single number, want an array of rows")
+	}
+	for _, n := range a.shape[1:] {
+		if n > MaxColumns || n*a.columns > MaxColumns {
+			return nil, fmt.Errorf("its shape %s gives more than %d columns", a.shapeText(), MaxColumns)
+		}
+		a.columns *= n
+	}
+	if a.fortran && len(a.shape) > 2 {
+		a.places = make([]int, a.columns)
+		for column := range a.places {
+			rest, step := column, a.columns
+			for k := len(a.shape) - 1; k > 0; k-- {
+				step /= a.shape[k]
+				a.places[column] += rest % a.shape[k] * step
+				rest /= a.shape[k]
+			}
+		}
+	}
+	return a, nil
+}
+
+// Rows returns the number of rows.
+func (a *Array) Rows() int { return a.shape[0] }
+
+// Block reports whether the array has columns of numbers: two dimensions or more. An array of one
+// dimension is a column of its own.
+func (a *Array) Block() bool { return len(a.shape) > 1 && !a.text() }
+
+// text reports whether the elements are texts.
+func (a *Array) text() bool { return a.kind == wideText || a.kind == byteText }
+
+// Names returns the names of the columns: the array's name, followed by the column's number from 0
+// if the array has two dimensions or more.
+func (a *Array) Names() (names []string) {
+	if len(a.shape) == 1 {
+		return []string{a.Name}
+	}
+	for column := range a.columns {
+		names = append(names, a.Name+strconv.Itoa(column))
+	}
+	return names
+}
+
+// Single reports whether numbers of 32 bits hold the elements without rounding.
+func (a *Array) Single() bool {
+	return a.kind == booleans || a.kind == floats && a.size <= 4 || (a.kind == integers || a.kind == naturals) && a.size <= 2
+}
+
+// bytes returns the elements of rows [from, to), row by row. It uses buffer if that has room.
+func (a *Array) bytes(buffer []byte, from, to int) ([]byte, error) {
+	rows, width := to-from, a.columns*a.size
+	buffer = slices.Grow(buffer[:0], rows*width)[:rows*width]
+	if !a.fortran || a.columns == 1 {
+		return buffer, a.readAt(buffer, int64(from)*int64(width))
+	}
+	column := make([]byte, rows*a.size)
+	for j := range a.columns {
+		place := j
+		if a.places != nil {
+			place = a.places[j]
+		}
+		if err := a.readAt(column, (int64(place)*int64(a.Rows())+int64(from))*int64(a.size)); err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			copy(buffer[i*width+j*a.size:][:a.size], column[i*a.size:])
+		}
+	}
+	return buffer, nil
+}
+
+// readAt reads bytes of the elements.
+func (a *Array) readAt(p []byte, at int64) error {
+	n, err := a.r.ReadAt(p, a.offset+at)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// file returns the regular file that holds the elements, and the place of the first one there; nil
+// if there is none.
+func (a *Array) file(of io.ReaderAt) (*os.File, int64) {
+	if a.packed {
+		return nil, 0
+	}
+	return inputfile.Regular(of), a.base + a.offset
+}
+
+// native reports whether the elements have the bytes of a slice of numbers in memory.
+func (a *Array) native(size int) bool {
+	one := uint16(1)
+	little := *(*byte)(unsafe.Pointer(&one)) == 1
+	return a.kind == floats && a.size == size && a.big != little
+}
+
+// Read32 writes the elements of rows [from, to) to dst, row by row. The array must be Single.
+func (a *Array) Read32(dst []float32, from, to int) error { return readNumbers(a, dst, from, to) }
+
+// Read64 writes the elements of rows [from, to) to dst, row by row, rounded once if they are
+// integers beyond 2^53.
+func (a *Array) Read64(dst []float64, from, to int) error { return readNumbers(a, dst, from, to) }
+
+func readNumbers[T float32 | float64](a *Array, dst []T, from, to int) error {
+	size := int(unsafe.Sizeof(T(0)))
+	if a.native(size) && (!a.fortran || a.columns == 1) {
+		if len(dst) == 0 {
+			return nil
+		}
+		return a.readAt(unsafe.Slice((*byte)(unsafe.Pointer(&dst[0])), len(dst)*size), int64(from)*int64(a.columns*size))
+	}
+	raw, err := a.bytes(nil, from, to)
+	if err != nil {
+		return err
+	}
+	for i := range dst {
+		dst[i] = T(a.number(raw[i*a.size:]))
+	}
+	return nil
+}
+
+// number returns the number in the first bytes of p.
+func (a *Array) number(p []byte) float64 {
+	switch {
+	case a.kind == integers:
+		return float64(a.integer(p))
+	case a.kind == booleans:
+		return float64(min(p[0], 1))
+	case a.kind == naturals:
+		return float64(a.natural(p))
+	case a.size == 2:
+		return half(uint16(a.natural(p)))
+	case a.size == 4:
+		return float64(math.Float32frombits(uint32(a.natural(p))))
+	}
+	return math.Float64frombits(a.natural(p))
+}
+
+// natural returns the bits of an element as a number without a sign.
+func (a *Array) natural(p []byte) uint64 {
+	switch {
+	case a.size == 1:
+		return uint64(p[0])
+	case a.big && a.size == 2:
+		return uint64(binary.BigEndian.Uint16(p))
+	case a.big && a.size == 4:
+		return uint64(binary.BigEndian.Uint32(p))
+	case a.big:
+		return binary.BigEndian.Uint64(p)
+	case a.size == 2:
+		return uint64(binary.LittleEndian.Uint16(p))
+	case a.size == 4:
+		return uint64(binary.LittleEndian.Uint32(p))
+	}
+	return binary.LittleEndian.Uint64(p)
+}
+
+// integer returns a number with a sign.
+func (a *Array) integer(p []byte) int64 {
+	shift := 64 - 8*a.size
+	return int64(a.natural(p)<<shift) >> shift
+}
+
+// half returns the number of 16 bits (IEEE 754 binary16).
+func half(bits uint16) float64 {
+	const exponents, places, bias = 0x1f << 10, 13, 0x1p112 // places that a single number has more; 2^(127-15)
+	x := float64(math.Float32frombits(uint32(bits&0x7fff)<<places)) * bias
+	if bits&exponents == exponents {
+		if x = math.Inf(1); bits&^(exponents|0x8000) != 0 {
+			x = math.NaN()
+		}
+	}
+	if bits&0x8000 != 0 {
+		return -x
+	}
+	return x
+}
+
+// codePoint returns the first character of a wide text.
+func (a *Array) codePoint(p []byte) uint32 {
+	if a.big {
+		return binary.BigEndian.Uint32(p)
+	}
+	return binary.LittleEndian.Uint32(p)
+}
+
+// appendText appends an element as text: a number in the shortest form that its type distinguishes,
+// True or False, or the text. A text ends at its last character that is not zero. NaN is "".
+// Code points that do not exist become bytes that are not UTF-8.
+func (a *Array) appendText(to, p []byte) []byte {
+	switch a.kind {
+	case booleans:
+		if p[0] == 0 {
+			return append(to, "False"...)
+		}
+		return append(to, "True"...)
+	case integers:
+		return strconv.AppendInt(to, a.integer(p), 10)
+	case naturals:
+		return strconv.AppendUint(to, a.natural(p), 10)
+	case floats:
+		x := a.number(p)
+		if math.IsNaN(x) {
+			return to
+		}
+		return strconv.AppendFloat(to, x, 'g', -1, 8*max(4, a.size))
+	}
+	begin := len(to)
+	p = p[:a.size]
+	if a.kind == byteText {
+		to = append(to, p...)
+	} else {
+		for ; len(p) > 0; p = p[4:] {
+			if c := a.codePoint(p); c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
+				to = append(to, 0xff)
+			} else {
+				to = utf8.AppendRune(to, rune(c))
+			}
+		}
+	}
+	for len(to) > begin && to[len(to)-1] == 0 {
+		to = to[:len(to)-1]
+	}
+	return to
+}

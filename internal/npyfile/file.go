@@ -1,0 +1,115 @@
+// Package npyfile reads the arrays of NumPy: a .npy file with one array, or a .npz file, an archive
+// of arrays with names. The elements are numbers or texts, in the order of C or of Fortran, and in
+// both orders of bytes. Rows are read where they are needed, from any goroutine.
+package npyfile
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"ppal/internal/inputfile"
+)
+
+// ArchiveMagic is at the beginning of a .npz file, and of any other zip archive.
+const ArchiveMagic = "PK\x03\x04"
+
+// PlainName is the name of the array in a .npy file.
+const PlainName = "X"
+
+// ending is the ending of the members of an archive.
+const ending = ".npy"
+
+// IsArchive reports whether a file that begins with head is an archive whose first member is an
+// array.
+func IsArchive(head []byte) bool {
+	const lengthAt, nameAt = 26, 30 // in the header of a member
+	if len(head) < nameAt || string(head[:len(ArchiveMagic)]) != ArchiveMagic {
+		return false
+	}
+	length := int(head[lengthAt]) | int(head[lengthAt+1])<<8
+	return nameAt+length <= len(head) && strings.HasSuffix(string(head[nameAt:nameAt+length]), ending)
+}
+
+// Open returns the arrays of a file of size bytes, which have the same number of rows. The error
+// names the array of an archive.
+func Open(r io.ReaderAt, size int64) ([]*Array, error) {
+	var magic [len(Magic)]byte
+	if _, err := r.ReadAt(magic[:], 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if string(magic[:]) == Magic {
+		a, err := newArray(PlainName, r, size)
+		if err != nil {
+			return nil, fmt.Errorf("the array: %w", err)
+		}
+		return []*Array{a}, nil
+	}
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("the archive: %w", err)
+	}
+	var list []*Array
+	for _, member := range archive.File {
+		name, is := strings.CutSuffix(path.Base(member.Name), ending)
+		if !is || name == "" {
+			return nil, fmt.Errorf("the archive has the file %.80q, want arrays (%s) alone", member.Name, ending)
+		}
+		a, err := openMember(r, size, member, name)
+		if err != nil {
+			return nil, fmt.Errorf("array %s: %w", name, err)
+		}
+		if list = append(list, a); a.Rows() != list[0].Rows() {
+			return nil, fmt.Errorf("array %s has %d rows, and array %s has %d: write the arrays of the same rows to a file of their own",
+				name, a.Rows(), list[0].Name, list[0].Rows())
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("the archive has no arrays")
+	}
+	return list, nil
+}
+
+// mostInflated is the largest ratio of DEFLATE's output to its input.
+const mostInflated = 1032
+
+// openMember returns the array in a member of an archive. An array that is not compressed is read
+// in the archive. Another one is unpacked into memory or, if it is large, into a file without a
+// name.
+func openMember(r io.ReaderAt, size int64, member *zip.File, name string) (*Array, error) {
+	bytes := int64(member.UncompressedSize64)
+	if member.Method == zip.Store {
+		at, err := member.DataOffset()
+		if err != nil {
+			return nil, err
+		}
+		if bytes < 0 || at > size-bytes {
+			return nil, fmt.Errorf("the archive has %d bytes, too few for its %d bytes", size, bytes)
+		}
+		a, err := newArray(name, io.NewSectionReader(r, at, bytes), bytes)
+		if err == nil {
+			a.base = at
+		}
+		return a, err
+	}
+	if bytes < 0 || member.UncompressedSize64/mostInflated > member.CompressedSize64 {
+		return nil, fmt.Errorf("the archive says that %d compressed bytes hold %d", member.CompressedSize64, member.UncompressedSize64)
+	}
+	in, err := member.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	kept, err := inputfile.SpoolBinary(in)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newArray(name, kept.Reader(), kept.Reader().Size())
+	if err == nil {
+		a.packed = true
+	}
+	return a, err
+}

@@ -1,0 +1,324 @@
+package npyfile
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"unicode/utf8"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
+)
+
+// init lets the readers of tables read arrays.
+func init() {
+	recordio.RegisterFormat(recordio.BinaryFormat{Magic: Magic, Open: openTable})
+	recordio.RegisterFormat(recordio.BinaryFormat{Magic: ArchiveMagic, Is: IsArchive, Open: openTable})
+}
+
+// field is a column of an array.
+type field struct {
+	array  int
+	column int
+}
+
+// table has the columns of all arrays of a file.
+type table struct {
+	name   string // for errors
+	file   recordio.RandomAccess
+	size   int64 // of the file
+	arrays []*Array
+	fields []field
+	names  []string
+	texts  []int // the fields with texts
+	blocks bool  // an array has two dimensions or more
+	rows   []int // of the file; nil: all
+	atOnce int   // rows of a chunk
+	next   int   // first row of the next chunk
+}
+
+var _ recordio.ArrayTable = (*table)(nil)
+
+// The limits of a chunk.
+const (
+	chunkBytes   = 1 << 20
+	fortranBytes = 16 << 20 // of a chunk with arrays in Fortran's order, whose rows are apart in the file
+	mostRows     = 4096
+)
+
+// openTable opens a file of arrays.
+func openTable(file recordio.RandomAccess, size int64, name string) (recordio.BinaryTable, error) {
+	t := &table{name: name, file: file, size: size}
+	var err error
+	if t.arrays, err = Open(file, size); err != nil {
+		return nil, t.fail(err)
+	}
+	width, most := 0, chunkBytes
+	for k, a := range t.arrays {
+		width += a.columns * a.size
+		t.blocks = t.blocks || a.Block()
+		if a.fortran && a.columns > 1 {
+			most = fortranBytes
+		}
+		for column, name := range a.Names() {
+			if a.text() {
+				t.texts = append(t.texts, len(t.fields))
+			}
+			t.fields, t.names = append(t.fields, field{k, column}), append(t.names, name)
+		}
+		if len(t.fields) > MaxColumns {
+			return nil, t.fail(fmt.Errorf("the arrays give more than %d columns", MaxColumns))
+		}
+	}
+	if len(t.fields) == 0 {
+		return nil, t.fail(fmt.Errorf("the shape %s gives no columns", t.arrays[0].shapeText()))
+	}
+	t.atOnce = max(1, min(mostRows, most/width))
+	return t, nil
+}
+
+// fail returns an error of the arrays as an error of the file.
+func (t *table) fail(err error) error {
+	if changed := inputfile.ChangedSince(t.file); changed != nil {
+		return changed
+	}
+	return &dataerr.FileError{Path: t.name, Offset: -1, Err: fmt.Errorf("%w: %w", dataerr.ErrFormat, err)}
+}
+
+// ColumnNames implements BinaryTable.
+func (t *table) ColumnNames() ([]string, error) {
+	for _, a := range t.arrays {
+		if _, err := inputfile.CheckUTF8(a.Name, t.name); err != nil {
+			return nil, t.fail(fmt.Errorf("the name of array %q: %w", a.Name, err))
+		}
+	}
+	return t.names, nil
+}
+
+// Rows implements ArrayTable.
+func (t *table) Rows() int {
+	if t.rows != nil {
+		return len(t.rows)
+	}
+	return t.arrays[0].Rows()
+}
+
+// Take implements ArrayTable.
+func (t *table) Take(rows []int) { t.rows = rows }
+
+// row returns the number of a row in the file.
+func (t *table) row(i int) int {
+	if t.rows != nil {
+		return t.rows[i]
+	}
+	return i
+}
+
+// runs calls do for the runs of rows [from, to) whose rows follow each other in the file. at is the
+// place of the run among the rows.
+func (t *table) runs(from, to int, do func(at, from, to int) error) error {
+	if t.rows == nil {
+		return do(0, from, to)
+	}
+	for i := from; i < to; {
+		end := i + 1
+		for end < to && t.rows[end] == t.rows[i]+end-i {
+			end++
+		}
+		if err := do(i-from, t.rows[i], t.rows[i]+end-i); err != nil {
+			return err
+		}
+		i = end
+	}
+	return nil
+}
+
+// Blocks implements ArrayTable.
+func (t *table) Blocks() (list []recordio.Block) {
+	first := 0
+	for _, a := range t.arrays {
+		if a.Block() && a.columns > 0 {
+			b := recordio.Block{First: first, Columns: a.columns, Rows: t.Rows(), Single: a.Single(), ByColumn: a.fortran && a.columns > 1}
+			b.Read32 = func(dst []float32, from, to int) error { return readRows(t, a, dst, from, to) }
+			b.Read64 = func(dst []float64, from, to int) error { return readRows(t, a, dst, from, to) }
+			b.Fail = func(row, column int, err error) error {
+				return &dataerr.FileError{Path: t.name, Offset: -1, Row: t.row(row) + 1, Column: b.First + column + 1, Err: err}
+			}
+			if t.rows == nil && a.native(a.size) && a.size >= 4 && !b.ByColumn {
+				if f, at := a.file(t.file); f != nil && at%int64(a.size) == 0 {
+					b.File, b.Offset = f, at
+				}
+			}
+			list = append(list, b)
+		}
+		first += a.columns
+	}
+	return list
+}
+
+// readRows writes the numbers of rows of the table to dst.
+func readRows[T float32 | float64](t *table, a *Array, dst []T, from, to int) error {
+	err := t.runs(from, to, func(at, from, to int) error {
+		return readNumbers(a, dst[at*a.columns:][:(to-from)*a.columns], from, to)
+	})
+	if err != nil {
+		return t.fail(fmt.Errorf("array %s: %w", a.Name, err))
+	}
+	return nil
+}
+
+// Aside implements ArrayTable: beside an array of two dimensions or more, an array of one dimension
+// is a label, a group or the like.
+func (t *table) Aside(field int) bool {
+	return t.blocks && len(t.arrays[t.fields[field].array].shape) == 1
+}
+
+// Single implements BinaryTable.
+func (t *table) Single(field int) bool {
+	a := t.arrays[t.fields[field].array]
+	return a.kind == floats && a.size == 4
+}
+
+// Next implements BinaryTable. The rows are read by the workers.
+func (t *table) Next([]byte) (recordio.Chunk, error) {
+	from := t.next
+	if from == t.Rows() {
+		if changed := inputfile.ChangedSince(t.file); changed != nil {
+			return recordio.Chunk{}, changed
+		}
+		return recordio.Chunk{}, io.EOF
+	}
+	t.next = min(t.Rows(), from+t.atOnce)
+	offset := int64(float64(t.size) * float64(from) / float64(t.Rows()))
+	return recordio.Chunk{Rows: recordio.RowRange{From: from, To: t.next}, Record: from, Offset: offset}, nil
+}
+
+// Records implements BinaryTable.
+func (t *table) Records() recordio.RecordReader {
+	return &records{of: t, raw: make([][]byte, len(t.arrays)), loaded: make([]bool, len(t.arrays))}
+}
+
+// records are the rows of chunks. The elements of an array are read when the first of them is
+// needed.
+type records struct {
+	of     *table
+	rows   recordio.RowRange
+	row    int      // in the chunk
+	raw    [][]byte // of each array
+	loaded []bool
+	failed error  // of reading
+	text   []byte // the last text
+}
+
+// element returns the bytes that begin with an element of the row; nil after an error.
+func (r *records) element(field int) (*Array, []byte) {
+	f := &r.of.fields[field]
+	a := r.of.arrays[f.array]
+	if !r.loaded[f.array] && r.failed == nil {
+		r.loaded[f.array] = true
+		r.raw[f.array], r.failed = r.of.read(a, r.raw[f.array], r.rows)
+	}
+	if r.failed != nil {
+		return a, nil
+	}
+	return a, r.raw[f.array][(r.row*a.columns+f.column)*a.size:]
+}
+
+// read returns the bytes of an array's rows.
+func (t *table) read(a *Array, buffer []byte, rows recordio.RowRange) ([]byte, error) {
+	buffer = buffer[:0]
+	err := t.runs(rows.From, rows.To, func(_, from, to int) error {
+		part, err := a.bytes(buffer[len(buffer):], from, to)
+		if len(buffer) == 0 {
+			buffer = part
+		} else {
+			buffer = append(buffer, part...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, t.fail(fmt.Errorf("array %s: %w", a.Name, err))
+	}
+	return buffer, nil
+}
+
+// Each implements RecordReader.
+func (r *records) Each(c recordio.Chunk, visit func() error) error {
+	r.rows, r.failed = c.Rows.(recordio.RowRange), nil
+	clear(r.loaded)
+	for r.row = range r.rows.To - r.rows.From {
+		for _, field := range r.of.texts {
+			if text := r.Text(field); !utf8.Valid(text) {
+				return r.Fail(field, fmt.Errorf("%w: the text is not in UTF-8", dataerr.ErrFormat))
+			}
+		}
+		err := visit()
+		if r.failed != nil {
+			return r.failed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EachField implements RecordReader.
+func (r *records) EachField(c recordio.Chunk, fields []int, visit func(i int)) error {
+	return r.Each(c, func() error {
+		for i := range fields {
+			visit(i)
+		}
+		return nil
+	})
+}
+
+// Text implements RecordReader.
+func (r *records) Text(field int) []byte {
+	a, p := r.element(field)
+	if p == nil {
+		return nil
+	}
+	if a.kind == booleans && a.Block() {
+		return append(r.text[:0], '0'+min(p[0], 1))
+	}
+	r.text = a.appendText(r.text[:0], p)
+	if a.text() {
+		return recordio.Trimmed(r.text)
+	}
+	return r.text
+}
+
+// Number implements RecordReader.
+func (r *records) Number(field int) (x float64, ok bool) {
+	a, p := r.element(field)
+	if p == nil || a.text() || a.kind == booleans && !a.Block() {
+		return 0, false
+	}
+	x = a.number(p)
+	return x, !math.IsNaN(x) && !math.IsInf(x, 0)
+}
+
+// Key implements RecordReader.
+func (r *records) Key(field int) uint64 {
+	a, p := r.element(field)
+	switch {
+	case p == nil:
+		return 0
+	case a.kind == floats:
+		return math.Float64bits(a.number(p))
+	}
+	return a.natural(p)
+}
+
+// Position implements RecordReader: the row of the file, from 1.
+func (r *records) Position(field int) (line, column int) {
+	return r.of.row(r.rows.From+r.row) + 1, field + 1
+}
+
+// Fail implements RecordReader.
+func (r *records) Fail(field int, err error) error {
+	row, column := r.Position(field)
+	return &dataerr.FileError{Path: r.of.name, Offset: -1, Row: row, Column: column, Err: err}
+}

@@ -1,0 +1,261 @@
+package recordio
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
+)
+
+// joined is a table of arrays with the columns of the table beside it, whose rows it has. Memory
+// holds the texts of the table beside it.
+type joined struct {
+	ArrayTable
+	fields int // of the arrays
+	header []string
+	name   string // of the table beside, for errors
+	texts  []byte
+	ends   []int // of each text, row by row
+	lines  []int // of each row
+}
+
+// notAnArray is the error of a table beside a file that has no arrays.
+func notAnArray(name string) error {
+	return &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: --table joins a table to arrays, and this file holds none", dataerr.ErrFormat),
+		Advice: "give --file a .npy or .npz file"}
+}
+
+// joinTable joins the table beside a file of arrays to the arrays. layout says how to read the
+// table beside, and which rows belong together. name names the file of the arrays.
+func joinTable(of BinaryTable, name string, layout tabular.Layout) (BinaryTable, error) {
+	arrays, ok := of.(ArrayTable)
+	if !ok {
+		return nil, notAnArray(name)
+	}
+	names, err := arrays.ColumnNames()
+	if err != nil {
+		return nil, err
+	}
+	j := &joined{ArrayTable: arrays, fields: len(names), name: layout.Beside}
+	if err := j.read(layout); err != nil {
+		return nil, err
+	}
+	if layout.Key == "" {
+		if len(j.lines) != arrays.Rows() {
+			return nil, &dataerr.FileError{Path: layout.Beside, Offset: -1,
+				Err:    fmt.Errorf("%w: the table has %d rows, and %s has %d", dataerr.ErrMismatch, len(j.lines), name, arrays.Rows()),
+				Advice: "if a column of the table numbers the rows of the arrays, train with --key COLUMN"}
+		}
+		return j, nil
+	}
+	rows, err := j.rowsByKey(name, layout.Key, names)
+	if err != nil {
+		return nil, err
+	}
+	arrays.Take(rows)
+	return j, nil
+}
+
+// read reads the table beside the arrays.
+func (j *joined) read(layout tabular.Layout) error {
+	f, err := inputfile.OpenInput(context.Background(), layout.Beside)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	layout.Beside = ""
+	text, names, err := OpenDelimited(f, j.name, layout) // one column is enough, and its name may be a number
+	if err != nil {
+		return err
+	}
+	if names != nil {
+		if err := names.checkUTF8(); err != nil {
+			return err
+		}
+	}
+	j.header = text.Header
+	records := text.Records()
+	for {
+		c, err := text.Next(nil)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = records.Each(c, func() error {
+				for field := range j.header {
+					j.texts = append(j.texts, records.Text(field)...)
+					j.ends = append(j.ends, len(j.texts))
+				}
+				line, _ := records.Position(0)
+				j.lines = append(j.lines, line)
+				return nil
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// text returns a field of a row of the table beside the arrays.
+func (j *joined) text(row, field int) []byte {
+	at := row*len(j.header) + field
+	from := 0
+	if at > 0 {
+		from = j.ends[at-1]
+	}
+	return j.texts[from:j.ends[at]]
+}
+
+// fail adds a position in the table beside the arrays to an error.
+func (j *joined) fail(row, field int, err error) error {
+	return &dataerr.FileError{Path: j.name, Offset: -1, Line: j.lines[row], Column: field + 1, Err: err}
+}
+
+// rowsByKey returns the row of the arrays for each row of the table. names are the names of the
+// arrays' columns.
+func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
+	places := HeaderPlaces{Header: j.header}
+	field, err := places.Column(key)
+	if err != nil {
+		return nil, &dataerr.FileError{Path: j.name, Offset: -1, Line: 1, Err: fmt.Errorf("--key: %w", err)}
+	}
+	find := func(text string) (row int, ok bool) {
+		row, err := strconv.Atoi(text)
+		return row, err == nil && row >= 0 && row < j.ArrayTable.Rows()
+	}
+	want := fmt.Sprintf("a row of %s, 0 to %d", name, j.ArrayTable.Rows()-1)
+	for at, array := range names {
+		if array == key && j.ArrayTable.Aside(at) {
+			known, err := j.keysOf(name, at)
+			if err != nil {
+				return nil, err
+			}
+			find = func(text string) (row int, ok bool) { row, ok = known[text]; return row, ok }
+			want = fmt.Sprintf("a value of the array %s in %s", key, name)
+		}
+	}
+	rows, first := make([]int, 0, len(j.lines)), make(map[int]int, len(j.lines))
+	for i := range j.lines {
+		text := string(j.text(i, field))
+		row, ok := find(text)
+		if !ok {
+			return nil, j.fail(i, field, fmt.Errorf("%w: the key %q, want %s", dataerr.ErrMismatch, text, want))
+		}
+		if before, twice := first[row]; twice {
+			return nil, j.fail(i, field, fmt.Errorf("%w: the key %q is also in line %d", dataerr.ErrMismatch, text, j.lines[before]))
+		}
+		first[row] = i
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// keysOf returns the row of each value of a column of the arrays.
+func (j *joined) keysOf(name string, field int) (map[string]int, error) {
+	known := make(map[string]int, j.ArrayTable.Rows())
+	records := j.ArrayTable.Records()
+	twice := false
+	row := 0
+	err := records.Each(Chunk{Rows: RowRange{0, j.ArrayTable.Rows()}}, func() error {
+		text := string(records.Text(field))
+		if _, twice = known[text]; twice {
+			return records.Fail(field, fmt.Errorf("%w: the key %q is also in row %d", dataerr.ErrMismatch, text, known[text]+1))
+		}
+		known[text] = row
+		row++
+		return nil
+	})
+	return known, err
+}
+
+// ColumnNames implements BinaryTable.
+func (j *joined) ColumnNames() ([]string, error) {
+	names, err := j.ArrayTable.ColumnNames()
+	return append(names[:len(names):len(names)], j.header...), err
+}
+
+// Single implements BinaryTable.
+func (j *joined) Single(field int) bool { return field < j.fields && j.ArrayTable.Single(field) }
+
+// Aside implements ArrayTable: labels, groups and weights are in the table beside the arrays.
+func (j *joined) Aside(field int) bool { return field >= j.fields || j.ArrayTable.Aside(field) }
+
+// Records implements BinaryTable.
+func (j *joined) Records() RecordReader { return &joinedRecords{j.ArrayTable.Records(), j, 0} }
+
+// joinedRecords are the rows of chunks of a joined table.
+type joinedRecords struct {
+	RecordReader // of the arrays
+	of           *joined
+	row          int
+}
+
+// Each implements RecordReader.
+func (r *joinedRecords) Each(c Chunk, visit func() error) error {
+	r.row = c.Rows.(RowRange).From - 1
+	return r.RecordReader.Each(c, func() error {
+		r.row++
+		return visit()
+	})
+}
+
+// EachField implements RecordReader.
+func (r *joinedRecords) EachField(c Chunk, fields []int, visit func(i int)) error {
+	return r.Each(c, func() error {
+		for i := range fields {
+			visit(i)
+		}
+		return nil
+	})
+}
+
+// beside returns the field of the table beside the arrays that a field of the record is, if it is
+// one.
+func (r *joinedRecords) beside(field int) (own int, is bool) {
+	return field - r.of.fields, field >= r.of.fields
+}
+
+// Text implements RecordReader.
+func (r *joinedRecords) Text(field int) []byte {
+	if own, is := r.beside(field); is {
+		return r.of.text(r.row, own)
+	}
+	return r.RecordReader.Text(field)
+}
+
+// Number implements RecordReader.
+func (r *joinedRecords) Number(field int) (x float64, ok bool) {
+	if _, is := r.beside(field); is {
+		return 0, false
+	}
+	return r.RecordReader.Number(field)
+}
+
+// Key implements RecordReader.
+func (r *joinedRecords) Key(field int) uint64 {
+	if _, is := r.beside(field); is {
+		return 0
+	}
+	return r.RecordReader.Key(field)
+}
+
+// Position implements RecordReader.
+func (r *joinedRecords) Position(field int) (line, column int) {
+	if own, is := r.beside(field); is {
+		return r.of.lines[r.row], own + 1
+	}
+	return r.RecordReader.Position(field)
+}
+
+// Fail implements RecordReader.
+func (r *joinedRecords) Fail(field int, err error) error {
+	if own, is := r.beside(field); is {
+		return r.of.fail(r.row, own, err)
+	}
+	return r.RecordReader.Fail(field, err)
+}
