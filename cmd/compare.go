@@ -281,7 +281,7 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.OnRates().Holds(cfg.Data.Problem) && len(cfg.SubjectTo) == 0 {
+	if session.TraitsOf(cfg.Task).Unbounded {
 		return nil, &config.Error{Where: "--subject-to:", Problem: "missing; without a bound there is nothing to compare: all methods minimise the objective alone"}
 	}
 	s.Title = fmt.Sprintf("%s on %s", cfg.Data.Problem, cfg.Dataset)

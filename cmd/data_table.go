@@ -15,7 +15,6 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/config"
 	"ppal/internal/option"
-	"ppal/trainer/session"
 )
 
 // loadingFlags are the flags of train that say how to load a table.
@@ -34,9 +33,8 @@ func addLoadingFlags(cmd *cobra.Command, values config.Values) {
 	}
 	cmd.Flags().SortFlags = false
 	addSettings(cmd, values, others...)
-	// The data set is an argument, and the problem has no meaning here.
-	tables := config.OnTables().String()
-	plain := strings.NewReplacer("; implies --dataset csv", "", " (with "+tables+")", "", "; with "+tables+")", ")", "with --dataset ", "for the data set ")
+	// The data set is an argument.
+	plain := strings.NewReplacer("; implies --dataset csv", "", "with --dataset ", "for the data set ")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = plain.Replace(f.Usage) })
 }
 
@@ -47,9 +45,8 @@ func tableOptions(cmd *cobra.Command, values config.Values, name string) (tabula
 	if err != nil {
 		return tabular.TableOptions{}, err
 	}
-	values[option.NameDataset], values[option.NameProblem] = name, session.NameDemographicParity
+	values[option.NameDataset] = name
 	if !d.Tabular() {
-		values[option.NameProblem] = session.NameNeymanPearson
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Changed && f.Name != "seed" && f.Name != "data-dir" {
 				err = fmt.Errorf("%w: --%s applies to tables, %s is a set of images", dataerr.ErrOption, f.Name, name)

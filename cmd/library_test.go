@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
@@ -113,8 +114,11 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 
 // The command refuses the config.yaml of a run that only the user's own program can repeat.
 func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
+	task := &session.Statement{Name: "own", Nodes: func(scores *gorgonia.Node, _ session.Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
+		return gorgonia.Must(gorgonia.Mean(scores)), nil, nil
+	}}
 	rows := session.Matrices{Train: &session.Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{-1, 1}}}
-	data, err := session.Options{Data: rows, Task: &session.Statement{Name: "own"}}.Config(session.Provenance{})
+	data, err := session.Options{Data: rows, Task: task}.Config(session.Provenance{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +127,7 @@ func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := commandOn(t.Context(), func(*app) {}, "train", "--config", path)
-	want := path + ":1: only-in-program: no flag expresses the task, the rows of this run; start the program that wrote the file"
+	want := path + ":1: only-in-program: no flag expresses the rows, the task of this run; start the program that wrote the file"
 	if got.status != exitUsage || !strings.Contains(got.stderr, want) {
 		t.Errorf("%+v, want %s", got, want)
 	}

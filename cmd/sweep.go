@@ -182,7 +182,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if err != nil {
 		return nil, cfg, err
 	}
-	settings, err := cfg.YAML(nil)
+	settings, err := cfg.YAML(session.Provenance{})
 	if err != nil {
 		return nil, cfg, err
 	}
@@ -190,19 +190,17 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 		Title: fmt.Sprintf("%s on %s", cfg.Method.Name, cfg.Dataset), Over: over, Values: bounds, Open: a.open,
 		Settings: []byte(fmt.Sprintf("# A sweep: the bound of the last constraint varies.\nover: %q\nvalues: %v\n---\n%s", over.Measure(), bounds, settings)),
 		Options: func(bound float64) (session.Options, error) {
-			own := cfg
-			own.SubjectTo = slices.Clone(cfg.SubjectTo)
-			own.SubjectTo[len(own.SubjectTo)-1] = over.WithBound(bound).String()
-			o, err := own.SessionOptions(dataDir)
+			o, err := cfg.SessionOptions(dataDir)
 			if err != nil {
 				return o, err
 			}
-			task, ok := o.Task.(session.Decisions)
+			task, ok := o.Task.(*session.Decisions)
 			if !ok {
 				return o, &config.Error{Where: "--problem " + cfg.Data.Problem + ":", Problem: "has no constraints in words; give --minimize and --subject-to instead"}
 			}
-			task.SubjectTo = task.SubjectTo[:len(task.SubjectTo)-1]
-			o.Task = task
+			own := *task
+			own.SubjectTo = slices.Clip(own.SubjectTo[:len(own.SubjectTo)-1])
+			o.Task = own
 			a.writes(&o.Files)
 			return o, nil
 		},

@@ -16,7 +16,7 @@ func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: printing{r.stdout}}
 	title := r.cfg.Method.Name + " on " + r.cfg.Dataset
-	if r.cfg.SubjectTo == nil { // otherwise the table states the problem
+	if r.cfg.Text("subject-to") == "" { // otherwise the table states the problem
 		title += ", " + r.cfg.Data.Problem
 	}
 	printHead(out, &sum, title)

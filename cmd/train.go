@@ -133,9 +133,6 @@ func setHeap(cfg config.Train) {
 	}
 }
 
-// ownTable is the data set of the user's own table.
-const ownTable = "csv"
-
 // changedFiles returns a warning for each data file, and for the file of initial weights, that has
 // changed since the configuration was written.
 func changedFiles(file *config.File, now session.Description) (warnings []string) {
@@ -230,7 +227,7 @@ func (r *trainRun) announce() {
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
 	}
-	if d.Dataset == ownTable && !r.cfg.Quiet {
+	if d.Dataset == datasets.CSV && !r.cfg.Quiet {
 		printUses(r.report.lines, d.Columns)
 	}
 	if len(d.Classes) > 0 {

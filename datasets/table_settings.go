@@ -41,7 +41,7 @@ func none() string { return "" }
 // ClassesSetting returns one more setting of tables.
 func TableSettings(o *tabular.TableOptions) []*option.Option {
 	tables := OnTables()
-	csv, libsvm := option.If(option.NameDataset, ownCSV().Name), option.If(option.NameDataset, ownLIBSVM().Name)
+	csv, libsvm := option.If(option.NameDataset, CSV), option.If(option.NameDataset, LIBSVM)
 	ranked := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || d.Ranks() })...)
 	list := []*option.Option{
 		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; implies --dataset csv").

@@ -110,10 +110,8 @@ func width(cfg config.Train) int {
 		return len(cfg.Pictures.Classes) * hidden[0]
 	case len(hidden) > 0:
 		return hidden[0]
-	case cfg.Data.Problem == session.NameNeymanPearson:
-		return len(cfg.Pictures.Classes)
 	}
-	return 1
+	return max(1, len(cfg.Pictures.Classes))
 }
 
 // randomImages generates rowsPerClass images of each of the classes.

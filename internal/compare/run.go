@@ -188,7 +188,7 @@ func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.
 		return nil, fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
 	case result.Status == trainer.Interrupted:
 		return nil, context.Cause(ctx)
-	case j.point >= 0 && cfg.BoundsOn != session.OnDecisions: // ranked by its last records
+	case j.point >= 0 && !session.TraitsOf(cfg.Task).OnDecisions: // ranked by its last records
 		return nil, nil
 	}
 	if _, err := trial.Certify(); err != nil {

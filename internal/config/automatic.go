@@ -4,11 +4,11 @@ import (
 	"maps"
 	"slices"
 
-	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/models"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 	"ppal/trainer/step"
 )
 
@@ -27,28 +27,32 @@ const (
 // unconstrained. The first of alm, ppala and plada that has the given settings of methods is the
 // choice if the settings exclude a method. Otherwise the problem decides.
 func (r *resolver) chooseMethod() error {
-	for _, name := range []string{option.NameProblem, "subject-to", "batch-size", "eo-form", option.NamePreset, "activation", "phi", "psi", "regularizer"} {
+	names := []string{"batch-size", option.NamePreset, "activation", "regularizer"}
+	for _, o := range session.TaskOptions(r.train.Task) {
+		names = append(names, o.Name)
+	}
+	for _, name := range names {
 		if err := r.settle(r.options[name]); err != nil {
 			return err
 		}
 	}
 	m := &r.train.Method
-	if OnRates().Holds(r.text(option.NameProblem)) && noBound().Holds(r.text("subject-to")) {
+	if session.TraitsOf(r.train.Task).Unbounded {
 		m.Name, m.Reason = "unconstrained", "there is no bound"
 		return nil
 	}
-	names, reason := []string{multipliers, smooth, kinked}, ""
+	methods, reason := []string{multipliers, smooth, kinked}, ""
 	for _, name := range slices.Sorted(maps.Keys(r.given)) {
 		k := r.foreign[name]
 		if k == nil {
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(names), func(m string) bool { return !suits(k, r.given[name].text, m) })
-		if 0 < len(left) && len(left) < len(names) {
-			names, reason = left, "of --"+name
+		left := slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !suits(k, r.given[name].text, m) })
+		if 0 < len(left) && len(left) < len(methods) {
+			methods, reason = left, "of --"+name
 		}
 	}
-	if m.Name, m.Reason = names[0], reason; reason == "" {
+	if m.Name, m.Reason = methods[0], reason; reason == "" {
 		m.Name, m.Reason = r.byProblem()
 	}
 	return nil
@@ -58,9 +62,9 @@ func (r *resolver) chooseMethod() error {
 // steps asks for a method with such steps.
 func suits(k *Key, text, name string) bool {
 	firstOrder := k.Name == namePrimal && text != step.Auto.String() && text != step.LBFGS.String() ||
-		k.DependsOn(namePrimal) && slices.Contains(k.Methods, smooth)
+		k.DependsOn(namePrimal) && slices.Contains(k.Owners, smooth)
 	switch {
-	case !slices.Contains(k.Methods, name):
+	case !slices.Contains(k.Owners, name):
 		return false
 	case name == multipliers:
 		return !firstOrder
@@ -71,15 +75,15 @@ func suits(k *Key, text, name string) bool {
 // byProblem returns the method for the problem: plada for a constraint with a kink, ppala if steps
 // see a sample of the rows, or if f, g or r have kinks, else alm.
 func (r *resolver) byProblem() (name, reason string) {
-	batch := r.text("batch-size")
+	batch, traits := r.text("batch-size"), session.TraitsOf(r.train.Task)
 	switch {
-	case r.text("eo-form") == string(constraints.Maximum):
+	case traits.Largest:
 		return kinked, "the largest gap has a kink"
 	case r.text(option.NamePreset) == preset.Paper:
 		return smooth, "of --preset paper"
 	case batch != "" && batch != "0":
 		return smooth, "the steps see a sample of the rows"
-	case r.text("activation") == string(models.ReLU), r.text("phi") == string(constraints.Hinge), r.text("psi") == string(constraints.Hinge):
+	case r.text("activation") == string(models.ReLU), traits.Kinks:
 		return smooth, "the functions have kinks"
 	}
 	switch kind := r.text("regularizer"); kind {

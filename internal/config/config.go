@@ -1,13 +1,12 @@
 // Package config is a training run's configuration: the settings of the command line and of a YAML
 // file, their defaults, and the refusal of settings that do not fit together.
 //
-// The settings are option.Options: those of a method stand beside the method, those of the device
-// beside session.Device, and the others here, bound to the fields of Train. Flags, files, help,
-// defaults and errors are read off them.
+// The settings are option.Options: those of a method, a task, a data set and a model stand beside
+// them, those of the run and of the device beside session.Options, and those of the program here.
+// Flags, files, help, defaults and errors are read off them.
 package config
 
 import (
-	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/models"
 	"ppal/trainer/problem"
@@ -26,7 +25,7 @@ type Train struct {
 
 // Data describes the rows that a run reads.
 type Data struct {
-	Problem string // mnpc, dp, eo, if; rates and class-rates with --subject-to
+	Problem string // the name of a task of package session
 	Dataset string
 	DataDir string
 	// Table has the settings of tables, and the classes and splits of pictures as given. TableOptions
@@ -40,18 +39,9 @@ type Model struct {
 	Spec models.Spec
 }
 
-// Problem describes the objective, the constraints and the regularizer r.
+// Problem has the task with its settings, and the regularizer r.
 type Problem struct {
-	Minimize    string   // a rate, in the language of package constraints
-	SubjectTo   []string // constraints in that language
-	BoundsOn    session.BoundsOn
-	Confidence  float64 // 0: the bounds hold on the training rows
-	Kappa       []float64
-	Phi         constraints.Phi
-	Epsilon     []float64
-	Psi         constraints.Phi  // the surrogate of the constraints
-	EOForm      constraints.Form // Maximum for max, "" for two: as the method needs
-	IFForm      session.GroupForm
+	Task        session.Task // of Data.Problem; nil before the problem is known
 	Regularizer problem.Regularizer
 }
 

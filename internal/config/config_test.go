@@ -14,6 +14,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 	"ppal/trainer/step"
 )
 
@@ -60,7 +61,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := got.YAML(nil)
+			data, err := got.YAML(session.Provenance{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +136,6 @@ func TestRefusedFlags(t *testing.T) {
 		{"seed=-1", "--seed -1: must be at least 0"},
 		{"hidden=4,0", "--hidden 4,0: each value must be at least 1"},
 		{"hidden=", `--hidden "": must be a whole number, at least 1`},
-		{"kappa=0.1,0.2", "--kappa 0.1,0.2: 2 values; give one, or 3, one for each constraint"},
 		{"kappa=-0.1", "--kappa -0.1: must be at least 0"},
 		{"classes=0,0", "--classes 0,0: names class 0 twice"},
 		{"classes=1", "--classes 1: give at least two classes"},
@@ -145,30 +145,26 @@ func TestRefusedFlags(t *testing.T) {
 		{"time-limit=-1s", "--time-limit -1s: must be a positive duration such as 90s or 10m, or none"},
 		{"time-limit=10", "--time-limit 10: must be a positive duration such as 90s or 10m, or none"},
 		{"quiet=yes", "--quiet yes: must be true or false"},
-		{"problem=ranking", "--problem ranking: not in this version; choose mnpc, dp, eo, if, rates or class-rates"},
+		{"problem=ranking", "--problem ranking: not in this version; choose class-rates, dp, eo, if, mnpc or rates"},
 		{"subject-to=gap(tprr,sex)<=0.1", `--subject-to gap(tprr,sex)<=0.1: column 5: unknown rate "tprr"; did you mean tpr?`},
 		{"subject-to=fpr<=5%;fpr<=5", `--subject-to fpr<=5%;fpr<=5: "fpr<=5": column 6: the bound 5 is more than 1, the largest value of fpr; did you mean 5%?`},
 		{"subject-to=fpr<=5% confidence=1", "--confidence 1: must be at least 0 and below 1"},
 		{"subject-to=fpr<=5% confidence=95", "--confidence 95: must be at least 0 and below 1"},
 		{"subject-to=fpr<=5% bounds-on=surrogate confidence=0.9", "--confidence 0.9: used only with --bounds-on decisions (now surrogate)"},
-		{"subject-to=fpr<=5% confidence=0.9 patience=3",
-			"--confidence 0.9: needs validation rows that did not choose the weights; leave out --select best-validation and --patience"},
-		{"subject-to=fpr<=5% confidence=0.9 select=best-validation",
-			"--confidence 0.9: needs validation rows that did not choose the weights; leave out --select best-validation and --patience"},
 		{"subject-to=fpr<=5% kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now rates)"},
 		{"subject-to=fpr<=5% epsilon=0.1", "--epsilon 0.1: used only with --problem dp, eo or if (now rates)"},
 		{"subject-to=error[*]<=5% dataset=fashion-mnist kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now class-rates)"},
-		{"subject-to=fpr<=5% phi=hinge", "--phi hinge: used only with --problem mnpc, dp, eo or if (now rates)"},
-		{"problem=dp subject-to=fpr<=5%", "--subject-to fpr<=5%: used only with --problem rates or class-rates (now dp)"},
+		{"subject-to=fpr<=5% phi=hinge", "--phi hinge: used only with --problem dp, eo, if or mnpc (now rates)"},
+		{"problem=dp subject-to=fpr<=5%", "--subject-to fpr<=5%: used only with --problem class-rates or rates (now dp)"},
 		{"problem=dp bounds-on=decisions psi=hinge", "--psi hinge: used only with --bounds-on surrogate (now decisions)"},
-		{"problem=if bounds-on=decisions if-form=expectation", "--if-form expectation: bounds on decisions are on each group; use each"},
+		{"problem=if bounds-on=decisions if-form=expectation", "--if-form expectation: used only with --bounds-on surrogate (now decisions)"},
 		{"minimize=tpr subject-to=fpr<=5%", "--minimize tpr: must be one of balanced_error, error, fnr, fpr or loss, with or without a class or group"},
 		{"minimize=errr subject-to=fpr<=5%", `--minimize errr: column 1: unknown rate "errr"; did you mean error?`},
-		{"dataset=adult confidence=0.9", "--confidence 0.9: promises bounds, and the run has none; add one (--subject-to)"},
+		{"dataset=adult confidence=0.9", "--confidence: promises bounds, and the run has none; add one (--subject-to)"},
 		{"dataset=adult kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now rates)"},
 		{"subject-to=;", "--subject-to ;: is empty"},
-		{"dataset=adult problem=mnpc", "--dataset adult: holds a table, and --problem mnpc needs images or your own table (--dataset csv); bound rates with --subject-to, or choose --problem dp, eo or if"},
-		{"problem=dp dataset=cifar10", "--dataset cifar10: holds images; --problem dp needs a table"},
+		{"dataset=adult problem=mnpc", "--dataset adult: holds a table; --problem mnpc needs images or your own table; choose --problem dp, eo, if or rates"},
+		{"problem=dp dataset=cifar10", "--dataset cifar10: holds images; --problem dp needs a table; choose --problem class-rates or mnpc"},
 		{"problem=dp dataset=csv", "--file: missing; --dataset csv needs it"},
 		{"problem=dp dataset=csv file=x.csv", "--label: missing; --dataset csv needs it"},
 		{"problem=dp file=x.csv", "--label: missing; --dataset csv needs it"},
@@ -182,12 +178,11 @@ func TestRefusedFlags(t *testing.T) {
 		{"dataset=fashion-mnist classes=Trouser,1", "--classes Trouser,1: names class 1 twice"},
 		{"dataset=cifar10 classes=ship,lorry", `--classes ship,lorry: cifar10 has no class "lorry"; the classes are airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck`},
 		{"file=x.csv label=y problem=mnpc classes=a,b,a", "--classes a,b,a: names class a twice"},
-		{"file=x.csv label=y problem=mnpc classes=a,b,c kappa=1,2,3", "--kappa 1,2,3: 3 values; give one, or 2, one for each constraint"},
 		{"positive=a", "unknown setting --positive: --label names the positive class of two, as in species=Adelie; with three or more classes," +
 			" a constraint names its class, as in fpr[Adelie] (see ppal train --help)"},
 		{"problem=dp kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now dp)"},
 		{"epsilon=0.1", "--epsilon 0.1: used only with --problem dp, eo or if (now mnpc)"},
-		{"problem=dp epsilon=0.1,0.2", "--epsilon 0.1,0.2: 2 values; give one, or two with --problem eo"},
+		{"problem=dp epsilon=0.1,0.2", "--epsilon: has 2 values; give one"},
 		{"problem=dp split=50/60/0", "--split 50/60/0: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
 		{"problem=dp split=0/50/50", "--split 0/50/50: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
 		{"select=best-train output=best", "--select best-train: --output best chooses the saved weights too; give one of the two"},
@@ -204,10 +199,10 @@ func TestRefusedFlags(t *testing.T) {
 		{"method=ssg ssg-violation-step=1", "--ssg-violation-step 1: used only with --ssg-violation-rule decay or constant (now polyak)"},
 		{"method=sgd", "--method sgd: unknown; did you mean ssg? (choose auto, ppala, plada, gdpa, ssg, ipp-ssg, ipp-conex, multiplier-model, penalty, gda, alm, unconstrained or nl-iapial)"},
 		{"method=multiplier-model", "--method multiplier-model: needs --problem if with --if-form sampled"},
-		{"method=nl-iapial", "--method nl-iapial: needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method"},
+		{"method=nl-iapial", "--method nl-iapial: needs smooth convex constraints, as those of --phi logistic with --model linear; use another method"},
 		{"method=nl-iapial model=linear phi=hinge",
-			"--method nl-iapial: needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method"},
-		{"method=nl-iapial problem=dp", "--method nl-iapial: needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method"},
+			"--method nl-iapial: needs smooth convex constraints, as those of --phi logistic with --model linear; use another method"},
+		{"method=nl-iapial problem=dp", "--method nl-iapial: needs smooth convex constraints, as those of --phi logistic with --model linear; use another method"},
 		{"method=nl-iapial model=linear phi=logistic batch-size=8", "--batch-size 8: nl-iapial searches its step sizes on all rows; use 0"},
 		{"device=gpu", "--device gpu: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},
 		{"device=cpu:1", "--device cpu:1: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"strconv"
@@ -8,11 +9,9 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/tabular"
 	"ppal/internal/option"
-	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -46,11 +45,8 @@ func (r *resolver) consistent() error {
 			return err
 		}
 	}
-	if t.Confidence > 0 && OnRates().Holds(t.Data.Problem) && len(t.SubjectTo) == 0 {
-		return refuse("confidence", "promises bounds, and the run has none; add one (--subject-to)")
-	}
-	if s := t.Session.Settings; t.Confidence > 0 && (s.Output == trainer.OutputBestValidation || s.Patience > 0) {
-		return refuse("confidence", "needs validation rows that did not choose the weights; leave out --select best-validation and --patience")
+	if err := session.CheckTask(t.Task); err != nil {
+		return r.placed(err)
 	}
 	for _, o := range r.method {
 		if t.Options[o.Name] == "" {
@@ -69,38 +65,31 @@ func (t *Train) consistentProblem(refuse refusal) error {
 	if err != nil {
 		return err
 	}
-	images := onImages().Holds(t.Data.Problem)
+	task, err := session.LookupTask(t.Data.Problem)
+	if err != nil {
+		return err
+	}
 	switch {
-	case t.Data.Problem == session.NameNeymanPearson && d.Own:
-		return t.consistentOrder(refuse)
-	case t.Data.Problem == session.NameNeymanPearson && d.Tabular():
-		return refuse("dataset", "holds a table, and --problem mnpc needs images or your own table (--dataset csv); bound rates with --subject-to, or choose --problem dp, eo or if")
-	case images && d.Tabular():
-		return refuse("dataset", "holds a table; --problem %s needs images", t.Data.Problem)
-	case !images && !d.Tabular():
-		return refuse("dataset", "holds images; --problem %s needs a table", t.Data.Problem)
-	case images:
+	case !task.Rows.Accepts(d):
+		holds := "images"
+		if d.Tabular() {
+			holds = "a table"
+		}
+		var others []string
+		for _, other := range session.Tasks() {
+			if other.Rows.Accepts(d) {
+				others = append(others, other.Name)
+			}
+		}
+		return refuse("dataset", "holds %s; --problem %s needs %v; choose --problem %s", holds, task.Name, task.Rows, option.List(others, "or"))
+	case !d.Tabular():
 		return t.consistentClasses(refuse, d.Classes)
-	case t.BoundsOn == session.OnDecisions && t.Data.Problem == session.NameIntersectional && t.IFForm != session.EachGroup:
-		return refuse("if-form", "bounds on decisions are on each group; use each")
-	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != session.NameEqualizedOdds:
-		return refuse("epsilon", "%d values; give one, or two with --problem eo", len(t.Epsilon))
-	case t.Session.BatchSize > 0 && t.Data.Problem == session.NameIntersectional:
+	case t.Session.BatchSize > 0 && session.TraitsOf(t.Task).Overlap:
 		return refuse("batch-size", "mini-batches cannot keep the shares of groups that overlap; use 0, all rows")
 	}
-	return nil
-}
-
-// consistentOrder refuses classes of a table that are named twice, and bounds that do not fit them.
-func (t *Train) consistentOrder(refuse refusal) error {
 	for i, c := range t.Table.Classes {
 		if slices.Contains(t.Table.Classes[:i], c) {
 			return refuse("classes", "names class %s twice", c)
-		}
-	}
-	if bounded := len(t.Table.Classes) - 1; bounded > 0 {
-		if _, err := constraints.Bounds(t.Kappa, bounded); err != nil {
-			return refuse("kappa", "%v", err)
 		}
 	}
 	return nil
@@ -138,15 +127,11 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 	if err := t.classNumbers(refuse, known); err != nil {
 		return err
 	}
-	bounded := len(t.Pictures.Classes) - 1
-	_, wrong := constraints.Bounds(t.Kappa, bounded)
 	switch {
 	case t.Table.Split.Test != 0:
 		return refuse("split", "pictures have test rows of their own; the third percentage must be 0, as in 90/10/0")
-	case bounded < 1:
+	case len(t.Pictures.Classes) < 2:
 		return refuse("classes", "give at least two classes")
-	case t.Data.Problem == session.NameNeymanPearson && wrong != nil:
-		return refuse("kappa", "%v", wrong)
 	case t.Session.BatchSize > 0 && t.Session.BatchSize < len(t.Pictures.Classes):
 		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Pictures.Classes))
 	}
@@ -155,29 +140,29 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 
 // consistentMethod refuses methods and x-steps that do not support the problem.
 func (t *Train) consistentMethod(refuse refusal) error {
-	gaps := onGaps().Holds(t.Data.Problem)
+	traits := session.TraitsOf(t.Task)
 	xStep := t.Options["x-step"]
 	m, err := t.TrainerMethod()
 	if err != nil {
 		return err
 	}
 	switch {
-	case (xStep == "proxlinear" || xStep == "split") && !gaps:
+	case (xStep == "proxlinear" || xStep == "split") && !traits.Gaps:
 		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
 	case xStep == "proxlinear" && t.Problem.Regularizer.Kind != problem.NoRegularizer:
 		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer.Kind)
-	case t.EOForm == constraints.Maximum && method.Smooth(m):
+	case traits.Largest && method.Smooth(m):
 		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Name)
 	}
 	switch m.(type) {
 	case *method.MultiplierModel:
-		if t.IFForm != session.SampledGroup {
+		if !traits.Sampled {
 			return refuse("method", "needs --problem if with --if-form sampled")
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case t.Data.Problem != session.NameNeymanPearson || len(t.Model.Spec.Hidden) > 0 || t.Phi != constraints.Logistic:
-			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
+		case !traits.Convex || len(t.Model.Spec.Hidden) > 0:
+			return refuse("method", "needs smooth convex constraints, as those of --phi logistic with --model linear; use another method")
 		case t.Session.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")
 		}
@@ -212,4 +197,15 @@ func (t *Train) consistentDevice(refuse refusal) error {
 		return refuse("micro-batch", "the CPU device works on blocks of rows already; use 0")
 	}
 	return nil
+}
+
+// placed names the place of a setting in an error of a task.
+func (r *resolver) placed(err error) error {
+	var refused *session.OptionError
+	if errors.As(err, &refused) {
+		if s, given := r.given[refused.Option]; given {
+			return &Error{Where: s.where + ":", Problem: refused.Problem}
+		}
+	}
+	return NameFlags(err)
 }

@@ -13,7 +13,6 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
-	"ppal/trainer/step"
 )
 
 // File holds the settings of a YAML file, not yet resolved.
@@ -196,27 +195,3 @@ func scalarText(n *yaml.Node, flag *Key) (string, error) {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// YAML writes the configuration: every setting that applies, in the order of the help. Each value
-// that the paper does not give has a note. A provenance that is not nil follows at the end. The
-// file does not contain out, which is its own directory.
-func (t Train) YAML(provenance any) ([]byte, error) {
-	notes := map[string]string{}
-	for _, n := range t.Notes() {
-		notes[n.Key] = n.Text
-	}
-	var list []rundir.Setting
-	settings := t.bind()
-	automatic := t.Options[namePrimal] == step.Auto.String()
-	for _, k := range Keys() {
-		if automatic && k.Name != namePrimal && k.DependsOn(namePrimal) {
-			continue // a given setting of a first-order step would choose this step
-		}
-		if text := settings.lookup(k.Name); k.Name != "out" && text != "" {
-			s := rundir.SettingOf(k.Option, text)
-			s.Group, s.Note = k.Group, notes[k.Name]
-			list = append(list, s)
-		}
-	}
-	return rundir.ConfigFile(list, provenance)
-}

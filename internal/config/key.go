@@ -9,6 +9,7 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/trainer/method"
+	"ppal/trainer/session"
 )
 
 // ErrUsage marks unknown settings and settings that do not fit. The error is an *Error.
@@ -31,21 +32,28 @@ type Key struct {
 	*option.Option
 	Group    string   // the heading of the help
 	Everyday bool     // the short help lists it
-	Methods  []string // the methods that have the setting; nil: every run has the setting
+	Owners   []string // the methods or the problems that have the setting; nil: every run has the setting
 
-	defaults map[string]string // defaults by method, if no preset or problem changes them
+	defaults map[string]string // defaults by owner, if no preset changes them
 }
 
 // Usage returns the setting's line of the help.
 func (k *Key) Usage() string {
-	others := ""
-	for _, name := range k.Methods {
-		if d := k.defaults[name]; d != k.PlainDefault() {
-			others += "; " + name + ": " + d
+	var others []string // defaults that differ
+	names := map[string][]string{}
+	for _, name := range k.Owners {
+		d := k.defaults[name]
+		if d != k.PlainDefault() && names[d] == nil {
+			others = append(others, d)
 		}
+		names[d] = append(names[d], name)
 	}
 	own := k.DefaultHelp()
-	return strings.Replace(k.Sentence(), own, own+others, 1)
+	more := own
+	for _, d := range others {
+		more += "; " + strings.Join(names[d], "/") + ": " + d
+	}
+	return strings.Replace(k.Sentence(), own, more, 1)
 }
 
 // WhyShared returns why all methods of a comparison share the setting; "" if each method may have
@@ -70,31 +78,63 @@ func Keys() []*Key {
 		for _, o := range g.options {
 			keys = append(keys, &Key{Option: o, Group: g.name, Everyday: slices.Contains(everyday, o.Name)})
 		}
-		if g.name == GroupMethod {
-			keys = append(keys, methodKeys()...)
+		if g.shared != nil {
+			keys = append(keys, g.shared()...)
 		}
 	}
 	return keys
 }
 
+// owner is a method or a task with its settings.
+type owner struct {
+	name    string
+	options []*option.Option
+}
+
 // methodKeys returns the settings of all methods, one for each name.
 func methodKeys() []*Key {
+	var owners []owner
+	for _, d := range method.All() {
+		owners = append(owners, owner{d.Name, d.New().Options()})
+	}
+	return sharedKeys(GroupMethod, option.NameMethod, owners, owners[0].name)
+}
+
+// taskKeys returns the settings of all tasks, one for each name.
+func taskKeys() []*Key {
+	var owners []owner
+	for _, d := range session.Tasks() {
+		owners = append(owners, owner{d.Name, session.TaskOptions(d.New())})
+	}
+	return sharedKeys(GroupProblem, option.NameProblem, owners, session.DefaultTask)
+}
+
+// sharedKeys returns the settings of the owners, one for each name, for the runs in which the named
+// setting chooses one of its owners. The help describes the setting of the usual owner, or else of
+// the first.
+func sharedKeys(group, setting string, owners []owner, usual string) []*Key {
 	var keys []*Key
 	byName := map[string]*Key{}
-	for _, d := range method.All() {
-		for _, o := range preset.Apply(d.New().Options()) {
+	for _, of := range owners {
+		for _, o := range of.options {
 			k := byName[o.Name]
 			if k == nil {
-				k = &Key{Option: o, Group: GroupMethod, Everyday: slices.Contains(everyday, o.Name), defaults: map[string]string{}}
+				k = &Key{Option: o, Group: group, Everyday: slices.Contains(everyday, o.Name), defaults: map[string]string{}}
 				byName[o.Name] = k
 				keys = append(keys, k)
 			}
-			k.Methods = append(k.Methods, d.Name)
-			k.defaults[d.Name] = o.PlainDefault()
+			if of.name == usual {
+				k.Option = o
+			}
+			k.Owners = append(k.Owners, of.name)
+			k.defaults[of.name] = o.PlainDefault()
 		}
 	}
 	for _, k := range keys {
-		k.With(option.If(option.NameMethod, k.Methods...))
+		if len(k.Owners) < len(owners) {
+			k.With(option.If(setting, k.Owners...))
+		}
+		preset.Apply([]*option.Option{k.Option})
 	}
 	return keys
 }

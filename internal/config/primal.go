@@ -6,8 +6,6 @@ import (
 
 	"ppal/internal/option"
 	"ppal/internal/preset"
-	"ppal/trainer"
-	"ppal/trainer/method"
 	"ppal/trainer/step"
 )
 
@@ -54,21 +52,5 @@ func (t Train) WithPrimal(kind step.Kind) Train {
 		_, unmet := options[i].Unmet(t.Text)
 		return unmet
 	})
-	return t
-}
-
-// chosen returns the configuration with the primal step of m instead of an automatic choice.
-func (t Train) chosen(m trainer.Method) Train {
-	described, ok := m.(method.Method)
-	if !ok {
-		return t
-	}
-	for _, o := range described.Options() {
-		if o.Name == namePrimal {
-			if kind, err := step.Parse(o.Text()); err == nil {
-				return t.WithPrimal(kind)
-			}
-		}
-	}
 	return t
 }

@@ -58,7 +58,7 @@ func TestConfigNamesThePrimalStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Method.(*method.ALM).Primal.Kind = kind
-		data, err := o.Files.Config(session.Provenance{})
+		data, err := o.Config(session.Provenance{})
 		if err != nil {
 			t.Fatal(err)
 		}

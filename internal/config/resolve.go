@@ -106,7 +106,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	implyDataset(given)
 	implyProblem(given)
 	r := &resolver{bound: new(Train).bind(), given: given, foreign: map[string]*Key{}, lenient: lenient, done: map[string]bool{}}
-	for _, k := range methodKeys() {
+	for _, k := range append(methodKeys(), taskKeys()...) {
 		r.foreign[k.Name] = k
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -114,10 +114,17 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 			return nil, Unknown(name)
 		}
 	}
-	for _, name := range []string{option.NameProblem, option.NameMethod} {
-		if err := r.settle(r.options[name]); err != nil {
-			return nil, err
-		}
+	if err := r.settle(r.options[option.NameProblem]); err != nil {
+		return nil, err
+	}
+	task, err := session.LookupTask(r.train.Data.Problem)
+	if err != nil {
+		return nil, err
+	}
+	r.train.Task = task.New()
+	r.adopt(session.TaskOptions(r.train.Task))
+	if err := r.settle(r.options[option.NameMethod]); err != nil {
+		return nil, err
 	}
 	if r.train.Method.Name == Auto {
 		if err := r.chooseMethod(); err != nil {
@@ -128,41 +135,50 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.method = preset.Apply(d.New().Options())
-	for _, o := range r.method {
-		r.options[o.Name] = o
-		delete(r.foreign, o.Name)
-	}
+	r.method = d.New().Options()
+	r.adopt(r.method)
 	return r, r.implyPrimal()
 }
 
-// implyDataset sets the data set csv if a file is given without a data set.
-func implyDataset(given map[string]setting) {
-	file, stated := given["file"]
-	if _, explicit := given[option.NameDataset]; stated && !explicit {
-		given[option.NameDataset] = setting{"csv", file.where}
+// adopt adds settings of the run's task or method, with the defaults of the presets.
+func (r *resolver) adopt(options []*option.Option) {
+	for _, o := range preset.Apply(options) {
+		r.options[o.Name] = o
+		delete(r.foreign, o.Name)
 	}
 }
 
-// implyProblem sets the problem if it is not given: rates for a table, and for constraints or an
-// objective in words. On pictures, the latter give class-rates.
+// implyDataset sets the data set of the user's own file if a file is given without a data set.
+func implyDataset(given map[string]setting) {
+	file, stated := given["file"]
+	if _, explicit := given[option.NameDataset]; stated && !explicit {
+		given[option.NameDataset] = setting{datasets.CSV, file.where}
+	}
+}
+
+// implyProblem sets the problem if it is not given: a task in words, for a table, and for
+// constraints or an objective in words.
 func implyProblem(given map[string]setting) {
 	if _, explicit := given[option.NameProblem]; explicit {
 		return
 	}
-	text := session.NameRates
-	names := []string{"subject-to", "minimize"}
-	if s, stated := given[option.NameDataset]; stated {
-		if d, err := datasets.Lookup(s.text); err == nil && d.Tabular() {
-			names = append(names, option.NameDataset)
-		} else if err == nil {
-			text = session.NameClassRates
-		}
+	const words = "subject-to"
+	data, stated := given[option.NameDataset]
+	set, err := datasets.Lookup(data.text)
+	pictures := err == nil && !set.Tabular()
+	names := []string{words, "minimize"}
+	if stated && err == nil && !pictures {
+		names = append(names, option.NameDataset)
 	}
-	for _, name := range names {
-		if s, stated := given[name]; stated {
-			given[option.NameProblem] = setting{text, s.where}
-			return
+	for _, d := range session.Tasks() {
+		if find(session.TaskOptions(d.New()), words) == nil || pictures != (d.Rows == session.PictureRows) {
+			continue
+		}
+		for _, name := range names {
+			if s, stated := given[name]; stated {
+				given[option.NameProblem] = setting{d.Name, s.where}
+				return
+			}
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/tabular"
+	"ppal/internal/option"
+	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer/session"
 )
@@ -19,15 +21,12 @@ import (
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := t.Run.Session
 	o.Model = t.Model.Spec
-	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).YAML(p) }
+	o.Files.Settings = t.programSettings()
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
 	}
-	o.Data = t.source(dataDir)
+	o.Data, o.Task = t.source(dataDir), t.Task
 	var err error
-	if o.Task, err = t.task(); err != nil {
-		return o, err
-	}
 	if o.Method, err = t.TrainerMethod(); err != nil {
 		return o, err
 	}
@@ -53,44 +52,41 @@ func (t *Train) TableOptions() tabular.TableOptions {
 	return o
 }
 
-// task returns the training task.
-func (t Train) task() (session.Task, error) {
-	if OnRates().Holds(t.Data.Problem) {
-		return t.decisions()
+// programSettings returns the lines of config.yaml that differ from those of a session, and the
+// notes on the others. The file does not contain out, which is its own directory.
+func (t *Train) programSettings() []session.Setting {
+	var list []session.Setting
+	settings := t.bind()
+	for _, g := range t.program() {
+		for _, o := range g.options {
+			if text := settings.lookup(o.Name); text != "" && o.Name != "out" && o.Name != option.NameMethod {
+				line := session.Setting(rundir.SettingOf(o, text))
+				line.Group = g.name
+				list = append(list, line)
+			}
+		}
 	}
-	return t.published()
+	for _, o := range []*option.Option{settings.options["classes"], settings.options["data-dir"]} { // as given
+		line := session.Setting(rundir.SettingOf(o, settings.lookup(o.Name)))
+		if text := settings.lookup(o.Name); text == "" {
+			line.Value = ""
+		}
+		list = append(list, line)
+	}
+	for _, n := range t.Notes() {
+		list = append(list, session.Setting{Name: n.Key, Note: n.Text})
+	}
+	return list
 }
 
-// decisions returns the task in the language of package constraints.
-func (t Train) decisions() (session.Task, error) {
-	d := session.Decisions{BoundsOn: t.BoundsOn, Confidence: t.Confidence}
-	var err error
-	if d.Minimize, err = constraints.ParseRate(t.Minimize); err != nil {
+// YAML returns the config.yaml of the run: every setting that applies. Each value that the paper
+// does not give has a note. The zero provenance stays out of the file.
+func (t Train) YAML(p session.Provenance) ([]byte, error) {
+	o, err := t.SessionOptions(t.DataDir)
+	if err != nil {
 		return nil, err
 	}
-	for _, text := range t.SubjectTo {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		d.SubjectTo = append(d.SubjectTo, c)
-	}
-	return d, nil
-}
-
-// published is a problem of Moon et al.
-func (t Train) published() (session.Task, error) {
-	switch t.Data.Problem {
-	case session.NameNeymanPearson:
-		return session.NeymanPearson{Kappa: t.Kappa, Phi: t.Phi, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
-	case session.NameDemographicParity:
-		return session.DemographicParity{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
-	case session.NameEqualizedOdds:
-		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: t.EOForm, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
-	case session.NameIntersectional:
-		return session.Intersectional{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Form: t.IFForm, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
-	}
-	return nil, fmt.Errorf("config: no problem %q", t.Data.Problem)
+	return o.Config(p)
 }
 
 // NameFlags turns a session's error about an option into an error that names the flag. Other errors

@@ -1,14 +1,10 @@
 package config
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/models"
@@ -42,31 +38,40 @@ var everyday = []string{
 	"device", "products",
 }
 
-// group is the settings under one heading, bound to a configuration.
+// group is the settings under one heading, bound to a configuration. A heading may have several
+// groups.
 type group struct {
 	name    string
 	options []*option.Option
+	shared  func() []*Key // the settings of all methods or tasks that follow; nil: none
 }
 
 // ofTask sets the default of an option that the problem decides. text returns the default of a
-// problem of the list; the help shows the first problem's as the usual default.
-func ofTask(o *option.Option, text func(d session.Defaults) string, problems []string) *option.Option {
-	first := text(session.DefaultsOf(problems[0]))
-	o.Or(first)
-	var others []string // defaults that differ from the first
+// task; the help shows that of session.DefaultTask as the usual default.
+func ofTask(o *option.Option, text func(d session.Defaults) string) *option.Option {
+	usual := ""
+	var others []string // defaults that differ from the usual one
 	names := map[string][]string{}
-	for _, p := range problems[1:] {
-		d := text(session.DefaultsOf(p))
-		if d != first && names[d] == nil {
-			others = append(others, d)
+	for _, d := range session.Tasks() {
+		own := text(d.Defaults)
+		if d.Name == session.DefaultTask {
+			usual = own
 		}
-		names[d] = append(names[d], p)
+		if names[own] == nil {
+			others = append(others, own)
+		}
+		names[own] = append(names[own], d.Name)
 	}
-	for _, d := range others {
-		o.For(d, onProblem(names[d]...))
+	for _, other := range others {
+		if other != usual {
+			o.For(other, onProblem(names[other]...))
+		}
 	}
-	return o
+	return o.Or(usual)
 }
+
+// onProblem is the condition that the run's problem is one of the names.
+func onProblem(names ...string) option.Condition { return option.If(option.NameProblem, names...) }
 
 // counts returns whole numbers as the text of an option.
 func counts(list []int) string {
@@ -81,15 +86,25 @@ func counts(list []int) string {
 func none() string { return "" }
 
 // groups returns the settings of the run, without those of the method, with the defaults of the
-// presets. The choice of the classes is a setting of the data under the heading of the problem.
+// presets.
 func (t *Train) groups() []group {
 	return []group{
-		{GroupData, preset.Apply(t.Data.options())},
-		{GroupModel, preset.Apply(t.Model.options())},
-		{GroupProblem, insert(preset.Apply(t.Problem.options()), "kappa", t.Data.classes())},
-		{GroupMethod, preset.Apply(t.Method.options())},
-		{GroupRun, preset.Apply(t.Run.options())},
-		{GroupDevice, preset.Apply(t.Run.deviceOptions())},
+		{GroupData, preset.Apply(t.Data.options()), nil},
+		{GroupModel, preset.Apply(t.Model.options()), nil},
+		{GroupProblem, append([]*option.Option{t.Data.classes()}, preset.Apply(session.TaskOptions(t.Task))...), taskKeys},
+		{GroupProblem, preset.Apply(t.Problem.regularizer()), nil},
+		{GroupMethod, preset.Apply(t.Method.options()), methodKeys},
+		{GroupRun, preset.Apply(insert(t.Session.RunOptions(), "record-every", t.Run.options()...)), nil},
+		{GroupDevice, preset.Apply(insert(t.Session.Device.Options(), "dtype", t.Run.deviceOptions()...)), nil},
+	}
+}
+
+// program returns the settings that a session does not have, under their headings.
+func (t *Train) program() []group {
+	return []group{
+		{GroupMethod, t.Method.options(), nil},
+		{GroupRun, t.Run.options(), nil},
+		{GroupDevice, t.Run.deviceOptions(), nil},
 	}
 }
 
@@ -102,97 +117,29 @@ func (m *Model) options() []*option.Option {
 			s.Hidden = d.Hidden
 		}
 		return find(s.Options(), "model").Text()
-	}, problems())
-	ofTask(find(list, "hidden"), func(d session.Defaults) string { return counts(d.Hidden) }, problems())
-	ofTask(find(list, "activation"), func(d session.Defaults) string { return string(d.Activation) }, problems())
+	})
+	ofTask(find(list, "hidden"), func(d session.Defaults) string { return counts(d.Hidden) })
+	ofTask(find(list, "activation"), func(d session.Defaults) string { return string(d.Activation) })
 	return list
-}
-
-func (p *Problem) options() []*option.Option {
-	onSurrogate := option.If("bounds-on", string(session.OnSurrogate))
-	onDecisions := option.If("bounds-on", string(session.OnDecisions))
-	fairness := onProblem(fair()...)
-	rates, plain := OnRates(), noBound()
-	return append([]*option.Option{
-		option.Custom("minimize", "RATE", p.setMinimize, func() string { return p.Minimize },
-			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some").
-			Or(constraints.Error().String()).For(constraints.Loss().String(), plain).With(rates),
-		option.Statements("subject-to", &p.SubjectTo, "CONSTRAINT",
-			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+
-				" see docs/reference/language.md; without a bound, ppal trains a plain model", readConstraint).Or("").With(rates),
-		option.Choice("bounds-on", &p.BoundsOn, "let the bounds hold for the counted decisions, or for the smooth surrogates as in the published problems",
-			session.OnDecisions, session.OnSurrogate).
-			Or(string(session.OnSurrogate)).For(string(session.OnDecisions), rates),
-		option.Number("confidence", &p.Confidence, option.Within(0, 1),
-			"let the bounds hold on new rows with this probability, as in 0.95: the validation rows choose the threshold; 0: on the training rows;"+
-				" see docs/reference/confidence.md").Or("0").With(onDecisions),
-		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
-			Or(option.Float(session.DefaultKappa)).With(onProblem(session.NameNeymanPearson)),
-		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").
-			Or(option.Float(session.DefaultEpsilon)).With(fairness),
-		ofTask(option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", constraints.Sigmoid, constraints.Logistic, constraints.Hinge),
-			func(d session.Defaults) string { return string(d.Phi) }, published()).With(onProblem(published()...), onSurrogate),
-		ofTask(option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", constraints.Sigmoid, constraints.Hinge),
-			func(d session.Defaults) string { return string(d.Psi) }, fairness.Values).With(fairness, onSurrogate),
-		option.Words("eo-form", p.eoForm, p.setEOForm,
-			"two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(constraints.Maximum)).
-			With(onProblem(session.NameEqualizedOdds), onSurrogate),
-		option.Choice("if-form", &p.IFForm, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
-			session.EachGroup, session.AverageGroup, session.SampledGroup).
-			For("sampled", option.If(option.NameMethod, "multiplier-model")).
-			With(onProblem(session.NameIntersectional)),
-	}, p.regularizer(fairness, onDecisions)...)
 }
 
 // regularizer returns the settings of the regularizer with the program's defaults.
-func (p *Problem) regularizer(fairness, onDecisions option.Condition) []*option.Option {
+func (p *Problem) regularizer() []*option.Option {
 	list := p.Regularizer.Options()
-	ridge, l2 := option.Float(session.DefaultRidge), option.If("regularizer", problem.SquaredL2.String())
-	ofTask(find(list, "regularizer"), func(d session.Defaults) string { return d.Regularizer.Kind.String() },
-		append(OnTables().Values, session.NameNeymanPearson, session.NameClassRates)).
-		For(problem.SquaredL2.String(), fairness, onDecisions)
-	find(list, "theta").Or(option.Float(session.DefaultsOf(session.NameNeymanPearson).Regularizer.Radius))
-	find(list, "regularizer-weight").For(ridge, OnRates(), l2).For(ridge, fairness, onDecisions, l2)
+	kind, l2 := find(list, "regularizer"), option.If("regularizer", problem.SquaredL2.String())
+	var ridge []string // the problems with another regularizer of bounds on decisions
+	for _, d := range session.Tasks() {
+		if d.Defaults.OnDecisions.Kind == problem.SquaredL2 {
+			ridge = append(ridge, d.Name)
+		}
+		if r := d.Defaults.Regularizer; r.Kind == problem.Ball {
+			find(list, "theta").Or(option.Float(r.Radius))
+		}
+	}
+	kind.For(problem.SquaredL2.String(), onProblem(ridge...), option.If("bounds-on", string(session.OnDecisions)))
+	ofTask(kind, func(d session.Defaults) string { return d.Regularizer.Kind.String() })
+	find(list, "regularizer-weight").For(option.Float(session.DefaultRidge), l2)
 	return list
-}
-
-// noBound is the condition that a problem in the language of constraints has no bound.
-func noBound() option.Condition { return option.If("subject-to", "").Called("without --subject-to") }
-
-// readConstraint returns the canonical text of a constraint.
-func readConstraint(text string) (string, error) {
-	c, err := constraints.Parse(text)
-	return c.String(), place(err, text)
-}
-
-// place shortens an error of the constraint language, whose text the flag's error repeats.
-func place(err error, text string) error {
-	var e *constraints.SyntaxError
-	if errors.As(err, &e) && e.Text == text {
-		return errors.New(e.Detail())
-	}
-	return err
-}
-
-func (p *Problem) setMinimize(text string) error {
-	r, err := constraints.ParseRate(text)
-	if err != nil {
-		return place(err, text)
-	}
-	if !slices.Contains(constraints.Objectives(), r.Name()) {
-		return fmt.Errorf("must be one of %s, with or without a class or group", option.List(constraints.Objectives(), "or"))
-	}
-	p.Minimize = r.String()
-	return nil
-}
-
-// eoForm returns the word of --eo-form.
-func (p *Problem) eoForm() string { return cmp.Or(string(p.EOForm), "two") }
-
-func (p *Problem) setEOForm(word string) {
-	if p.EOForm = ""; word == string(constraints.Maximum) {
-		p.EOForm = constraints.Maximum
-	}
 }
 
 func (m *Method) options() []*option.Option {
@@ -203,22 +150,23 @@ func (m *Method) options() []*option.Option {
 	}
 }
 
-// options returns the session's options of the run, and those of the program between them.
+// options returns the program's settings of the run.
 func (r *Run) options() []*option.Option {
-	list := insert(r.Session.RunOptions(), "record-every", option.Text("out", &r.Out, "DIR", "write the run to this new directory").
-		OrRule("runs/<time>-<problem>-<method>", none))
-	return append(list,
+	return []*option.Option{
+		option.Text("out", &r.Out, "DIR", "write the run to this new directory").OrRule("runs/<time>-<problem>-<method>", none),
 		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is not a terminal", "text", "json"),
-		option.Switch("quiet", &r.Quiet, "print errors and the final table only"))
+		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
+	}
 }
 
-// deviceOptions returns the session's options of the device, and explain.
+// deviceOptions returns the program's settings of the device.
 func (r *Run) deviceOptions() []*option.Option {
-	return insert(r.Session.Device.Options(), "dtype",
-		option.Switch("explain", &r.Explain, "print the plan of the computation before training").With(session.OnPlan()))
+	return []*option.Option{
+		option.Switch("explain", &r.Explain, "print the plan of the computation before training").With(session.OnPlan()),
+	}
 }
 
-// insert adds an option before the named option.
-func insert(list []*option.Option, before string, o *option.Option) []*option.Option {
-	return slices.Insert(list, slices.IndexFunc(list, func(o *option.Option) bool { return o.Name == before }), o)
+// insert adds options before the named option.
+func insert(list []*option.Option, before string, more ...*option.Option) []*option.Option {
+	return slices.Insert(list, slices.IndexFunc(list, func(o *option.Option) bool { return o.Name == before }), more...)
 }

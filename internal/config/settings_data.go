@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"ppal/datasets"
 	"ppal/internal/option"
@@ -10,11 +11,11 @@ import (
 )
 
 func (d *Data) options() []*option.Option {
-	problem := option.Choice(option.NameProblem, &d.Problem,
-		"choose what is bounded: mnpc: the losses of all classes but the first, multi-class Neyman-Pearson; dp, eo: the gaps between"+
-			" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows; rates, class-rates:"+
-			" what --subject-to says, of tables and of pictures (a table or --subject-to implies them)",
-		problems()...).As("NAME").Reserve("ranking")
+	var names, texts []string
+	for _, t := range session.Tasks() {
+		names, texts = append(names, t.Name), append(texts, t.Name+": "+t.Summary)
+	}
+	problem := option.Choice(option.NameProblem, &d.Problem, "choose what is bounded: "+strings.Join(texts, "; "), names...).Or(session.DefaultTask).As("NAME").Reserve(session.ReservedTasks()...)
 	return slices.Concat([]*option.Option{problem}, session.DataOptions(&d.Dataset, &d.DataDir), datasets.TableSettings(&d.Table), d.Pictures.Options())
 }
 
@@ -25,7 +26,12 @@ func (d *Data) classes() *option.Option {
 	return o.For(counts(session.DefaultClasses()), datasets.OnPictures())
 }
 
-// find returns the named option of the list.
+// find returns the named option of the list, or nil.
 func find(list []*option.Option, name string) *option.Option {
-	return list[slices.IndexFunc(list, func(o *option.Option) bool { return o.Name == name })]
+	for _, o := range list {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package option
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,10 +65,10 @@ func Names(name string, field *[]string, placeholder, help string) *Option {
 }
 
 // Statements describes a list of sentences in a formal language. A repeated flag adds sentences,
-// and a semicolon separates sentences in one text. read returns the canonical form of a sentence,
-// or an error.
-func Statements(name string, field *[]string, placeholder, help string, read func(text string) (string, error)) *Option {
-	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &statementsValue{field, read}}
+// and a semicolon separates sentences in one text. read reads a sentence, whose canonical text is
+// that of its method String.
+func Statements[T fmt.Stringer](name string, field *[]T, placeholder, help string, read func(text string) (T, error)) *Option {
+	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &statementsValue[T]{field, read}}
 }
 
 // Text describes any text, such as a path.

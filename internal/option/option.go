@@ -235,7 +235,7 @@ func Complete(options []*Option, given func(name string) bool, in Lookup) error 
 		text, ok := o.Default(lookup)
 		if !ok {
 			failure = cmp.Or(failure, fmt.Errorf("option: %s has no default", o.Name))
-		} else if err := o.Set(text); err != nil {
+		} else if err := o.SetDefault(text); err != nil {
 			failure = cmp.Or(failure, fmt.Errorf("option: the default of %s, %s: %w", o.Name, text, err))
 		}
 	}
@@ -306,7 +306,7 @@ func (o *Option) names() bool {
 
 // statements reports whether the value is a list of statements.
 func (o *Option) statements() bool {
-	_, ok := o.value.(*statementsValue)
+	_, ok := o.value.(statements)
 	return ok
 }
 

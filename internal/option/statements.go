@@ -9,24 +9,27 @@ import (
 // StatementSeparator separates statements in one text.
 const StatementSeparator = "; "
 
+// statements is a list of sentences in a formal language.
+type statements interface{ isStatements() }
+
 // statementsValue is a bound list of sentences in a formal language.
-type statementsValue struct {
-	field *[]string
-	read  func(text string) (string, error)
+type statementsValue[T fmt.Stringer] struct {
+	field *[]T
+	read  func(text string) (T, error)
 }
 
-func (v *statementsValue) set(text string) error {
-	var list []string
+func (v *statementsValue[T]) set(text string) error {
+	var list []T
 	statements := SplitStatements(text)
 	for _, s := range statements {
-		canonical, err := v.read(s)
+		one, err := v.read(s)
 		switch {
 		case err != nil && len(statements) > 1:
 			return fmt.Errorf("%q: %w", s, err)
 		case err != nil:
 			return err
 		}
-		list = append(list, canonical)
+		list = append(list, one)
 	}
 	if len(list) == 0 {
 		return errors.New("is empty")
@@ -35,8 +38,16 @@ func (v *statementsValue) set(text string) error {
 	return nil
 }
 
-func (v *statementsValue) text() string { return strings.Join(*v.field, StatementSeparator) }
-func (v *statementsValue) several()     {}
+func (v *statementsValue[T]) text() string {
+	texts := make([]string, len(*v.field))
+	for i, s := range *v.field {
+		texts[i] = s.String()
+	}
+	return strings.Join(texts, StatementSeparator)
+}
+
+func (v *statementsValue[T]) several()      {}
+func (v *statementsValue[T]) isStatements() {}
 
 // SplitStatements splits a text at semicolons and line ends outside double quotes. It leaves out
 // empty statements.

@@ -14,6 +14,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/chart"
 	"ppal/internal/decide"
+	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -197,6 +198,8 @@ func (r *runner) options(bound float64) (session.Options, error) {
 	o.Data = r.rows
 	if r.state != nil {
 		o.Settings.Resume = decide.Warm(r.state)
+		// ppal verifies the run, and trains it alone, without the state
+		o.Files.Settings = append(slices.Clip(o.Files.Settings), session.Setting{Name: rundir.ProgramKey, Value: ""})
 	}
 	return o, nil
 }

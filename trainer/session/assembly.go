@@ -144,7 +144,8 @@ func (a *assembly) build(ctx context.Context) (err error) {
 func (a *assembly) chooseSteps() (err error) {
 	o := &a.options
 	if _, multipliers := o.Method.(*method.ALM); o.choosesMethod && multipliers && step.QuasiNewtonRefuses(a.Problem()) != "" {
-		if o.Method, err = firstOrderMethod(o.taskName()); err != nil {
+		d, _ := o.description()
+		if o.Method, err = firstOrderMethod(d.Name); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,14 @@ type cachedSource struct {
 	on   Request // the request for which the rows were read
 }
 
+// readFrom returns the source that reads the rows of s.
+func readFrom(s Source) Source {
+	if c, ok := s.(*cachedSource); ok {
+		return c.Source
+	}
+	return s
+}
+
 // Load implements Source.
 func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
 	if c.kept == nil || !c.on.same(on) {

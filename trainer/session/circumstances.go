@@ -6,9 +6,9 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/datasets"
 	"ppal/trainer"
 	"ppal/trainer/problem"
-	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 )
 
@@ -45,7 +45,7 @@ func (a *assembly) circumstances(status trainer.Status) measure.Circumstances {
 	o, st := &a.options, a.builder.statement
 	c := measure.Circumstances{Status: status, Float32: a.dtype == tensor.Float32, Batches: o.BatchSize > 0, Promises: a.confidence != nil,
 		Weighted: a.builder.Regularizer.Weight > 0, Patience: o.Settings.Patience, Tolerance: o.Settings.Tolerance,
-		Unscaled: a.data.Dataset == load.DatasetLIBSVM,
+		Unscaled: a.data.Dataset == datasets.LIBSVM,
 		Convex:   st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {
 		c.Unmet, c.Constant = f.Exact.Violation > 0, f.Constant >= 0 || f.Few()

@@ -1,90 +1,143 @@
 package session
 
 import (
-	"cmp"
+	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
-	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
-	"ppal/trainer/certify"
-	"ppal/trainer/certify/near"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
 // Config returns the contents of config.yaml: every option under the name of its flag, with the
-// defaults filled in, and the provenance. `ppal train --config` repeats the run. The key
-// only-in-program lists the parts of the run that no flag expresses, such as a task of the
+// defaults filled in, and the provenance unless it is zero. `ppal train --config` repeats the run.
+// The key only-in-program lists the parts of the run that no flag expresses, such as a task of the
 // caller's own. `ppal train` refuses a file with this key.
 func (o Options) Config(p Provenance) ([]byte, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return describe(o).file(p)
+	return o.configFile(p)
 }
+
+// configFile returns the contents of config.yaml of complete options. The method may have been
+// chosen, and its primal step settled, since the options were completed.
+func (o *Options) configFile(p Provenance) ([]byte, error) {
+	return o.configuration.file(o.Method, o.Settings, o.Files.Settings, p)
+}
+
+// Described is a part of a run, such as a source or a task, whose settings are flags of ppal train.
+type Described interface {
+	// Settings returns the flags with the values of the part, and names what no flag expresses. seed
+	// is the seed of the run.
+	Settings(seed uint64) (flags []*option.Option, beyond []string)
+}
+
+// Setting is a line of config.yaml.
+type Setting struct {
+	Name  string
+	Value any    // a string, or a []string for a list
+	Group string // heading of the setting, such as "Run"
+	Note  string // a remark behind the value, or ""
+}
+
+// Configured is a Source, a Model or a Task of a program's own that states its settings. They are
+// in config.yaml under own-source, own-model or own-task, as a list of NAME=VALUE.
+type Configured interface {
+	Configuration() []Setting
+}
+
+// The headings of config.yaml.
+const (
+	groupData    = "Data"
+	groupModel   = "Model"
+	groupProblem = "Problem"
+	groupMethod  = "Method"
+	groupRun     = "Run"
+	groupDevice  = "Device"
+)
 
 // configuration collects the settings of a run for config.yaml.
 type configuration struct {
 	group    string // the group of the next settings
 	settings []rundir.Setting
 	beyond   []string // the parts that no flag expresses
-	// method is called when the file is written, and its settings come before settings[at]: the choice
-	// of the primal step needs the problem.
-	method func(c *configuration)
-	at     int
 }
 
-// describe returns the configuration of complete options.
+// describe returns the configuration of complete options, without the method.
 func describe(o Options) *configuration {
-	c := &configuration{}
-	c.group = "Data"
-	task, ok := o.Task.(interface {
-		settings(c *configuration, smooth bool)
-	})
-	if ok {
-		c.put(option.NameProblem, o.taskName())
-	} else {
-		c.own("the task", "own-task", o.Task)
+	c, seed := &configuration{}, o.Settings.Seed
+	c.group = groupData
+	d, named := o.description()
+	if named {
+		c.put(option.NameProblem, d.Name)
 	}
-	if o.Data == nil {
-		c.cannot("the rows")
-	} else {
-		c.part("the rows", "own-source", o.Data, o.Settings.Seed)
-	}
-	c.group = "Model"
+	c.part("the rows", "own-source", readFrom(o.Data), seed)
+	c.group = groupModel
 	if o.Model != nil {
-		c.model(o.Model)
+		c.model(o.Model, seed)
 	}
-	c.group = "Problem"
-	if ok {
-		task.settings(c, method.Smooth(o.Method))
+	c.group = groupProblem
+	if _, flags := o.Task.(Described); flags || !named { // a registered task without flags has its name
+		c.part("the task", "own-task", o.Task, seed)
 	}
 	if o.Regularizer != nil {
-		c.regularizer(*o.Regularizer)
+		c.add(regularizerSettings(*o.Regularizer))
 	}
-	m, s := o.Method, o.Settings
-	c.method, c.at = func(c *configuration) { c.ofMethod(m, s) }, len(c.settings)
-	c.group = "Run"
-	c.run(o)
-	c.group = "Device"
-	c.device(o.Device)
+	c.group = groupRun
+	c.add(o.runSettings())
+	c.group = groupDevice
+	c.add(o.Device.settings())
 	return c
 }
 
-// file returns the contents of config.yaml.
-func (c *configuration) file(p Provenance) ([]byte, error) {
-	m := &configuration{group: "Method", settings: slices.Clone(c.settings[:c.at]), beyond: slices.Clone(c.beyond)}
-	c.method(m)
-	settings := slices.Concat(m.settings, c.settings[c.at:])
-	if m.beyond != nil {
-		settings = slices.Concat([]rundir.Setting{{Name: rundir.ProgramKey, Value: m.beyond}}, settings)
+// file returns the contents of config.yaml with the settings of the method and of the program.
+func (c *configuration) file(m trainer.Method, s trainer.Settings, program []Setting, p Provenance) ([]byte, error) {
+	at := slices.IndexFunc(c.settings, func(s rundir.Setting) bool { return s.Group == groupRun })
+	own := &configuration{group: groupMethod, settings: slices.Clone(c.settings[:at]), beyond: slices.Clone(c.beyond)}
+	own.ofMethod(m, s)
+	own.settings = append(own.settings, c.settings[at:]...)
+	if own.beyond != nil {
+		own.settings = slices.Insert(own.settings, 0, rundir.Setting{Name: rundir.ProgramKey, Value: own.beyond})
 	}
-	return rundir.ConfigFile(settings, p)
+	for _, line := range program {
+		own.replace(rundir.Setting(line))
+	}
+	if reflect.ValueOf(p).IsZero() {
+		return rundir.ConfigFile(own.settings, nil)
+	}
+	return rundir.ConfigFile(own.settings, p)
+}
+
+// replace replaces the setting of the same name, or adds the setting at the end of its group. A nil
+// value keeps the value and adds the note; an empty text removes the setting.
+func (c *configuration) replace(s rundir.Setting) {
+	at := slices.IndexFunc(c.settings, func(other rundir.Setting) bool { return other.Name == s.Name })
+	switch {
+	case at >= 0 && s.Value == "":
+		c.settings = slices.Delete(c.settings, at, at+1)
+	case at >= 0:
+		if s.Value == nil {
+			s.Value = c.settings[at].Value
+		}
+		s.Group = c.settings[at].Group
+		c.settings[at] = s
+	case s.Value != "" && s.Value != nil:
+		end := len(c.settings)
+		for end > 0 && c.settings[end-1].Group != s.Group {
+			end--
+		}
+		if end == 0 {
+			end = len(c.settings)
+		}
+		c.settings = slices.Insert(c.settings, end, s)
+	}
 }
 
 // put adds a setting. value is a text, a path or a list.
@@ -92,9 +145,10 @@ func (c *configuration) put(name string, value any) {
 	c.settings = append(c.settings, rundir.Setting{Name: name, Value: value, Group: c.group})
 }
 
-// options adds the settings that the run has, and those that the caller gives in vain.
-func (c *configuration) options(list []*option.Option) {
-	for _, o := range list {
+// add adds the settings that the run has, and those that the caller gives in vain, and what no flag
+// expresses.
+func (c *configuration) add(flags []*option.Option, beyond []string) {
+	for _, o := range flags {
 		text := o.Text()
 		if _, unmet := o.Unmet(c.text); text == "" || unmet && o.Idle() {
 			continue
@@ -103,157 +157,89 @@ func (c *configuration) options(list []*option.Option) {
 		s.Group = c.group
 		c.settings = append(c.settings, s)
 	}
-}
-
-// cannot records a part of the run that no flag expresses.
-func (c *configuration) cannot(part string) { c.beyond = append(c.beyond, part) }
-
-// numbers adds a list of numbers; other replaces an empty list.
-func (c *configuration) numbers(name string, list []float64) {
-	texts := make([]string, len(list))
-	for i, x := range list {
-		texts[i] = option.Float(x)
-	}
-	c.put(name, texts)
-}
-
-func (c *configuration) number(name string, x float64) { c.put(name, option.Float(x)) }
-
-// Described is a part of a run whose settings are flags of ppal train.
-type Described interface {
-	// Settings returns the flags with the values of the part, and names what no flag expresses. seed
-	// is the seed of the run.
-	Settings(seed uint64) (flags []*option.Option, beyond []string)
-}
-
-// Setting is a name and a value in config.yaml.
-type Setting struct{ Name, Value string }
-
-// Configured is a Source, a Model or a Task of a program's own that states its settings. They are
-// in config.yaml under own-source, own-model or own-task, as a list of NAME=VALUE.
-type Configured interface {
-	Configuration() []Setting
-}
-
-// own records that no flag expresses a part of the run, with the settings that the part states.
-func (c *configuration) own(name, key string, part any) {
-	c.cannot(name)
-	of, ok := part.(Configured)
-	if !ok {
-		return
-	}
-	var list []string
-	for _, s := range of.Configuration() {
-		list = append(list, s.Name+"="+s.Value)
-	}
-	c.put(key, list)
-}
-
-// part adds the settings of a part of the run, or records that no flag expresses the part.
-func (c *configuration) part(name, key string, of any, seed uint64) {
-	d, ok := of.(Described)
-	if !ok {
-		c.own(name, key, of)
-		return
-	}
-	flags, beyond := d.Settings(seed)
-	c.options(flags)
 	c.beyond = append(c.beyond, beyond...)
+}
+
+// part adds the settings of a part of the run. A part without flags is beyond the file, with the
+// settings that it states.
+func (c *configuration) part(name, key string, part any, seed uint64) {
+	if d, ok := part.(Described); ok {
+		c.add(d.Settings(seed))
+		return
+	}
+	c.beyond = append(c.beyond, name)
+	if of, ok := part.(Configured); ok {
+		var list []string
+		for _, s := range of.Configuration() {
+			list = append(list, fmt.Sprintf("%s=%v", s.Name, s.Value))
+		}
+		c.put(key, list)
+	}
 }
 
 // ModelOptions returns the settings of a model's shape, bound to the fields of s. Only the classes
 // of pictures may have separate heads.
 func ModelOptions(s *models.Spec) []*option.Option {
+	var classes []string
+	for _, d := range Tasks() {
+		if d.Rows != TableRows {
+			classes = append(classes, d.Name)
+		}
+	}
 	list := s.Options()
 	for _, o := range list {
 		if o.Name == "heads" {
-			o.And(option.If(option.NameProblem, NameNeymanPearson, NameClassRates))
+			o.And(option.If(option.NameProblem, classes...))
 		}
 	}
 	return list
 }
 
 // model adds the model's shape.
-func (c *configuration) model(m Model) {
+func (c *configuration) model(m Model, seed uint64) {
 	s, ours := m.(models.Spec)
 	if !ours {
 		c.put("model", m.Kind())
-		c.own("the model", "own-model", m)
+		c.part("the model", "own-model", m, seed)
 		return
 	}
 	if s = s.WithDefaults(); len(s.Hidden) == 0 {
 		s = models.Spec{} // ignores the other fields
 	}
-	c.options(ModelOptions(&s))
+	c.add(ModelOptions(&s), nil)
 }
 
-func (t Decisions) settings(c *configuration, _ bool) {
-	c.put("minimize", t.minimize().String())
-	var list []string
-	for _, s := range t.SubjectTo {
-		list = append(list, s.String())
-	}
-	if list != nil { // nil: a table without a bound
-		c.put("subject-to", list)
-	}
-	c.put("bounds-on", string(cmp.Or(t.BoundsOn, OnDecisions)))
-	if t.BoundsOn != OnSurrogate {
-		c.number("confidence", t.Confidence)
-	}
-	if t.Margins != nil {
-		c.cannot("the surrogates of margins")
-	}
-	if t.Objective != nil {
-		c.cannot("the objective")
-	}
-}
-
-// boundsOn adds the values that the bounds of a published problem apply to; "" means OnSurrogate.
-func (c *configuration) boundsOn(on BoundsOn, confidence float64) {
-	if c.put("bounds-on", string(cmp.Or(on, OnSurrogate))); on == OnDecisions || confidence != 0 {
-		c.number("confidence", confidence)
-	}
-}
-
-// fairness adds the settings that the tasks of two classes share.
-func (c *configuration) fairness(on BoundsOn, confidence float64, epsilon []float64, phi, psi constraints.Phi) {
-	c.boundsOn(on, confidence)
-	if c.numbers("epsilon", epsilon); on != OnDecisions {
-		c.put("phi", string(phi))
-		c.put("psi", string(psi))
-	}
-}
-
-// regularizer adds the settings of r.
-func (c *configuration) regularizer(r problem.Regularizer) {
-	list := r.Options()
+// regularizerSettings returns the settings of r, and what no flag expresses.
+func regularizerSettings(r problem.Regularizer) (flags []*option.Option, beyond []string) {
+	flags = r.Options()
 	if math.IsInf(r.Lower, 0) || math.IsInf(r.Upper, 0) {
-		list = slices.DeleteFunc(list, func(o *option.Option) bool { return o.Name == "box" })
-		c.cannot("the box with an infinite bound")
+		flags = slices.DeleteFunc(flags, func(o *option.Option) bool { return o.Name == "box" })
+		beyond = append(beyond, "the box with an infinite bound")
 	}
-	c.options(list)
 	if r.Groups != nil {
-		c.cannot("the groups of the regularizer")
+		beyond = append(beyond, "the groups of the regularizer")
 	}
+	return flags, beyond
 }
 
 // ofMethod adds the method and its settings.
 func (c *configuration) ofMethod(m trainer.Method, s trainer.Settings) {
-	if m == nil {
-		c.cannot("the method")
-		return
+	var texts []method.Text
+	var fields []string
+	known := false
+	if m != nil {
+		texts, fields, known = method.Texts(m, s.FeasibilityTolerance, s.Seed, c.text)
 	}
-	texts, beyond, ok := method.Texts(m, s.FeasibilityTolerance, s.Seed, c.text)
-	if !ok {
-		c.cannot("the method")
+	if !known {
+		c.beyond = append(c.beyond, "the method")
 		return
 	}
 	c.put(option.NameMethod, m.Name())
 	for _, t := range texts {
 		c.put(t.Name, t.Value)
 	}
-	for _, field := range beyond {
-		c.cannot("the method's field " + field)
+	for _, field := range fields {
+		c.beyond = append(c.beyond, "the method's field "+field)
 	}
 }
 
@@ -265,46 +251,4 @@ func (c *configuration) text(name string) string {
 		}
 	}
 	return ""
-}
-
-// run adds the settings of the training loop and of the run.
-func (c *configuration) run(o Options) {
-	s := o.Settings
-	c.options(o.RunOptions())
-	if s.TimeLimit > 0 {
-		c.cannot("the limit on the training time")
-	}
-	if s.CheckEvery > 0 {
-		c.cannot("the interval of the checks")
-	}
-	if !s.Deadline.IsZero() {
-		c.cannot("the deadline")
-	}
-	if s.Gradients > 0 {
-		c.cannot("the limit on gradient evaluations")
-	}
-	if s.Resume != nil {
-		c.cannot("the state that the run resumes")
-	}
-	if s.Certificate != (certify.Settings{}) {
-		c.cannot("the tolerances of the certificate")
-	}
-	if s.IgnoreConflict {
-		c.cannot("that the run goes on although its bounds cannot be met")
-	}
-	if s.Near != (near.Settings{}) {
-		c.cannot("the settings of near stationarity")
-	}
-}
-
-// device adds the settings of the device.
-func (c *configuration) device(d Device) {
-	if d.Kind == "" && d.Ordinal > 0 {
-		c.cannot("the number of a GPU with automatic devices")
-	}
-	d.Engine = cmp.Or(d.Engine, Plan)
-	c.options(d.Options())
-	if d.OpenGPU != nil {
-		c.cannot("the GPU that the program opens")
-	}
 }

@@ -144,7 +144,7 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 	other := table
 	other.TableOptions = tabular.TableOptions{Seed: 9}
 	for want, o := range map[string]Options{
-		"the task":   {Data: table, Task: &Statement{Name: "own"}},
+		"the task":   {Data: table, Task: ownNodes()},
 		"the rows":   {Data: Matrices{Train: &Matrix{Features: &matrix.Dense{}}}, Task: DemographicParity{}},
 		"the method": {Data: table, Task: DemographicParity{}, Method: ownMethod{&method.ALM{}}},
 		"the method's field Primal": {Data: table, Task: DemographicParity{},
@@ -171,28 +171,41 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 	}
 }
 
+// ownNodes is a task of nodes alone.
+func ownNodes() *Statement {
+	return &Statement{Name: "own", Nodes: func(*gorgonia.Node, Rows) (*gorgonia.Node, gorgonia.Nodes, error) { return nil, nil, context.Canceled }}
+}
+
 // ownMethod is a caller's own method.
 type ownMethod struct{ trainer.Method }
 
 func (ownMethod) Name() string { return "ppala-with-a-twist" }
 
-// The defaults that a session uses are those that DefaultsOf returns.
-func TestDefaultsOf(t *testing.T) {
-	for _, task := range []Task{NeymanPearson{}, DemographicParity{}, EqualizedOdds{}, Intersectional{}} {
-		o, err := Options{Data: Table{}, Task: task}.withDefaults()
+// A session without a model and a regularizer has those of the task's description. Every task can
+// be completed.
+func TestDefaults(t *testing.T) {
+	for _, d := range Tasks() {
+		o := Options{Data: Table{}, Task: d.New()}
+		if d.Rows == PictureRows {
+			o.Data = Images{}
+		}
+		o, err := o.withDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := DefaultsOf(nameOf(task))
+		kind := d.Defaults.Regularizer.Kind
 		hidden := o.Model.(models.Spec).Hidden
-		if linear := len(hidden) == 0; linear != d.Linear || !linear && !slices.Equal(hidden, d.Hidden) || o.Regularizer.Kind != d.Regularizer.Kind {
-			t.Errorf("%T: %+v, %+v, want %+v", task, o.Model, o.Regularizer, d)
+		if linear := len(hidden) == 0; linear != d.Defaults.Linear || !linear && !slices.Equal(hidden, d.Defaults.Hidden) || o.Regularizer.Kind != kind {
+			t.Errorf("%s: %+v, %+v, want %+v", d.Name, o.Model, o.Regularizer, d.Defaults)
 		}
 	}
-	own := &Statement{Name: "own", Nodes: func(*gorgonia.Node, Rows) (*gorgonia.Node, gorgonia.Nodes, error) { return nil, nil, context.Canceled }}
-	o, err := Options{Data: Table{}, Task: own}.withDefaults()
+	o, err := Options{Data: Table{}, Task: ownNodes()}.withDefaults()
 	if err != nil || o.Model.(models.Spec).Hidden != nil || o.Regularizer.Kind != problem.NoRegularizer {
 		t.Errorf("%+v, %+v, %v", o.Model, o.Regularizer, err)
+	}
+	o, err = Options{Data: Table{}, Task: DemographicParity{BoundsOn: OnDecisions}}.withDefaults()
+	if err != nil || o.Regularizer.Kind != problem.SquaredL2 {
+		t.Errorf("bounds on decisions: %+v, %v, want a ridge", o.Regularizer, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
+	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/load"
@@ -49,28 +51,115 @@ const (
 	NameClassRates = "class-rates"
 )
 
+func init() {
+	register(TaskDescription{
+		Name: NameRates, Summary: "what --subject-to says, of a table (both imply it)", New: func() Task { return &Decisions{} },
+		Defaults: Defaults{Linear: true, Hidden: []int{64}, Activation: models.ReLU, Regularizer: ridge()},
+	})
+	register(TaskDescription{
+		Name: NameClassRates, Summary: "what --subject-to says, of pictures (which imply it)", Rows: PictureRows, New: func() Task { return &Decisions{} },
+		Defaults: Defaults{Hidden: []int{256}, Activation: models.Sigmoid, Regularizer: ridge()},
+	})
+}
+
+// Options returns the settings, bound to the fields of t.
+func (t *Decisions) Options() []*option.Option {
+	unbounded := option.If("subject-to", "").Called("without --subject-to")
+	standard := OnDecisions
+	if t.Margins != nil {
+		standard = OnSurrogate
+	}
+	return append([]*option.Option{
+		option.Custom("minimize", "RATE", t.setMinimize, func() string { return t.Minimize.String() },
+			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some").
+			Or(constraints.Error().String()).For(constraints.Loss().String(), unbounded),
+		option.Statements("subject-to", &t.SubjectTo, "CONSTRAINT",
+			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+
+				" see docs/reference/language.md; without a bound, ppal trains a plain model", readConstraint).Or(""),
+	}, boundsOptions(&t.BoundsOn, standard, &t.Confidence)...)
+}
+
+// readConstraint reads a constraint.
+func readConstraint(text string) (constraints.Constraint, error) {
+	c, err := constraints.Parse(text)
+	return c, shortened(err, text)
+}
+
+// shortened shortens an error of the constraint language, whose text the option's error repeats.
+func shortened(err error, text string) error {
+	var e *constraints.SyntaxError
+	if errors.As(err, &e) && e.Text == text {
+		return errors.New(e.Detail())
+	}
+	return err
+}
+
+// setMinimize reads minimize.
+func (t *Decisions) setMinimize(text string) error {
+	r, err := constraints.ParseRate(text)
+	if err != nil {
+		return shortened(err, text)
+	}
+	if !slices.Contains(constraints.Objectives(), r.Name()) {
+		return fmt.Errorf("must be one of %s, with or without a class or group", option.List(constraints.Objectives(), "or"))
+	}
+	t.Minimize = r
+	return nil
+}
+
+// Settings implements Described.
+func (t Decisions) Settings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.Options())
+	if t.Margins != nil {
+		beyond = append(beyond, "the surrogates of margins")
+	}
+	if t.Objective != nil {
+		beyond = append(beyond, "the objective")
+	}
+	return t.Options(), beyond
+}
+
+// Traits returns the properties of the problem.
+func (t Decisions) Traits() Traits {
+	complete(t.Options())
+	return Traits{Unbounded: len(t.SubjectTo) == 0, OnDecisions: t.BoundsOn == OnDecisions}
+}
+
+// check returns an error for bounds on a kind of values that the task does not have, and for
+// a confidence without a bound.
+func (t Decisions) check() error {
+	complete(t.Options())
+	switch {
+	case t.BoundsOn == OnDecisions && t.Margins != nil:
+		return &OptionError{Option: "bounds-on", Problem: "is decisions, and margins are surrogates; leave out Margins"}
+	case t.BoundsOn != OnDecisions && t.BoundsOn != OnSurrogate:
+		return &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, OnDecisions, OnSurrogate)}
+	case len(t.SubjectTo) == 0 && t.Confidence > 0:
+		return &OptionError{Option: "confidence", Problem: "promises bounds, and the run has none; add one (--subject-to)"}
+	}
+	return nil
+}
+
 // State implements Task. State returns an *OptionError for subject-to or minimize. errors.As finds
 // a *constraints.SyntaxError if the rows lack a name that a constraint uses.
 func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
+	complete(t.Options())
+	if err := t.check(); err != nil {
+		return nil, err
+	}
 	p, err := train.population()
 	if err != nil {
 		return nil, err
 	}
-	on, err := t.boundsOn()
-	if err != nil {
-		return nil, err
-	}
+	on := t.BoundsOn
 	var system *constraints.System
 	if t.Margins == nil {
-		system, err = constraints.NewSystem(t.minimize(), t.SubjectTo, p)
+		system, err = constraints.NewSystem(t.Minimize, t.SubjectTo, p)
 	} else {
-		system, err = constraints.NewMarginSystem(t.minimize(), t.SubjectTo, p, *t.Margins)
+		system, err = constraints.NewMarginSystem(t.Minimize, t.SubjectTo, p, *t.Margins)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if len(t.SubjectTo) == 0 && t.Confidence > 0 {
-		return nil, &OptionError{Option: "confidence", Problem: "promises bounds, and the run has none; add one (--subject-to)"}
 	}
 	if len(t.SubjectTo) == 0 && system.IsLoss() {
 		on = OnSurrogate // decisions determine neither a bound nor the objective
@@ -87,7 +176,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	var s *Statement
 	s = &Statement{
 		samples: shared, named: nameRates, pure: t.Margins != nil,
-		Name: NameRates, Objective: t.minimize().String(), system: system, boundsOn: on, confidence: t.Confidence,
+		Name: NameRates, Objective: t.Minimize.String(), system: system, boundsOn: on, confidence: t.Confidence,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
 			sample, err := shared.sample(rows)
 			if err != nil {
@@ -172,34 +261,11 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	return s, nil
 }
 
-// boundsOn returns the kind of values that the bounds apply to.
-func (t Decisions) boundsOn() (BoundsOn, error) {
-	switch {
-	case t.BoundsOn == "" && t.Margins == nil:
-		return OnDecisions, nil
-	case t.BoundsOn == "":
-		return OnSurrogate, nil
-	case t.BoundsOn == OnSurrogate, t.BoundsOn == OnDecisions && t.Margins == nil:
-		return t.BoundsOn, nil
-	case t.BoundsOn == OnDecisions:
-		return "", &OptionError{Option: "bounds-on", Problem: "is decisions, and margins are surrogates; leave out Margins"}
-	}
-	return "", &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, OnDecisions, OnSurrogate)}
-}
-
-// minimize returns the objective.
-func (t Decisions) minimize() constraints.Rate {
-	switch {
-	case t.Minimize != (constraints.Rate{}):
-		return t.Minimize
-	case len(t.SubjectTo) == 0:
-		return constraints.Loss()
-	}
-	return constraints.Error()
-}
-
 // Needs implements Needing.
-func (t Decisions) Needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
+func (t Decisions) Needs() constraints.Needs {
+	complete(t.Options())
+	return constraints.NeedsOf(t.Minimize, t.SubjectTo)
+}
 
 // population returns the rows for the constraint language. Disjoint groups become an attribute.
 // Other groups are the values of the attribute "groups".

@@ -324,8 +324,9 @@ func TestPublishedOnDecisions(t *testing.T) {
 		if n := len(e.builder.statement.system.Subject); n != len(tc.want) {
 			t.Errorf("%v: %d constraints, want %d", tc.task, n, len(tc.want))
 		}
-		if name := e.builder.statement.Name; name != nameOf(tc.task) {
-			t.Errorf("the name is %s, want %s", name, nameOf(tc.task))
+		d, _ := (&Options{Data: tc.data, Task: tc.task}).description()
+		if name := e.builder.statement.Name; name != d.Name {
+			t.Errorf("the name is %s, want %s", name, d.Name)
 		}
 	}
 	communities := Table{Dataset: "synthetic-communities"}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -46,6 +47,18 @@ func (d *Device) Options() []*option.Option {
 				"keeps the rows in ppal-rows/ for later runs; all: all rows in memory", "all").
 			Or("all").With(OnPlan()),
 	}
+}
+
+// settings returns the settings of the device, and names what no flag expresses.
+func (d Device) settings() (flags []*option.Option, beyond []string) {
+	if d.Kind == "" && d.Ordinal > 0 {
+		beyond = append(beyond, "the number of a GPU with automatic devices")
+	}
+	if d.OpenGPU != nil {
+		beyond = append(beyond, "the GPU that the program opens")
+	}
+	d.Engine = cmp.Or(d.Engine, Plan)
+	return d.Options(), beyond
 }
 
 // setDevice reads device.

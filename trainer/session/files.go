@@ -46,7 +46,7 @@ func (s *Session) fileOptions() save.Options {
 // configFile returns the contents of config.yaml for the session with the description d.
 func (s *Session) configFile(d Description) ([]byte, error) {
 	d.Provenance.Schema, d.Provenance.Constraints = rundir.Schema, boundedNames(d)
-	return s.options.Files.Config(d.Provenance)
+	return s.options.configFile(d.Provenance)
 }
 
 // preparation returns the contents of preparation.yaml; nil: the run has no such file.

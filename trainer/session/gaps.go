@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"ppal/constraints"
+	"ppal/internal/option"
+	"ppal/models"
 )
 
 // DemographicParity bounds the gap between the positive rates of two groups. Let s be the scores,
@@ -41,6 +43,83 @@ type EqualizedOdds struct {
 
 var _, _ Task = DemographicParity{}, EqualizedOdds{}
 
+// The names of the tasks.
+const (
+	NameDemographicParity = "dp"
+	NameEqualizedOdds     = "eo"
+)
+
+func init() {
+	defaults := Defaults{Linear: true, Hidden: []int{64}, Activation: models.ReLU, OnDecisions: ridge()}
+	register(TaskDescription{Name: NameDemographicParity, Summary: "the gap between two groups' positive rates, demographic parity",
+		Defaults: defaults, New: func() Task { return &DemographicParity{} }})
+	register(TaskDescription{Name: NameEqualizedOdds, Summary: "the gaps between two groups' true and false positive rates, equalized odds",
+		Defaults: defaults, New: func() Task { return &EqualizedOdds{} }})
+}
+
+// Options returns the settings, bound to the fields of t.
+func (t *DemographicParity) Options() []*option.Option {
+	return append(boundsOptions(&t.BoundsOn, OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
+		phiOption(&t.Phi, constraints.Logistic), psiOption(&t.Psi, constraints.Sigmoid))
+}
+
+// Options returns the settings, bound to the fields of t.
+func (t *EqualizedOdds) Options() []*option.Option {
+	form := func() string {
+		if t.Gaps == constraints.Maximum {
+			return string(t.Gaps)
+		}
+		return "two"
+	}
+	return append((*DemographicParity)(t).Options(), option.Words("eo-form", form, func(word string) {
+		if t.Gaps = ""; word == string(constraints.Maximum) {
+			t.Gaps = constraints.Maximum
+		}
+	}, "two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(constraints.Maximum)).With(boundsOn(OnSurrogate)))
+}
+
+// Settings implements Described.
+func (t DemographicParity) Settings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.Options())
+	if t.Gaps != "" {
+		beyond = []string{"the form of the gaps"}
+	}
+	return t.Options(), beyond
+}
+
+// Settings implements Described.
+func (t EqualizedOdds) Settings(seed uint64) (flags []*option.Option, beyond []string) {
+	if t.Gaps != constraints.Maximum || t.BoundsOn == OnDecisions {
+		_, beyond = DemographicParity(t).Settings(seed)
+	}
+	complete(t.Options())
+	return t.Options(), beyond
+}
+
+// Traits returns the properties of the problem.
+func (t DemographicParity) Traits() Traits {
+	complete(t.Options())
+	on := t.BoundsOn == OnSurrogate
+	return Traits{OnDecisions: !on, Gaps: true, Largest: on && t.Gaps == constraints.Maximum,
+		Kinks: on && (t.Phi == constraints.Hinge || t.Psi == constraints.Hinge)}
+}
+
+// Traits returns the properties of the problem.
+func (t EqualizedOdds) Traits() Traits { return DemographicParity(t).Traits() }
+
+func (t DemographicParity) check() error { return t.gaps().check(1) }
+func (t EqualizedOdds) check() error     { return t.gaps().check(2) }
+
+// check returns the errors of the settings, for the number of bounded rates.
+func (t gaps) check(rates int) error {
+	complete(t.Options())
+	if form := cmp.Or(t.Gaps, constraints.Each); !slices.Contains(constraints.Forms(), form) {
+		return &OptionError{Option: "gaps", Problem: fmt.Sprintf("is %s, want each, absolute or max", form)}
+	}
+	_, err := boundsOf("epsilon", t.Epsilon, rates)
+	return err
+}
+
 // gapRate is a rate whose gap a task bounds, with its name and the name of the measured gap.
 type gapRate struct {
 	rate          func(of ...string) constraints.Rate
@@ -49,12 +128,12 @@ type gapRate struct {
 
 // State implements Task.
 func (t DemographicParity) State(train Rows, smooth bool) (*Statement, error) {
-	return t.completed().(DemographicParity).gaps().state(train, smooth, gapRate{constraints.PositiveRate, "positive rate", "dp_gap"})
+	return t.gaps().state(train, smooth, gapRate{constraints.PositiveRate, "positive rate", "dp_gap"})
 }
 
 // State implements Task.
 func (t EqualizedOdds) State(train Rows, smooth bool) (*Statement, error) {
-	return t.completed().(EqualizedOdds).gaps().state(train, smooth,
+	return t.gaps().state(train, smooth,
 		gapRate{constraints.TPR, "true positive rate", "tpr_gap"}, gapRate{constraints.FPR, "false positive rate", "fpr_gap"})
 }
 
@@ -64,11 +143,15 @@ type gaps struct {
 	task string
 }
 
-func (t DemographicParity) gaps() gaps { return gaps{EqualizedOdds(t), t.taskName()} }
-func (t EqualizedOdds) gaps() gaps     { return gaps{t, t.taskName()} }
+func (t DemographicParity) gaps() gaps { return gaps{EqualizedOdds(t), NameDemographicParity} }
+func (t EqualizedOdds) gaps() gaps     { return gaps{t, NameEqualizedOdds} }
 
 // state states bounds on the gaps of the rates.
 func (t gaps) state(train Rows, smooth bool, rates ...gapRate) (*Statement, error) {
+	if err := t.check(len(rates)); err != nil {
+		return nil, err
+	}
+	complete(t.Options())
 	if err := train.twoClasses(t.task); err != nil {
 		return nil, err
 	}
@@ -83,9 +166,6 @@ func (t gaps) state(train Rows, smooth bool, rates ...gapRate) (*Statement, erro
 	attribute, _ := train.attribute()
 	for k, r := range rates {
 		d.SubjectTo = append(d.SubjectTo, constraints.Gap(r.rate, attribute).AtMost(epsilon[k]))
-	}
-	if form := cmp.Or(t.Gaps, gapForm(smooth)); !slices.Contains(constraints.Forms(), form) {
-		return nil, &OptionError{Option: "gaps", Problem: fmt.Sprintf("is %s, want each, absolute or max", form)}
 	}
 	if t.BoundsOn != OnDecisions {
 		d.Margins = &constraints.Margins{Objective: t.Phi, Constraints: t.Psi, Form: cmp.Or(t.Gaps, gapForm(smooth))}
@@ -158,36 +238,4 @@ func (t gaps) warnings(rates []gapRate, epsilon []float64) (out []string) {
 	add(vacuous, "the bound constrains nothing: rates lie in (0, 1) and so do the sizes of their differences; use a smaller eps (--epsilon)")
 	add(tight, "the bound leaves no interior, so the multipliers need not be bounded; use a larger eps (--epsilon)")
 	return out
-}
-
-func (t DemographicParity) completed() Task {
-	return DemographicParity(EqualizedOdds(t).completed().(EqualizedOdds))
-}
-
-func (t EqualizedOdds) completed() Task {
-	d := DefaultsOf(t.taskName())
-	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
-	return t
-}
-
-func (DemographicParity) taskName() string { return NameDemographicParity }
-func (EqualizedOdds) taskName() string     { return NameEqualizedOdds }
-
-func (t DemographicParity) settings(c *configuration, smooth bool) { t.gaps().settings(c, smooth) }
-
-func (t EqualizedOdds) settings(c *configuration, smooth bool) { t.gaps().settings(c, smooth) }
-
-func (t gaps) settings(c *configuration, smooth bool) {
-	c.fairness(t.BoundsOn, t.Confidence, t.Epsilon, t.Phi, t.Psi)
-	switch {
-	case t.BoundsOn == OnDecisions:
-	case t.task == NameEqualizedOdds && t.Gaps == constraints.Maximum:
-		c.put("eo-form", string(t.Gaps))
-		return
-	case t.task == NameEqualizedOdds:
-		c.put("eo-form", "two")
-	}
-	if t.Gaps != "" && t.Gaps != gapForm(smooth) {
-		c.cannot("the form of the gaps")
-	}
 }

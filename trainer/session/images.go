@@ -61,6 +61,9 @@ func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
 	return append(append(flags, s.Options()...), datasets.ClassesSetting(&shared)), nil
 }
 
+func (Images) pictures() bool       { return true }
+func (ImagesAtHand) pictures() bool { return true }
+
 // Load implements Source. If the CPU multiplies the pixels as integers, Load reads the training
 // rows directly into the layouts of the CPU's products. Other rows stay in the form
 // of the file. With bounded memory, the rows lie in files, which later sessions use again.

@@ -7,7 +7,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
+	"ppal/internal/option"
 	"ppal/internal/rates"
+	"ppal/models"
 )
 
 // Intersectional bounds the loss of each group, or of the average group, relative to the loss of
@@ -35,6 +37,51 @@ type Intersectional struct {
 
 var _ Task = Intersectional{}
 
+// NameIntersectional is the name of Intersectional.
+const NameIntersectional = "if"
+
+func init() {
+	register(TaskDescription{
+		Name: NameIntersectional, Summary: "how much worse any group fares than all rows, intersectional fairness",
+		Defaults: Defaults{Hidden: []int{64}, Activation: models.ReLU, OnDecisions: ridge()}, New: func() Task { return &Intersectional{} },
+	})
+}
+
+// Options returns the settings, bound to the fields of t.
+func (t *Intersectional) Options() []*option.Option {
+	return append(boundsOptions(&t.BoundsOn, OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
+		phiOption(&t.Phi, constraints.Hinge), psiOption(&t.Psi, constraints.Hinge),
+		option.Choice("if-form", &t.Form, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
+			EachGroup, AverageGroup, SampledGroup).
+			For(string(SampledGroup), option.If(option.NameMethod, "multiplier-model")).With(boundsOn(OnSurrogate)))
+}
+
+// Settings implements Described.
+func (t Intersectional) Settings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.Options())
+	return t.Options(), nil
+}
+
+// Traits returns the properties of the problem.
+func (t Intersectional) Traits() Traits {
+	complete(t.Options())
+	on := t.BoundsOn == OnSurrogate
+	return Traits{OnDecisions: !on, Sampled: on && t.Form == SampledGroup, Overlap: true,
+		Kinks: on && (t.Phi == constraints.Hinge || t.Psi == constraints.Hinge)}
+}
+
+// check returns an error for a form that does not exist, or that bounds on decisions do not have.
+func (t Intersectional) check() error {
+	complete(t.Options())
+	switch t.Form = cmp.Or(t.Form, EachGroup); {
+	case t.Form != EachGroup && t.Form != AverageGroup && t.Form != SampledGroup:
+		return &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + ", want each, expectation or sampled"}
+	case t.Form != EachGroup && t.BoundsOn == OnDecisions:
+		return &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + "; bounds on decisions are on each group: use each"}
+	}
+	return nil
+}
+
 // GroupForm selects the constraints that state the bounds of the groups. The empty string means
 // EachGroup.
 type GroupForm string
@@ -48,8 +95,12 @@ const (
 
 // State implements Task.
 func (t Intersectional) State(train Rows, smooth bool) (*Statement, error) {
-	t = t.completed().(Intersectional)
-	if err := train.twoClasses(t.taskName()); err != nil {
+	complete(t.Options())
+	t.Form = cmp.Or(t.Form, EachGroup)
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if err := train.twoClasses(NameIntersectional); err != nil {
 		return nil, err
 	}
 	if len(train.Groups) == 0 {
@@ -67,7 +118,7 @@ func (t Intersectional) State(train Rows, smooth bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Name = t.taskName(); d.Margins == nil {
+	if s.Name = NameIntersectional; d.Margins == nil {
 		return s, nil
 	}
 	names := train.groupNames()
@@ -87,10 +138,6 @@ func (t Intersectional) subject(train Rows, d *Decisions) (epsilon []float64, er
 	attribute, values := train.attribute()
 	add := func(m constraints.Measure, bound float64) { d.SubjectTo = append(d.SubjectTo, m.AtMost(bound)) }
 	switch {
-	case t.Form != EachGroup && t.Form != AverageGroup && t.Form != SampledGroup:
-		return nil, &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + ", want each, expectation or sampled"}
-	case t.Form != EachGroup && t.BoundsOn == OnDecisions:
-		return nil, &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + "; bounds on decisions are on each group: use each"}
 	case t.Form != EachGroup:
 		if epsilon, err = boundsOf("epsilon", t.Epsilon, 1); err == nil {
 			add(constraints.MeanExcess(constraints.Error, attribute), epsilon[0])
@@ -197,20 +244,4 @@ func (t Intersectional) Needs() (n constraints.Needs) {
 		n.Attributes = []string{constraints.GroupsName}
 	}
 	return n
-}
-
-func (t Intersectional) completed() Task {
-	d := DefaultsOf(t.taskName())
-	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
-	t.Form = cmp.Or(t.Form, EachGroup)
-	return t
-}
-
-func (Intersectional) taskName() string { return NameIntersectional }
-
-func (t Intersectional) settings(c *configuration, _ bool) {
-	c.fairness(t.BoundsOn, t.Confidence, t.Epsilon, t.Phi, t.Psi)
-	if t.BoundsOn != OnDecisions {
-		c.put("if-form", string(cmp.Or(t.Form, EachGroup)))
-	}
 }

@@ -1,12 +1,14 @@
 package session
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"ppal/constraints"
+	"ppal/internal/option"
+	"ppal/models"
+	"ppal/trainer/problem"
 )
 
 // NeymanPearson is the multi-class Neyman-Pearson problem (mNPC) of
@@ -29,9 +31,40 @@ type NeymanPearson struct {
 
 var _ Task = NeymanPearson{}
 
+// NameNeymanPearson is the name of NeymanPearson.
+const NameNeymanPearson = "mnpc"
+
+func init() {
+	register(TaskDescription{
+		Name: NameNeymanPearson, Summary: "the losses of all classes but the first, multi-class Neyman-Pearson", Rows: ClassRows,
+		Defaults: Defaults{Hidden: []int{256}, Activation: models.Sigmoid, Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40}},
+		New:      func() Task { return &NeymanPearson{} },
+	})
+}
+
+// Options returns the settings, bound to the fields of t.
+func (t *NeymanPearson) Options() []*option.Option {
+	return append(boundsOptions(&t.BoundsOn, OnSurrogate, &t.Confidence),
+		option.Numbers("kappa", &t.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").Or("0.2"),
+		phiOption(&t.Phi, constraints.Sigmoid))
+}
+
+// Settings implements Described.
+func (t NeymanPearson) Settings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.Options())
+	return t.Options(), nil
+}
+
+// Traits returns the properties of the problem.
+func (t NeymanPearson) Traits() Traits {
+	complete(t.Options())
+	on := t.BoundsOn == OnSurrogate
+	return Traits{OnDecisions: !on, Kinks: on && t.Phi == constraints.Hinge, Convex: on && t.Phi == constraints.Logistic}
+}
+
 // State implements Task.
 func (t NeymanPearson) State(train Rows, smooth bool) (*Statement, error) {
-	t = t.completed().(NeymanPearson)
+	complete(t.Options())
 	kappa, err := boundsOf("kappa", t.Kappa, len(train.Classes)-1)
 	if err != nil {
 		return nil, err
@@ -47,7 +80,7 @@ func (t NeymanPearson) State(train Rows, smooth bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Name = t.taskName(); d.Margins == nil {
+	if s.Name = NameNeymanPearson; d.Margins == nil {
 		return s, nil
 	}
 	s.Objective, s.Outputs = train.Classes[0].Name, len(train.Classes)
@@ -64,21 +97,6 @@ func (t NeymanPearson) State(train Rows, smooth bool) (*Statement, error) {
 	}
 	s.named = nameClasses
 	return s, nil
-}
-
-func (t NeymanPearson) completed() Task {
-	t.Kappa, t.Phi = orDefault(t.Kappa, DefaultKappa), cmp.Or(t.Phi, DefaultsOf(t.taskName()).Phi)
-	return t
-}
-
-func (NeymanPearson) taskName() string { return NameNeymanPearson }
-
-func (t NeymanPearson) settings(c *configuration, _ bool) {
-	c.boundsOn(t.BoundsOn, t.Confidence)
-	c.numbers("kappa", t.Kappa)
-	if t.BoundsOn != OnDecisions {
-		c.put("phi", string(t.Phi))
-	}
 }
 
 // errorOf returns the error of a class, whatever characters the name of the class has.

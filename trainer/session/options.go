@@ -63,10 +63,10 @@ type Options struct {
 	// Intersectional, Decisions, or the caller's own *Statement.
 	Task Task
 	// Model is the model: a models.Spec, or an architecture of the caller's own. The session sets the
-	// numbers of features and scores. nil means the default of the task, see DefaultsOf.
+	// numbers of features and scores. nil means the default of the task, see Defaults.
 	Model Model
 	// Regularizer is the convex term r. For problem.GroupL1 without Groups, each parameter of the
-	// model is a group. nil means the default of the task, see DefaultsOf.
+	// model is a group. nil means the default of the task, see Defaults.
 	Regularizer *problem.Regularizer
 	// Method is the method. A value serves a single session. nil means ALM if quasi-Newton
 	// steps suit the problem, else PPALA with practical settings, and Unconstrained for Decisions
@@ -105,12 +105,14 @@ type Options struct {
 
 	samplesPay    sampleRule // the zero value is the variable samplesPay; tests have fewer rows
 	choosesMethod bool       // Method was nil
+	configuration *configuration
 }
 
 // Files describes the calling program in the run's directory.
 type Files struct {
-	// Config returns the contents of config.yaml; nil means Options.Config.
-	Config func(p Provenance) ([]byte, error)
+	// Settings are the program's lines of config.yaml. A line replaces the session's line of the same
+	// name, and an empty value removes that line.
+	Settings []Setting
 	// Version is the version of the program; "": the version of its module.
 	Version string
 	// Notes precede the session's notes.
@@ -168,10 +170,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
 		return o, fmt.Errorf("session: %w: Data and Task are needed", ErrOptions)
 	}
-	if t, ok := o.Task.(interface{ completed() Task }); ok {
-		o.Task = t.completed()
+	if err := CheckTask(o.Task); err != nil {
+		return o, err
 	}
-	d := DefaultsOf(o.taskName())
+	d := o.defaults()
 	if s, ok := o.Model.(*models.Spec); ok && s != nil {
 		o.Model = *s
 	} else if ok || o.Model == nil {
@@ -209,8 +211,6 @@ func (o Options) withProgram() Options {
 	if o.Files.Clock == nil {
 		o.Files.Clock = time.Now
 	}
-	if o.Files.Config == nil {
-		o.Files.Config = describe(o).file
-	}
+	o.configuration = describe(o)
 	return o
 }

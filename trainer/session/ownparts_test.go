@@ -28,7 +28,7 @@ func (s ownSource) Load(ctx context.Context, on session.Request) (*session.Data,
 }
 
 func (ownSource) Configuration() []session.Setting {
-	return []session.Setting{{"path", "own.bin"}, {"part", "all"}}
+	return []session.Setting{{Name: "path", Value: "own.bin"}, {Name: "part", Value: "all"}}
 }
 
 // The rows of a program's own source have their name, their files, the settings and the row numbers
@@ -99,7 +99,9 @@ func (o ownTask) State(train session.Rows, smooth bool) (*session.Statement, err
 	return o.decisions().State(train, smooth)
 }
 
-func (ownTask) Configuration() []session.Setting { return []session.Setting{{"power", "2"}} }
+func (ownTask) Configuration() []session.Setting {
+	return []session.Setting{{Name: "power", Value: "2"}}
+}
 
 func squares(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, error) {
 	var labels []float64

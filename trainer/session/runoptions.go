@@ -8,6 +8,8 @@ import (
 
 	"ppal/internal/option"
 	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/certify/near"
 )
 
 // RunOptions returns the settings of the training loop and of the files of a run, bound to the
@@ -48,6 +50,29 @@ func (o *Options) RunOptions() []*option.Option {
 		option.Text("init", &o.Init, "FILE", "start from the weights in this safetensors file").Or(""),
 		option.Switch("tensorboard", &o.TensorBoard, "also write the records as event files for TensorBoard, which reads the directory with tensorboard --logdir DIR"),
 	}
+}
+
+// runSettings returns the settings of the run, and names what no flag expresses.
+func (o *Options) runSettings() (flags []*option.Option, beyond []string) {
+	s := &o.Settings
+	for _, part := range []struct {
+		name string
+		set  bool
+	}{
+		{"the limit on the training time", s.TimeLimit > 0},
+		{"the interval of the checks", s.CheckEvery > 0},
+		{"the deadline", !s.Deadline.IsZero()},
+		{"the limit on gradient evaluations", s.Gradients > 0},
+		{"the state that the run resumes", s.Resume != nil},
+		{"the tolerances of the certificate", s.Certificate != (certify.Settings{})},
+		{"that the run goes on although its bounds cannot be met", s.IgnoreConflict},
+		{"the settings of near stationarity", s.Near != (near.Settings{})},
+	} {
+		if part.set {
+			beyond = append(beyond, part.name)
+		}
+	}
+	return o.RunOptions(), beyond
 }
 
 // noLimit is the text of a time limit of 0.

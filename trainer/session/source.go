@@ -75,7 +75,7 @@ type split struct {
 func DataOptions(name, dir *string) []*option.Option {
 	return []*option.Option{
 		option.Choice(option.NameDataset, name, "choose the data set; ppal data list describes them", datasets.Names(nil)...).As("NAME").
-			Reserve("mslr", "mq2008"),
+			Reserve(datasets.Reserved()...),
 		option.Text("data-dir", dir, "DIR", "find the data sets' files here").
 			OrRule("$PPAL_DATA, else the user's cache directory", func() string { return "" }),
 	}

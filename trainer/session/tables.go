@@ -42,13 +42,13 @@ func (s Table) Settings(seed uint64) (flags []*option.Option, beyond []string) {
 // classes. groups are conditions on columns, see tabular.TableOptions. The caller may set the
 // other fields of TableOptions in the result.
 func CSV(file, label string, groups ...string) Table {
-	return Table{Dataset: load.DatasetCSV, TableOptions: tabular.TableOptions{File: file, Label: label, Groups: groups}}
+	return Table{Dataset: datasets.CSV, TableOptions: tabular.TableOptions{File: file, Label: label, Groups: groups}}
 }
 
 // LIBSVM returns a source that reads the user's file in the LIBSVM format. groups are numbers of
 // features.
 func LIBSVM(file string, groups ...string) Table {
-	return Table{Dataset: load.DatasetLIBSVM, TableOptions: tabular.TableOptions{File: file, Groups: groups}}
+	return Table{Dataset: datasets.LIBSVM, TableOptions: tabular.TableOptions{File: file, Groups: groups}}
 }
 
 // TablesAtHand is a loaded and split table.

@@ -29,14 +29,6 @@ type Needing interface {
 	Needs() constraints.Needs
 }
 
-// The names of the tasks in a run's files and on the command line.
-const (
-	NameNeymanPearson     = "mnpc" // multi-class Neyman-Pearson classification
-	NameDemographicParity = "dp"
-	NameEqualizedOdds     = "eo"
-	NameIntersectional    = "if" // intersectional group fairness
-)
-
 // Statement is a task for rows with known classes and groups. The session uses the same statement
 // for training, for the certificate in float64 and for the measures of held-out rows. Name,
 // Constraints and Nodes are required.

@@ -20,7 +20,7 @@ func TestChangedData(t *testing.T) {
 		if err := os.WriteFile(path, []byte("x,y\n1,a\n2,b\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := verified(t.Context(), "", DatasetCSV, []string{path}, func(report func() (*datasets.Report, error)) (*Data, error) {
+		_, err := verified(t.Context(), "", datasets.CSV, []string{path}, func(report func() (*datasets.Report, error)) (*Data, error) {
 			if _, err := report(); err != nil || !change {
 				return &Data{}, err
 			}

@@ -19,12 +19,6 @@ import (
 	"ppal/models"
 )
 
-// The names of the user's files in package datasets.
-const (
-	DatasetCSV    = "csv"
-	DatasetLIBSVM = "libsvm"
-)
-
 // ReadTable reads and splits a table.
 func ReadTable(ctx context.Context, dir, dataset string, options tabular.TableOptions, on Request) (*Data, error) {
 	own := inFiles(dataset)
@@ -69,7 +63,7 @@ func ReadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 
 // inFiles reports whether the rows of a table may lie in files, as the rows of the user's own file
 // may.
-func inFiles(dataset string) bool { return dataset == DatasetCSV || dataset == DatasetLIBSVM }
+func inFiles(dataset string) bool { return dataset == datasets.CSV || dataset == datasets.LIBSVM }
 
 // FromTables returns the rows of a table, with the earlier decisions that the task uses.
 func FromTables(t *tabular.Tables, on Request) (*Data, error) {

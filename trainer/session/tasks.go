@@ -1,0 +1,206 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"ppal/datasets"
+	"ppal/internal/option"
+	"ppal/models"
+	"ppal/trainer/problem"
+)
+
+// TaskDescription describes a task that has a name on the command line: `ppal train --problem
+// NAME`.
+type TaskDescription struct {
+	Name     string
+	Summary  string // what the task bounds, for the help
+	Rows     RowKind
+	Defaults Defaults
+	// New returns the task with its defaults. The tasks of this package are pointers, whose fields
+	// are the flags of ppal train; a task of another package has no flags.
+	New func() Task
+}
+
+// RowKind is the kind of data sets on which a task is defined.
+type RowKind int
+
+// The kinds.
+const (
+	TableRows   RowKind = iota // tables
+	PictureRows                // pictures
+	ClassRows                  // pictures, and the user's own tables
+)
+
+// Accepts reports whether the task is defined on the data set.
+func (k RowKind) Accepts(d datasets.Dataset) bool {
+	switch k {
+	case TableRows:
+		return d.Tabular()
+	case PictureRows:
+		return !d.Tabular()
+	}
+	return !d.Tabular() || d.Own
+}
+
+// String returns the data sets in words.
+func (k RowKind) String() string {
+	return [...]string{"a table", "images", "images or your own table"}[k]
+}
+
+// Defaults are the options that a session chooses for a task if the caller leaves them zero.
+type Defaults struct {
+	Linear      bool              // the model is linear, not a network
+	Hidden      []int             // widths of a network
+	Activation  models.Activation // activation of a network
+	Regularizer problem.Regularizer
+	// OnDecisions is the regularizer with bounds on decisions; the zero value: Regularizer.
+	OnDecisions problem.Regularizer
+}
+
+// DefaultTask is the name of the task of a run whose settings imply no other.
+const DefaultTask = NameNeymanPearson
+
+// ReservedTasks returns the names that a later version may have.
+func ReservedTasks() []string { return []string{"ranking"} }
+
+// described are the registered tasks, in the order of their names.
+var described []TaskDescription
+
+// Tasks describes all tasks with names, in the order of the names.
+func Tasks() []TaskDescription { return slices.Clone(described) }
+
+// LookupTask returns the description of the named task. The error wraps ErrOptions.
+func LookupTask(name string) (TaskDescription, error) {
+	for _, d := range described {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	return TaskDescription{}, fmt.Errorf("session: %w: no task %q", ErrOptions, name)
+}
+
+// RegisterTask adds a task: in a program that calls cmd.Main, all commands know it as --problem
+// NAME. RegisterTask is for initialisation, before Main. The error wraps ErrOptions: the name is
+// empty or taken, or New does not make a task.
+func RegisterTask(d TaskDescription) error {
+	if _, err := LookupTask(d.Name); err == nil || d.Name == "" || slices.Contains(ReservedTasks(), d.Name) {
+		return fmt.Errorf("session: %w: a task needs a name of its own, not %q", ErrOptions, d.Name)
+	}
+	if d.New == nil || d.New() == nil {
+		return fmt.Errorf("session: %w: the description of the task %s makes no task", ErrOptions, d.Name)
+	}
+	described = append(described, d)
+	slices.SortFunc(described, func(a, b TaskDescription) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// register adds a task of this package.
+func register(d TaskDescription) {
+	if err := RegisterTask(d); err != nil {
+		panic(err) // a mistake of this package
+	}
+}
+
+// Traits are the properties of a task that decide which methods and settings suit it.
+type Traits struct {
+	Unbounded   bool // no constraint
+	OnDecisions bool // the bounds are on decisions
+	Gaps        bool // the constraints are gaps |h| <= eps
+	Largest     bool // a constraint is the largest of several, with a kink
+	Kinks       bool // the functions have kinks
+	Convex      bool // the functions are smooth, and convex in the scores
+	Sampled     bool // each iteration draws a group
+	Overlap     bool // groups may overlap, so that mini-batches cannot keep their shares
+}
+
+// TraitsOf returns the traits of a task; the zero value for a task that states none.
+func TraitsOf(t Task) Traits {
+	if s, ok := t.(interface{ Traits() Traits }); ok {
+		return s.Traits()
+	}
+	return Traits{}
+}
+
+// CheckTask returns an error for settings of a task that no rows suit. State returns the same
+// errors.
+func CheckTask(t Task) error {
+	if s, ok := t.(interface{ check() error }); ok {
+		return s.check()
+	}
+	return nil
+}
+
+// TaskOptions returns the settings of a task, bound to its fields: flags of ppal train. The task is
+// a pointer, as TaskDescription.New returns. TaskOptions returns nil for a task without flags.
+func TaskOptions(t Task) []*option.Option {
+	if s, ok := t.(interface{ Options() []*option.Option }); ok {
+		return s.Options()
+	}
+	return nil
+}
+
+// complete gives the settings of a task that are not set their defaults.
+func complete(list []*option.Option) {
+	given := map[string]bool{}
+	for _, o := range list {
+		given[o.Name] = o.Text() != ""
+	}
+	err := option.Complete(list, func(name string) bool { return given[name] }, func(string) string { return "" })
+	if err != nil {
+		panic(err) // a default that its own option refuses; a test completes every task
+	}
+}
+
+// description returns the description of the session's task. Of several names of a type, the rows
+// decide. ok is false for a task without a name.
+func (o *Options) description() (_ TaskDescription, ok bool) {
+	if o.Task == nil {
+		return TaskDescription{}, false
+	}
+	pictures := false
+	if s, ok := readFrom(o.Data).(interface{ pictures() bool }); ok {
+		pictures = s.pictures()
+	}
+	of := func(t Task) reflect.Type {
+		if r := reflect.TypeOf(t); r.Kind() == reflect.Pointer {
+			return r.Elem()
+		}
+		return reflect.TypeOf(t)
+	}
+	var found []TaskDescription
+	for _, d := range described {
+		if of(d.New()) == of(o.Task) {
+			found = append(found, d)
+		}
+	}
+	for _, d := range found {
+		if len(found) == 1 || pictures == (d.Rows == PictureRows) {
+			return d, true
+		}
+	}
+	return TaskDescription{}, false
+}
+
+// defaults returns the defaults of the session's task. For a task without a name, the model is
+// linear and has no regularizer.
+func (o *Options) defaults() Defaults {
+	d, ok := o.description()
+	if !ok {
+		return Defaults{Linear: true}
+	}
+	if d.Defaults.OnDecisions.Kind != problem.NoRegularizer && TraitsOf(o.Task).OnDecisions {
+		d.Defaults.Regularizer = d.Defaults.OnDecisions
+	}
+	return d.Defaults
+}
+
+// spec returns the default model.
+func (d Defaults) spec() models.Spec {
+	if d.Linear {
+		return models.Spec{}
+	}
+	return models.Spec{Hidden: d.Hidden, Activation: d.Activation}
+}
