@@ -203,6 +203,9 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 	if err := statement.check(); err != nil {
 		return nil, err
 	}
+	if statement, err = statement.onDecisions(rowsOf(train)); err != nil {
+		return nil, err
+	}
 	b := &builder{statement: statement, Builder: &build.Builder{
 		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: a.devices.forBuilder(),
 		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"strings"
 
 	"gorgonia.org/gorgonia"
@@ -62,6 +63,29 @@ func (b *builder) measurer(r load.Rows) (func(scores []float64) (Measures, error
 		}
 		return func(scores []float64) (Measures, error) { return measure(scores, b.Terms.Last()) }, nil
 	}
+	measure, err := b.nodesMeasurer(r)
+	if err != nil || b.statement.Decided == nil {
+		return measure, err
+	}
+	sample, err := b.statement.samples.sample(rowsOf(r))
+	if err != nil {
+		return nil, err
+	}
+	return func(scores []float64) (Measures, error) {
+		m, err := measure(scores)
+		if err != nil {
+			return m, err
+		}
+		_, _, counted, err := smoothAndCounted(sample, nil, scores, nil)
+		named := nameCounted(&measurement{system: b.statement.system, counted: counted})
+		maps.Copy(named, m.Named)
+		m.Named = named
+		return m, err
+	}, nil
+}
+
+// nodesMeasurer is measurer without the decisions that a statement of nodes states.
+func (b *builder) nodesMeasurer(r load.Rows) (func(scores []float64) (Measures, error), error) {
 	if b.statement.Measures != nil {
 		return b.statement.Measures(rowsOf(r))
 	}

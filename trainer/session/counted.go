@@ -42,8 +42,8 @@ func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.
 }
 
 // outcome counts the decisions of every split. scores holds the scores of each split, in the order
-// of the splits.
-func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, error) {
+// of the splits, and values f and g + bound of the training rows.
+func (a *assembly) outcome(r *trainer.Result, scores [][]float64, values []float64) (*Outcome, error) {
 	d := a.builder.statement.decided()
 	o := &Outcome{BoundsOn: d.on, Constraints: []ConstraintOutcome{}, GradientEvaluations: r.Point.GradientEvaluations}
 	o.Objective.Name = d.system.Minimize.String()
@@ -91,8 +91,7 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 			}
 			c.Judge(counted.Judge(j))
 			if d.on == OnSurrogate {
-				v := d.system.SmoothValue(j, smooth)
-				met := d.system.Excess(j, smooth) <= a.feasibilityTolerance()
+				v, met := d.surrogate(j, smooth, values, a.feasibilityTolerance())
 				c.Surrogate, c.SurrogateMet = &v, &met
 			}
 		}
@@ -153,6 +152,10 @@ func (a *assembly) probabilities(scores [][]float64) *Probabilities {
 // state it.
 func (d *decisions) multipliers(o *Outcome, nu []float64) {
 	for j := range o.Constraints {
+		if d.nodes != nil {
+			o.Constraints[j].Multiplier = nu[j]
+			continue
+		}
 		for _, k := range d.system.Places(j) {
 			o.Constraints[j].Multiplier += nu[k]
 		}

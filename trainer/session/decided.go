@@ -25,6 +25,7 @@ type decisions struct {
 	bounds *problem.AffineMap // the bounds, with the shifts
 	on     BoundsOn
 	shared *samples
+	nodes  []Constraint // of a statement of nodes, which state the constraints; nil: the system states them
 }
 
 // decided returns the constraints on rates of decisions; nil if the task has none.
@@ -32,7 +33,21 @@ func (s *Statement) decided() *decisions {
 	if s.system == nil {
 		return nil
 	}
-	return &decisions{s.system, s.Affine, s.boundsOn, s.samples}
+	d := &decisions{system: s.system, bounds: s.Affine, on: s.boundsOn, shared: s.samples}
+	if s.Decided != nil {
+		d.nodes = s.Constraints
+	}
+	return d
+}
+
+// surrogate returns the smooth value of constraint j, and whether it exceeds the bound by at most
+// tolerance. terms are the smooth terms of the system, and values f and g + bound of a statement
+// of nodes.
+func (d *decisions) surrogate(j int, terms, values []float64, tolerance float64) (value float64, met bool) {
+	if d.nodes != nil {
+		return values[1+j], values[1+j]-d.nodes[j].Bound <= tolerance
+	}
+	return d.system.SmoothValue(j, terms), d.system.Excess(j, terms) <= tolerance
 }
 
 // sample returns the system on rows.

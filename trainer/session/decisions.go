@@ -387,7 +387,14 @@ func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *c
 
 // nameRates names the measures after the objective and the constraints.
 func nameRates(m *measurement) map[string]float64 {
-	named := map[string]float64{"objective": m.objective, "max_violation": m.violation}
+	named := nameCounted(m)
+	named["objective"], named["max_violation"] = m.objective, m.violation
+	return named
+}
+
+// nameCounted names the measures that count decisions.
+func nameCounted(m *measurement) map[string]float64 {
+	named := map[string]float64{}
 	if m.counted.Objective.Defined {
 		named[m.system.Minimize.String()] = m.counted.Objective.Value
 	}

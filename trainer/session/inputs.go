@@ -31,6 +31,9 @@ type Inputs struct {
 	// Objective replaces the objective of the system; nil: no objective of the program's own.
 	Objective Objective
 	System    *constraints.System // states the objective and the constraints
+	// Nodes is the statement whose nodes are the objective and the constraints. System then has the
+	// rates for which the nodes stand. nil: System states all.
+	Nodes *Statement
 	BoundsOn  BoundsOn
 	// Confidence is the probability with which the bounds on decisions hold on new rows; 0: the run
 	// promises nothing.
@@ -109,7 +112,9 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,
 		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.Description.Data,
 	}
-	in.Objective = b.statement.objective
+	if in.Objective = b.statement.objective; b.statement.Decided != nil {
+		in.Nodes = b.statement
+	}
 	in.Settings, in.Version, in.description = o.Settings, o.Files.Version, a.stated()
 	in.Settings.TimeLimit = o.TimeLimit
 	in.Warnings, in.Notes = concat(l.Description.Warnings, b.statement.Warnings), slices.Clone(l.Description.Notes)
@@ -118,7 +123,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	if d := in.description; d.Preparation != nil {
 		in.Preparation = &rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
 	}
-	if in.Confidence = b.statement.confidence; in.System == nil {
+	if in.Confidence = b.statement.confidence; in.System == nil || in.Nodes != nil && in.Nodes.ParameterNodes != nil {
 		return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)
 	}
 	for _, s := range l.Splits {

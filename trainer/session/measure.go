@@ -189,7 +189,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if decided == nil {
 		return result, nil
 	}
-	if result.Outcome, err = a.outcome(r, all); err != nil {
+	if result.Outcome, err = a.outcome(r, all, result.Values); err != nil {
 		return nil, err
 	}
 	decided.multipliers(result.Outcome, result.Certificate.Nu)

@@ -18,15 +18,23 @@ type Objective func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error)
 // On returns the objective of the rows as a problem of the scores, in float64 on Gorgonia's
 // machine. Package verify evaluates the objective in this way too.
 func (o Objective) On(rows Rows, outputs int) (*graph.Problem, error) {
-	n := len(rows.Labels)
+	return onScores(len(rows.Labels), outputs, func(scores *gorgonia.Node) (graph.Definition, error) {
+		f, err := o(scores, rows)
+		return graph.Definition{Objective: f}, err
+	})
+}
+
+// onScores returns nodes as a problem of n rows of scores.
+func onScores(n, outputs int, define func(scores *gorgonia.Node) (graph.Definition, error)) (*graph.Problem, error) {
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		scores := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(n, outputs),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(n, outputs), tensor.WithBacking(make([]float64, n*outputs)))))
-		f, err := o(scores, rows)
-		return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{scores}}, err
+		d, err := define(scores)
+		d.Parameters = gorgonia.Nodes{scores}
+		return d, err
 	}, graph.Tape{})
 	if err != nil {
-		return nil, fmt.Errorf("session: the objective in float64: %w", err)
+		return nil, fmt.Errorf("session: the task in float64: %w", err)
 	}
 	return p, nil
 }

@@ -15,6 +15,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/verify"
 )
 
 // ownSource is a source of a program's own. The content stands for the file that it reads.
@@ -136,5 +137,65 @@ func TestOwnTask(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
 	if err != nil || !strings.Contains(string(content), "only-in-program: [the task]") || !strings.Contains(string(content), "own-task: [power=2]") {
 		t.Errorf("%v\n%s", err, content)
+	}
+}
+
+// nodesTask is a task of nodes: the mean square of label minus score, with a bound on the mean
+// square of the scores, which stands for a bound on the positive rate.
+func nodesTask(bound float64) *session.Statement {
+	return &session.Statement{
+		Name: "bounded-fit", Constraints: []session.Constraint{{Name: "mean square", Bound: bound}},
+		Nodes: func(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
+			f, err := squares(scores, rows)
+			g := gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(scores))))
+			return f, gorgonia.Nodes{gorgonia.Must(gorgonia.Sub(g, session.Number(scores, bound)))}, err
+		},
+		Decided: &session.Decided{SubjectTo: []constraints.Constraint{constraints.PositiveRate().AtMost(0.6)}},
+	}
+}
+
+// A task of nodes has the counted decisions that it states, with intervals, and verify recomputes
+// its nodes: a run of other nodes is not verified.
+func TestOwnNodes(t *testing.T) {
+	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "run")
+	options := func(bound float64) session.Options {
+		return session.Options{Data: session.Table{Dataset: "synthetic-compas"}, Task: nodesTask(bound), Settings: trainer.Settings{Iterations: 300}}
+	}
+	s, err := session.New(ctx, options(0.05))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Train(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	sum := s.Summary()
+	c := sum.Outcome.Constraints[0]
+	if c.Constraint != "positive_rate <= 0.6" || c.Train == nil || !c.Met || c.Interval == nil || c.Surrogate == nil ||
+		math.Abs(*c.Surrogate-0.05) > 0.005 || c.Multiplier <= 0 || c.Multiplier != sum.Certificate.Nu[0] {
+		t.Errorf("%+v, nu %v", c, sum.Certificate.Nu)
+	}
+	if sum.Train["positive_rate"] != *c.Train || sum.Train["mean_square"] != *c.Surrogate {
+		t.Errorf("%v, want the rate %v and the node %v", sum.Train, *c.Train, *c.Surrogate)
+	}
+	for bound, verified := range map[float64]bool{0.05: true, 0.06: false} {
+		if r, err := verify.Run(ctx, dir, options(bound)); err != nil || r.Verified != verified {
+			t.Errorf("bound %v: %v, %+v", bound, err, r)
+		}
+	}
+	for want, change := range map[string]func(o *session.Statement){
+		"Decided has 2 constraints, and the nodes have 1": func(o *session.Statement) {
+			o.Decided.SubjectTo = append(o.Decided.SubjectTo, constraints.FPR().AtMost(0.1))
+		},
+		"l1(weights)": func(o *session.Statement) { o.Decided.SubjectTo[0], _ = constraints.Parse("l1(weights) <= 3") },
+	} {
+		o := options(0.05)
+		change(o.Task.(*session.Statement))
+		if _, err := session.New(ctx, o); !errors.Is(err, session.ErrOptions) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

@@ -7,15 +7,16 @@ import (
 
 	"ppal/constraints"
 	"ppal/models"
+	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
 // Task is an objective f and constraints g <= 0 on the scores of a model. NeymanPearson,
 // DemographicParity, EqualizedOdds, Intersectional and Decisions are tasks. A program implements
 // Task for problems of its own: State returns the statement of a Decisions task, with an Objective
-// of the program's own if it likes, or a *Statement of nodes alone. Only the statement of
-// a Decisions task has counted decisions, intervals, bounds that hold on new rows, and a check by
-// package verify.
+// of the program's own if it likes, or a *Statement of nodes. Such a task has counted decisions,
+// intervals and a check by package verify if its statement says which rates the nodes stand for
+// (Decided). Only the statement of a Decisions task has bounds that hold on new rows.
 type Task interface {
 	// State states the task for the classes and groups of the training rows. If smooth is true, the
 	// method needs differentiable constraints.
@@ -42,10 +43,12 @@ type Statement struct {
 	// Outputs is the number of scores of a row; 0 means 1.
 	Outputs int
 	// Nodes adds the scalar f and the constraints g to the graph of the scores [n, Outputs]. The
-	// nodes of g are scalars or vectors. The session subtracts the bounds from the nodes. With
-	// Pieces, the nodes are the terms of the pieces. The session calls Nodes for several sets of
-	// rows, with float32 and with float64 scores.
+	// nodes of g are scalars or vectors, minus the bounds. With Pieces, the nodes are the terms of the
+	// pieces, and with Affine those of the map. The session calls Nodes for several sets of rows, with
+	// float32 and with float64 scores.
 	Nodes func(scores *gorgonia.Node, rows Rows) (objective *gorgonia.Node, constraints gorgonia.Nodes, err error)
+	// Decided says which rates of decisions the nodes stand for; nil: the session counts none.
+	Decided *Decided
 	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are g.
 	Pieces []problem.Piece
 	// ParameterNodes adds terms of the model's parameters to the graph, such as a norm of the
@@ -86,8 +89,75 @@ type Statement struct {
 	pure bool
 }
 
+// Decided says in the language what the nodes of a Statement stand for, on the decisions of the
+// model. A run reports these rates with their intervals, and whether the bounds on them are met.
+type Decided struct {
+	Minimize constraints.Rate // the zero value: the error
+	// SubjectTo[j] is the constraint whose smooth form is Constraints[j]. Further constraints of the
+	// nodes have no rate.
+	SubjectTo []constraints.Constraint
+}
+
 // State implements Task. State returns s.
 func (s *Statement) State(Rows, bool) (*Statement, error) { return s, nil }
+
+// Needs implements Needing.
+func (s *Statement) Needs() constraints.Needs {
+	if s.Decided == nil {
+		return constraints.Needs{}
+	}
+	return constraints.NeedsOf(s.Decided.minimize(), s.Decided.SubjectTo)
+}
+
+// minimize returns the rate that the objective stands for.
+func (d *Decided) minimize() constraints.Rate {
+	if d.Minimize == (constraints.Rate{}) {
+		return constraints.Error()
+	}
+	return d.Minimize
+}
+
+// onDecisions returns the statement with the rates that Decided states, on the training rows. The
+// errors are those of constraints.NewSystem, and an *OptionError.
+func (s *Statement) onDecisions(train Rows) (*Statement, error) {
+	d := s.Decided
+	switch {
+	case d == nil:
+		return s, nil
+	case s.system != nil:
+		return nil, fmt.Errorf("session: %w: the statement of a Decisions task counts its own rates; leave out Decided", ErrOptions)
+	case len(d.SubjectTo) > len(s.Constraints):
+		return nil, fmt.Errorf("session: %w: Decided has %d constraints, and the nodes have %d", ErrOptions, len(d.SubjectTo), len(s.Constraints))
+	}
+	p, err := train.population()
+	if err != nil {
+		return nil, err
+	}
+	system, err := constraints.NewSystem(d.minimize(), d.SubjectTo, p)
+	if err != nil {
+		return nil, err
+	}
+	if system.L1 {
+		return nil, fmt.Errorf("session: %w: Decided names l1(weights), which is no rate of decisions", ErrOptions)
+	}
+	counted := *s
+	counted.system, counted.boundsOn = system, OnSurrogate
+	counted.samples = &samples{system: system, of: map[*int]*constraints.Sample{}}
+	return &counted, nil
+}
+
+// On returns f and g of the rows as a problem of their scores, in float64 on Gorgonia's machine.
+// Package verify evaluates the statement in this way.
+func (s *Statement) On(rows Rows) (problem.Problem, error) {
+	p, err := onScores(len(rows.Labels), max(1, s.Outputs), func(scores *gorgonia.Node) (graph.Definition, error) {
+		f, g, err := s.Nodes(scores, rows)
+		return graph.Definition{Objective: f, Constraints: g}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.complete(p)
+}
 
 // Constraint describes g_j. Reports compare the value g_j + Bound with Bound.
 type Constraint struct {

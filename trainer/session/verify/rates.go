@@ -3,9 +3,9 @@ package verify
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"ppal/constraints"
-	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
@@ -33,8 +33,8 @@ type evaluator struct {
 	// norm is the l1 norm of the weights, the last term of a system that names the norm.
 	norm float64
 	// custom is the objective that the program defines, as a function of the scores; nil: the system's
-	// objective.
-	custom *graph.Problem
+	// objective. With in.Nodes, custom also has the constraints.
+	custom problem.Problem
 	// minimised and plans say what the objective and the constraints in words count.
 	minimised *plan
 	plans     []*plan
@@ -75,6 +75,11 @@ func newEvaluator(in *session.Inputs, p *session.Part) (r *evaluator, err error)
 	}
 	if in.Objective != nil {
 		if r.custom, err = in.Objective.On(p.Rows, r.outputs); err != nil {
+			return nil, err
+		}
+	}
+	if in.Nodes != nil {
+		if r.custom, err = in.Nodes.On(p.Rows); err != nil {
 			return nil, err
 		}
 	}
@@ -202,6 +207,9 @@ func (r *evaluator) place(k int) int {
 
 // kinked reports whether constraints are the largest of several inequalities.
 func (r *evaluator) kinked() bool {
+	if n := r.in.Nodes; n != nil {
+		return n.Pieces != nil
+	}
 	m := r.in.System.Margins
 	return m != nil && m.Form != constraints.Each
 }
@@ -209,18 +217,28 @@ func (r *evaluator) kinked() bool {
 // kinks reports whether the custom objective has kinks.
 func (r *evaluator) kinks() bool { return r.custom != nil && problem.FeaturesOf(r.custom).Kinks }
 
-// customObjective returns the custom objective at the scores, and its derivative by the scores. If
-// the objective cannot be computed, the results are not finite, so that no reported number agrees.
-func (r *evaluator) customObjective(scores []float64) (f float64, d []float64) {
+// programValues returns what the program defines at the scores: f, g with in.Nodes, and the
+// derivative of f + nu.g by the scores. If it cannot be computed, the results are not finite, so
+// that no reported number agrees.
+func (r *evaluator) programValues(scores, nu []float64) (f float64, g, d []float64) {
+	if r.in.Nodes != nil {
+		g = make([]float64, len(r.in.Constraints))
+	}
+	weights := append([]float64{1}, make([]float64, len(g))...)
+	copy(weights[1:], nu)
 	r.custom.Space().Write(problem.Iterate, scores)
-	f, err := r.custom.Forward(nil)
+	f, err := r.custom.Forward(g)
+	d = make([]float64, len(scores))
 	if err == nil {
-		d, err = gradientOf(r.custom)
+		v := r.custom.Space().New()
+		err = r.custom.Backward(weights, v)
+		r.custom.Space().Read(d, v)
 	}
 	if err != nil {
-		return math.NaN(), slices.Repeat([]float64{math.NaN()}, len(scores))
+		nan := []float64{math.NaN()}
+		return nan[0], slices.Repeat(nan, len(g)), slices.Repeat(nan, len(scores))
 	}
-	return f, d
+	return f, g, d
 }
 
 // smooth returns f without the regularizer, and g, at the scores.
@@ -231,7 +249,10 @@ func (r *evaluator) smooth(scores []float64) (f float64, g []float64) {
 		f += c * h[k]
 	}
 	if r.custom != nil {
-		f, _ = r.customObjective(scores)
+		f, g, _ = r.programValues(scores, nil)
+	}
+	if r.in.Nodes != nil {
+		return f, g
 	}
 	for k, v := range r.inequalities(h) {
 		if at := r.place(k); at < len(g) {
@@ -279,8 +300,12 @@ func (r *evaluator) weights(scores, nu []float64) (row []float64, ties bool) {
 // direction returns the derivative of f + nu.g by the scores: see weights.
 func (r *evaluator) direction(scores, nu []float64) ([]float64, bool) {
 	d, p := make([]float64, len(scores)), make([]float64, r.outputs)
+	if r.in.Nodes != nil {
+		_, _, d = r.programValues(scores, nu)
+		return d, r.kinked() // another piece of a maximum may be equally large
+	}
 	if r.custom != nil {
-		_, d = r.customObjective(scores)
+		_, _, d = r.programValues(scores, nil)
 	}
 	w, ties := r.weights(scores, nu)
 	for k := range r.cells {
@@ -410,6 +435,14 @@ func (r *evaluator) measures(scores []float64, e slack) []named {
 	}
 	soft := 2*e.score + r.normError()
 	list := []named{{"objective", smoothNumber(f, e.f)}, violation}
+	switch n := r.in.Nodes; {
+	case n != nil && n.Measures != nil:
+		list = nil // the program has its own
+	case n != nil:
+		for j, c := range r.in.Constraints {
+			list = append(list, named{strings.ReplaceAll(c.Name, " ", "_"), smoothNumber(g[j]+c.Bound, e.g[j])})
+		}
+	}
 	if r.objective.defined {
 		list = append(list, named{r.minimised.text, r.number(r.objective, r.minimised, soft)})
 	}
@@ -454,6 +487,12 @@ func (r *evaluator) decisions(scores []float64, e float64) (number, []number) {
 // meanings lists, for each constraint on decisions, the constraints g that state it.
 func (r *evaluator) meanings() [][]int {
 	list := make([][]int, len(r.in.System.Subject))
+	if r.in.Nodes != nil {
+		for j := range list {
+			list[j] = []int{j}
+		}
+		return list
+	}
 	for k, b := range r.in.System.Bounds {
 		own := &list[b.Constraint]
 		if at := r.place(k); len(*own) == 0 || (*own)[len(*own)-1] != at {

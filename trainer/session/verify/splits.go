@@ -134,7 +134,12 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 	}
 	same(fmt.Sprintf("objective_on_decisions.%s (%s)", p.Name, o.Objective.Name), o.Objective.Of(p.Name), objective)
 	own := c.parts[k]
-	exceeded := own.inequalities(own.terms(scores))
+	var exceeded, nodes []float64
+	if c.in.Nodes != nil {
+		_, nodes = own.smooth(scores)
+	} else {
+		exceeded = own.inequalities(own.terms(scores))
+	}
 	for j, n := range list {
 		d := o.Constraints[j]
 		if in := c.in.System; k == 0 && d.Constraint != in.Subject[j].String() {
@@ -147,11 +152,15 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 		if d.Surrogate != nil && d.SurrogateMet != nil {
 			over := math.Inf(-1)
 			for i, b := range c.in.System.Bounds {
-				if b.Constraint == j {
+				if nodes == nil && b.Constraint == j {
 					over = max(over, exceeded[i])
 				}
 			}
-			r.compare(sectionDecisions, "surrogate of "+d.Constraint, *d.Surrogate, smoothNumber(own.values[j].smooth, worst(e.g)))
+			smooth := own.values[j].smooth
+			if nodes != nil {
+				over, smooth = nodes[j], nodes[j]+c.in.Constraints[j].Bound
+			}
+			r.compare(sectionDecisions, "surrogate of "+d.Constraint, *d.Surrogate, smoothNumber(smooth, worst(e.g)))
 			if met := over <= c.in.Tolerance; met != *d.SurrogateMet && math.Abs(over-c.in.Tolerance) > worst(e.g)+rounding {
 				r.problem("surrogate_met of %s is %t in summary.json, and %t recomputed", d.Constraint, *d.SurrogateMet, met)
 			}
