@@ -1,17 +1,17 @@
-// A program has a task of its own: the least cost of errors, with a bound on false alarms.
+// A program has the commands of ppal and a task of its own, --problem costs: dear and cheap errors.
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
+	"ppal/cmd"
 	"ppal/constraints"
-	"ppal/models/predictor"
 	"ppal/trainer/session"
-	"ppal/trainer/session/verify"
 )
 
 type costs float64 // of a missed positive, in false alarms
@@ -40,21 +40,21 @@ func (c costs) loss(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, e
 }
 
 func main() {
-	ctx, dir := context.Background(), os.Args[1]
-	o := session.Options{Data: session.Table{Dataset: "synthetic-compas"}, Task: costs(5)}
-	s := must(session.New(ctx, o))
-	defer s.Close()
-	must(s.Train(ctx))
-	must(0, s.Save(dir))
-	m, bound := must(predictor.Load(dir)), s.Summary().Outcome.Constraints[0]
-	scores, report := must(m.Scores(make([]float64, len(m.Features())))), must(verify.Run(ctx, dir, o))
-	fmt.Println(bound.Constraint, "met:", bound.Met, "scores:", len(scores), "verified:", report.Verified)
-	// Output: fpr <= 0.3 met: true scores: 1 verified: true
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
+	d := session.TaskDescription{Name: "costs", Summary: "false alarms, at the least cost", New: func() session.Task { return costs(5) }}
+	if err := session.RegisterTask(d); err != nil {
 		panic(err)
 	}
-	return v
+	if len(os.Args) > 2 {
+		cmd.Main()
+	}
+	run := func(args ...string) string {
+		out, err := exec.Command(os.Args[0], args...).CombinedOutput()
+		if err != nil {
+			panic(string(out))
+		}
+		return string(out)
+	}
+	table := run("train", "--problem", "costs", "--dataset", "synthetic-compas", "--out", os.Args[1])
+	fmt.Println("bounded:", strings.Contains(table, "fpr"), strings.Contains(run("verify", os.Args[1]), "verified"))
+	// Output: bounded: true true
 }
