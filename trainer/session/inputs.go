@@ -33,8 +33,8 @@ type Inputs struct {
 	System    *constraints.System // states the objective and the constraints
 	// Nodes is the statement whose nodes are the objective and the constraints. System then has the
 	// rates for which the nodes stand. nil: System states all.
-	Nodes *Statement
-	BoundsOn  BoundsOn
+	Nodes    *Statement
+	BoundsOn BoundsOn
 	// Confidence is the probability with which the bounds on decisions hold on new rows; 0: the run
 	// promises nothing.
 	Confidence float64
