@@ -2,7 +2,10 @@ package datasets
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -14,6 +17,7 @@ import (
 	_ "ppal/datasets/parquet"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/mapped"
 	"ppal/internal/parquetfile"
 	"ppal/internal/parquetfile/parquettest"
 	"ppal/internal/recordio"
@@ -110,4 +114,101 @@ func TestParquetNumbers(t *testing.T) {
 	}
 	_, err = load(tabular.TableOptions{Label: "n>2", Ignore: []string{"w"}, MissingValues: []string{"0.7"}})
 	datatest.CheckError(t, err, dataerr.ErrMissing, `x: missing value: "0.7" in 1 of 4 rows`)
+}
+
+// A Parquet file of several chunks is the same table, with the same notes, warnings and errors, as
+// its text: whatever the first reading keeps of its numbers.
+func TestParquetIsItsText(t *testing.T) {
+	const rows = 9000
+	each := func(of func(i int) any) (column []any) {
+		for i := range rows {
+			column = append(column, of(i))
+		}
+		return column
+	}
+	real, whole, small := parquet.Leaf(parquet.DoubleType), parquet.Leaf(parquet.Int64Type), parquet.Leaf(parquet.Int32Type)
+	columns := []parquettest.Column{
+		{Name: "wave", Node: real, Values: each(func(i int) any { return math.Sin(float64(i)) })},
+		{Name: "eighths", Node: parquet.Leaf(parquet.FloatType), Values: each(func(i int) any { return float32(i%2048) / 8 })},
+		{Name: "grade", Node: real, Values: each(func(i int) any { return float64(i%7) / 2 })},
+		{Name: "number", Node: whole, Values: each(func(i int) any { return int64(i) })},
+		{Name: "shuffled", Node: whole, Values: each(func(i int) any { return int64(i * 7919 % rows) })},
+		{Name: "code", Node: small, Values: each(func(i int) any { return int32(i % 5) })},
+		{Name: "same", Node: whole, Values: each(func(int) any { return int64(3) })},
+		{Name: "large", Node: whole, Values: each(func(i int) any { return int64(1<<53 + i%9) })},
+		{Name: "gaps", Node: parquet.Optional(real), Values: each(func(i int) any {
+			if i/2000 == 2 && i%500 == 1 {
+				return nil
+			}
+			return float64(i%1500) / 4
+		})},
+		{Name: "late", Node: parquet.Optional(small), Values: each(func(i int) any {
+			if i == rows-1 {
+				return nil
+			}
+			return int32(i % 1200)
+		})},
+		{Name: "y", Node: small, Values: each(func(i int) any { return int32(i / 3 % 2) })},
+	}
+	var text strings.Builder
+	for k, c := range columns {
+		text.WriteString(strings.Repeat(",", min(k, 1)) + c.Name)
+	}
+	for i := range rows {
+		for k, c := range columns {
+			text.WriteString("\n,"[min(k, 1):][:1])
+			if v := c.Values[i]; v != nil {
+				fmt.Fprint(&text, v)
+			}
+		}
+	}
+	content := string(parquettest.File(t, 1, columns))
+	pages, err := mapped.New(t.TempDir(), 1<<30)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer pages.Close()
+	gaps := []string{"gaps", "late"}
+	for name, o := range map[string]tabular.TableOptions{
+		"missing":     {},
+		"without":     {Ignore: gaps},
+		"in pages":    {Ignore: gaps, Pages: pages},
+		"two":         {Features: []string{"code", "wave"}},
+		"impute":      {Missing: tabular.MissingImputed},
+		"flag":        {Missing: tabular.MissingFlagged, Groups: []string{"gaps>100"}},
+		"drop":        {Missing: tabular.MissingDropped},
+		"marked":      {Missing: tabular.MissingImputed, MissingValues: []string{"0.5", "17"}},
+		"categories":  {Ignore: gaps, Categorical: []string{"code", "same", "grade"}, Groups: []string{"grade"}, Attributes: []string{"code"}},
+		"many values": {Ignore: gaps, Categorical: []string{"number"}},
+		"a number":    {Ignore: gaps, Label: "eighths>=100"},
+	} {
+		if o.Label == "" {
+			o.Label = "y"
+		}
+		o.Split, o.Seed = tabular.Split{Train: 70, Validation: 15, Test: 15}, 1
+		want, wantErr := everything(t, text.String(), o)
+		got, err := everything(t, content, o)
+		if err != nil || wantErr != nil {
+			_, said, _ := strings.Cut(fmt.Sprint(err), "own.csv")
+			_, wanted, _ := strings.Cut(fmt.Sprint(wantErr), "own.csv")
+			if said != wanted || said == "" {
+				t.Errorf("%s: %v, want %v", name, err, wantErr)
+			}
+			continue
+		}
+		for i, p := range want.Parts() {
+			own := got.Parts()[i]
+			n, cols := p.Features.Dims()
+			a, b := make([]float64, n*cols), make([]float64, n*cols)
+			p.Features.Float64(a, 0, n)
+			own.Features.Float64(b, 0, n)
+			if !slices.Equal(a, b) || !slices.Equal(p.Labels, own.Labels) || !slices.Equal(p.Columns, own.Columns) ||
+				cmp.Diff(p.Groups, own.Groups) != "" || cmp.Diff(p.Attributes, own.Attributes) != "" {
+				t.Errorf("%s: the %s rows differ", name, p.Name)
+			}
+		}
+		if diff := cmp.Diff(append(want.Notes, want.Warnings...), append(got.Notes, got.Warnings...)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
 }

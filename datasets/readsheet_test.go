@@ -325,7 +325,7 @@ func TestReadSheetSummary(t *testing.T) {
 	}
 	numbers, codes := []float64{1, 2}, []int32{3}
 	p := &columnar.SheetPart{Columns: []columnar.ColumnPart{{Numbers: numbers, Codes: codes, Places: codes, Lacks: true}}, Codes: []map[string]int32{{}}}
-	p.Begin(&columnar.SheetReader{Specs: specs[1:2]}, 9)
+	p.Begin(&columnar.SheetReader{Specs: specs[1:2]})
 	if c := p.Columns[0]; len(c.Numbers)+len(c.Codes)+len(c.Places) > 0 || cap(c.Numbers) != cap(numbers) || cap(c.Codes) != cap(codes) || c.Lacks {
 		t.Errorf("a part begins with %+v", c)
 	}

@@ -55,6 +55,18 @@ func (p *parquetTable) Records() recordio.RecordReader { return &parquetRecords{
 // Single implements BinaryTable.
 func (p *parquetTable) Single(field int) bool { return p.table.Single(field) }
 
+// Spelling implements ColumnTable.
+func (p *parquetTable) Spelling(field int, x float64) string { return p.table.Spelling(field, x) }
+
+// Skip implements ColumnTable.
+func (p *parquetTable) Skip(field int) { p.table.Skip(field) }
+
+// Keep implements ColumnTable.
+func (p *parquetTable) Keep(fields []int) (bytes uint64) { return p.table.Keep(fields) }
+
+// Numbers implements ColumnTable.
+func (p *parquetTable) Numbers(field int) []float64 { return p.table.Numbers(field) }
+
 // Next returns the next chunk, as Chunker.Next does. The chunks' offsets divide the file as if all
 // rows had the same number of bytes.
 func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
@@ -160,6 +172,11 @@ func (p *parquetRecords) Text(field int) []byte {
 // Number implements RecordReader.
 func (p *parquetRecords) Number(field int) (x float64, ok bool) {
 	return p.rows.Columns[field].Number(p.row)
+}
+
+// Numbers implements ColumnReader.
+func (p *parquetRecords) Numbers(c recordio.Chunk, field int) []float64 {
+	return c.Rows.(*parquetfile.Rows).Columns[field].Numbers()
 }
 
 // Key implements RecordReader.

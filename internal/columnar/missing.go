@@ -8,8 +8,13 @@ import (
 // CountMissing returns the number of rows without a value.
 func (c *Column) CountMissing() int {
 	n := 0
-	for i := range max(len(c.Codes), len(c.Numbers)) {
-		if c.Missing(i) {
+	for _, code := range c.Codes {
+		if code < 0 {
+			n++
+		}
+	}
+	for _, x := range c.Numbers {
+		if math.IsNaN(x) {
 			n++
 		}
 	}

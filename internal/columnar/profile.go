@@ -3,7 +3,6 @@ package columnar
 import (
 	"bytes"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,10 +37,12 @@ type Profile struct {
 	whole          bool                 // each value is a whole number, without a point
 	different      int                  // number of the first rows, at most MaxCategories + 1, whose values are all different
 	First, Last    float64              // the first and the last value, while Counting is true
-	Values         []string             // the distinct values in the order of the file, at most MaxCategories + 1
+	Values         []string             // the distinct values in the order of the file, at most MaxCategories + 1; some if many
+	unspelled      []float64            // distinct numbers in the order of the file, whose texts are not yet in Values
 	Kinds          map[string]*Distinct // of values
-	stored         map[uint64]*Distinct // of values that are stored as numbers, by RecordReader.Key
+	stored         map[uint64]*Distinct // of values that are stored as numbers, by RecordReader.Key or their bits
 	Full           bool                 // more values need not be collected
+	many           bool                 // more than MaxCategories distinct values, of which Values lacks some
 	OnlyCategories bool                 // numbers count as categories
 }
 
@@ -76,7 +77,7 @@ func NewProfile(onlyCategories bool) *Profile {
 func (p *Profile) Reset() {
 	clear(p.Kinds)
 	clear(p.stored)
-	*p = Profile{Forms: textvalue.AllForms, Counting: !p.OnlyCategories, whole: !p.OnlyCategories, OnlyCategories: p.OnlyCategories, Kinds: p.Kinds, stored: p.stored, Values: p.Values[:0]}
+	*p = Profile{Forms: textvalue.AllForms, Counting: !p.OnlyCategories, whole: !p.OnlyCategories, OnlyCategories: p.OnlyCategories, Kinds: p.Kinds, stored: p.stored, Values: p.Values[:0], unspelled: p.unspelled[:0]}
 }
 
 // Add adds the value in a field of the last record.
@@ -134,26 +135,6 @@ func (p *Profile) meet(text []byte) *Distinct {
 		p.different++
 	}
 	return distinct
-}
-
-// addStored adds a number that the file stores as a number.
-func (p *Profile) addStored(x float64, records recordio.RecordReader, field int) {
-	if !p.Full && len(p.Values) <= MaxCategories {
-		key := records.Key(field)
-		distinct := p.stored[key]
-		if distinct == nil {
-			distinct = p.meet(records.Text(field))
-			p.stored[key] = distinct
-		}
-		distinct.Rows++
-	}
-	if p.OnlyCategories {
-		return
-	}
-	p.addPlain(x)
-	if x != math.Trunc(x) {
-		p.whole, p.Dotted = false, p.Dotted+1
-	}
 }
 
 // addPlain adds a plain number, without the properties of its text.
@@ -220,7 +201,7 @@ func TextKindOf(text []byte) TextKind {
 	return OtherText
 }
 
-// Join adds the values of next, which follow the values of p in the file.
+// Join adds the values of next, which follow the values of p in the file. Spell precedes Join.
 func (p *Profile) Join(next *Profile) {
 	switch {
 	case next.Rows == 0:
@@ -230,7 +211,7 @@ func (p *Profile) Join(next *Profile) {
 	default:
 		p.Counting = p.Counting && next.Counting && next.First == p.Last+1
 	}
-	p.Last, p.whole = next.Last, p.whole && next.whole
+	p.Last, p.whole, p.many = next.Last, p.whole && next.whole, p.many || next.many
 	if p.different == p.Rows {
 		for _, v := range next.Values[:next.different] {
 			if _, known := p.Kinds[v]; known || p.different > MaxCategories {
@@ -271,7 +252,7 @@ func (p *Profile) Join(next *Profile) {
 		distinct := next.Kinds[v]
 		if own := p.Kinds[v]; own != nil {
 			own.Rows += distinct.Rows
-		} else if len(p.Values) <= MaxCategories {
+		} else if p.Distinct() <= MaxCategories {
 			p.Kinds[v], p.Values = &Distinct{distinct.Kind, distinct.Rows}, append(p.Values, v)
 		}
 	}
@@ -297,7 +278,7 @@ func (p *Profile) DistinguishesRows() bool {
 // codes of categories.
 func (p *Profile) MaybeCodes() bool {
 	const rowsOfCode = 20
-	n := len(p.Values)
+	n := p.Distinct()
 	return p.whole && p.Plain > 0 && n > 2 && n <= MaxCategories && p.Plain >= rowsOfCode*n
 }
 
@@ -344,6 +325,18 @@ func (s *textSet) Number(record recordio.RecordReader, field int) (x float64, ok
 	x, ok = record.Number(field)
 	return x, ok && !(s.numbers && s.has(record.Text(field)))
 }
+
+// Numbers returns what ColumnReader.Numbers returns. It is nil for other readers, and if a text in
+// the set is a number.
+func (s *textSet) Numbers(records recordio.RecordReader, c recordio.Chunk, field int) []float64 {
+	if columns, ok := records.(recordio.ColumnReader); ok && !s.numbers {
+		return columns.Numbers(c, field)
+	}
+	return nil
+}
+
+// HasNumbers reports whether a text in the set can also be read as a number or as a date.
+func (s *textSet) HasNumbers() bool { return s.numbers }
 
 // marks reports whether a field marks a missing value.
 func (s *textSet) marks(record recordio.RecordReader, field int) bool {

@@ -22,7 +22,7 @@ type spellings struct {
 // Alike returns the texts of the column that differ in spelling only, or nil if the column has too
 // many texts.
 func (p *Profile) Alike() (all []spellings) {
-	if len(p.Values) > MaxCategories {
+	if p.Distinct() > MaxCategories {
 		return nil
 	}
 	texts := map[string][]string{}

@@ -14,7 +14,7 @@ type SentProfile struct {
 	AbsentText, UnrealText, Example           string
 	Texts                                     [textKinds]int
 	Forms                                     textvalue.FormSet
-	Counting, Whole                           bool
+	Counting, Whole, Many                     bool
 	Different                                 int
 	First, Last                               uint64 // the bits of the numbers
 	Values                                    []string
@@ -48,7 +48,7 @@ func (p *Profile) Send() SentProfile {
 		Rows: p.Rows, Missing: p.Missing, Plain: p.Plain, Dotted: p.Dotted, PointGroups: p.PointGroups,
 		Absent: send(p.Absent), Unreal: send(p.Unreal), Text: send(p.Text),
 		AbsentText: p.AbsentText, UnrealText: p.UnrealText, Example: p.Example, Texts: p.Texts, Forms: p.Forms, Counting: p.Counting,
-		Whole: p.whole, Different: p.different,
+		Whole: p.whole, Many: p.many, Different: p.different,
 		First: math.Float64bits(p.First), Last: math.Float64bits(p.Last), Values: p.Values,
 	}
 	for _, v := range p.Values {
@@ -63,7 +63,7 @@ func (s *SentProfile) Profile(onlyCategories bool) *Profile {
 	p.Rows, p.Missing, p.Plain, p.Dotted, p.PointGroups = s.Rows, s.Missing, s.Plain, s.Dotted, s.PointGroups
 	p.Absent, p.Unreal, p.Text = s.Absent.Position(), s.Unreal.Position(), s.Text.Position()
 	p.AbsentText, p.UnrealText, p.Example, p.Texts, p.Forms, p.Counting = s.AbsentText, s.UnrealText, s.Example, s.Texts, s.Forms, s.Counting
-	p.whole, p.different = s.Whole, s.Different
+	p.whole, p.many, p.different = s.Whole, s.Many, s.Different
 	p.First, p.Last, p.Values = math.Float64frombits(s.First), math.Float64frombits(s.Last), s.Values
 	for i, v := range s.Values {
 		p.Kinds[v] = &Distinct{TextKind(s.Kinds[i]), s.Counts[i]}

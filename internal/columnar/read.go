@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
 	"ppal/internal/recordio"
-	"ppal/internal/textvalue"
 )
 
 // SheetReader reads the rows of a text into the columns of a sheet: workers read chunks into
@@ -42,29 +40,6 @@ type SheetReader struct {
 	lacks   []bool // of each column: a value is missing
 	blocks  []wideBlock
 	order   []wideColumn // of each column of the schema; block is nil for the next of Specs
-}
-
-// SheetPart holds the rows of a chunk.
-type SheetPart struct {
-	rows, records int
-	Columns       []ColumnPart
-	Codes         []map[string]int32 // of the part's own categories
-	source        []int              // index among the records of the chunk, if the schema drops rows
-}
-
-// ColumnPart holds the rows of a chunk in one column.
-type ColumnPart struct {
-	Numbers []float64
-	Codes   []int32 // codes among the allowed categories, or among own
-	own     []category
-	Places  []int32 // the sheet's code of each own category
-	Lacks   bool    // a value is missing
-}
-
-// category is a category of a chunk, and where the chunk has it first.
-type category struct {
-	text         string
-	record, line int
 }
 
 // NoCategory is the code of a category outside the allowed categories.
@@ -153,18 +128,26 @@ func (r *SheetReader) begin() error {
 		r.values = append(r.values, slices.Clone(spec.Categories))
 	}
 	r.parts, r.lacks = make([][]ColumnPart, len(r.Specs)), make([]bool, len(r.Specs))
-	for range r.Specs {
+	var read []int
+	for i := range r.Specs {
 		r.lists = append(r.lists, NewColumnLists(r.pages))
+		if r.Specs[i].Stored == nil {
+			read = append(read, r.fields[i])
+		}
+		r.bytes += 8 * uint64(len(r.Specs[i].Stored))
 	}
+	r.text.Skip(read)
 	return nil
 }
 
 // worker returns a function that reads the rows of a chunk up to the first error.
 func (r *SheetReader) worker() func(c recordio.Chunk, part *SheetPart) error {
 	records := r.text.Records()
-	rows := 0 // of the last chunk
+	rows := 0      // of the last chunk
+	var left []int // the columns whose values are added one by one
 	return func(c recordio.Chunk, part *SheetPart) error {
-		part.Begin(r, rows)
+		part.Begin(r)
+		left = part.take(r, c, records, rows, left[:0])
 		selected := r.only.In(c)
 		err := records.Each(c, func() error {
 			record := part.records
@@ -175,7 +158,8 @@ func (r *SheetReader) worker() func(c recordio.Chunk, part *SheetPart) error {
 			if r.drop && r.incomplete(records) {
 				return nil
 			}
-			for i, field := range r.fields {
+			for _, i := range left {
+				field := r.fields[i]
 				if err := part.add(r, i, records, field); err != nil {
 					return records.Fail(field, fmt.Errorf("%s: %w", r.text.Header[field], err))
 				}
@@ -193,30 +177,6 @@ func (r *SheetReader) worker() func(c recordio.Chunk, part *SheetPart) error {
 	}
 }
 
-// Begin empties the part. The columns get memory of their own, because the reader keeps them. rows
-// is a guess of the number of rows.
-func (p *SheetPart) Begin(r *SheetReader, rows int) {
-	if p.Columns == nil {
-		p.Columns, p.Codes = make([]ColumnPart, len(r.Specs)), make([]map[string]int32, len(r.Specs))
-		for i := range p.Codes {
-			p.Codes[i] = map[string]int32{}
-		}
-	}
-	p.rows, p.records, p.source = 0, 0, p.source[:0]
-	rows += rows / 32
-	for i := range p.Columns {
-		clear(p.Codes[i])
-		switch old := p.Columns[i]; {
-		case r.Specs[i].Summary:
-			p.Columns[i] = ColumnPart{Numbers: old.Numbers[:0], Codes: old.Codes[:0]}
-		case r.Specs[i].Numeric:
-			p.Columns[i] = ColumnPart{Numbers: make([]float64, 0, rows)}
-		default:
-			p.Columns[i] = ColumnPart{Codes: make([]int32, 0, rows)}
-		}
-	}
-}
-
 // incomplete reports whether the record lacks a value in a column that allows no missing values.
 func (r *SheetReader) incomplete(record recordio.RecordReader) bool {
 	for i, field := range r.fields {
@@ -225,59 +185,6 @@ func (r *SheetReader) incomplete(record recordio.RecordReader) bool {
 		}
 	}
 	return false
-}
-
-// add appends the value in a field of the last record to column i.
-func (p *SheetPart) add(r *SheetReader, i int, records recordio.RecordReader, field int) error {
-	c, spec := &p.Columns[i], &r.Specs[i]
-	if spec.Numeric && spec.Date == "" {
-		if x, ok := r.absent.Number(records, field); ok {
-			c.Numbers = append(c.Numbers, x)
-			return nil
-		}
-	}
-	text := records.Text(field)
-	if spec.Numeric && r.numbersFirst {
-		if x, ok := spec.Number(text); ok {
-			c.Numbers = append(c.Numbers, x)
-			return nil
-		}
-	}
-	absent := r.absent.has(text)
-	c.Lacks = c.Lacks || absent
-	switch {
-	case absent && !spec.Missing:
-		return fmt.Errorf("%w: %q", dataerr.ErrMissing, text)
-	case absent && spec.Numeric:
-		c.Numbers = append(c.Numbers, math.NaN())
-	case absent:
-		c.Codes = append(c.Codes, -1)
-	case spec.Numeric:
-		x, ok := spec.Number(text)
-		if !ok {
-			return textvalue.NotReadable(text, spec.Date)
-		}
-		c.Numbers = append(c.Numbers, x)
-	case spec.Categories != nil:
-		code, ok := r.codes[i][string(text)]
-		switch {
-		case !ok && !spec.Unknown:
-			return fmt.Errorf("%w %s, want one of %s", dataerr.ErrCategory, textvalue.Quoted(text), textvalue.Listed(spec.Categories, 20))
-		case !ok:
-			code = NoCategory
-		}
-		c.Codes = append(c.Codes, code)
-	default:
-		code, ok := p.Codes[i][string(text)]
-		if !ok {
-			line, _ := records.Position(field)
-			code = int32(len(c.own))
-			c.own = append(c.own, category{text: string(text), record: p.records, line: line})
-			p.Codes[i][c.own[code].text] = code
-		}
-		c.Codes = append(c.Codes, code)
-	}
-	return nil
 }
 
 // add appends the rows of a part to the sheet. It returns ErrColumn at the first value that makes
@@ -352,11 +259,17 @@ func (r *SheetReader) sheet() (*Sheet, error) {
 func (r *SheetReader) column(i int) (*Column, error) {
 	spec := &r.Specs[i]
 	c := &Column{Name: spec.Name, Values: r.values[i], Lacks: spec.Summary && r.lacks[i], Decimal: spec.Decimal, Single: spec.Numeric && spec.Date == "" && r.text.Single(r.fields[i])}
-	if r.pages != nil {
+	switch {
+	case spec.Stored != nil && len(spec.Stored) != r.rows:
+		return nil, &dataerr.FileError{Path: r.text.Name, Offset: -1, Err: dataerr.ErrChanged}
+	case spec.Stored != nil:
+		c.Numbers = spec.Stored
+		return c, nil
+	case r.pages != nil:
 		if err := r.lists[i].End(c); err != nil {
 			return nil, err
 		}
-	} else {
+	default:
 		all := r.join(i, r.rows)
 		c.Numbers, c.Codes = all.Numbers, all.Codes
 	}
@@ -388,18 +301,6 @@ func (r *SheetReader) join(i, rows int) (all ColumnPart) {
 		r.parts[i][k] = ColumnPart{} // release the memory
 	}
 	return all
-}
-
-// place replaces the part's own codes by the sheet's codes.
-func (p *ColumnPart) place() {
-	if p.Places == nil {
-		return
-	}
-	for row, code := range p.Codes {
-		if code >= 0 {
-			p.Codes[row] = p.Places[code]
-		}
-	}
 }
 
 // columnLists takes the values of a column in the order of the rows.

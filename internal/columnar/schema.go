@@ -14,16 +14,17 @@ type ColumnSpec struct {
 	From string
 	// function that parses a number; nil: textvalue.Number
 	Value      func(text []byte) (float64, bool)
-	Decimal    string   // how the numbers are written, as in Encoding
-	Date       string   // as in Encoding
-	Categories []string // the allowed categories; nil: any, in alphabetical order
-	Unknown    bool     // categories outside the list are allowed and count as no category
-	Missing    bool     // a value may be missing
-	Many       bool     // the column may have any number of categories
-	Guess      bool     // the column becomes numbers if all values are numbers, otherwise categories
-	Summary    bool     // keep the categories and whether values are missing, and no values
-	Wide       bool     // the numbers may be in a Wide, because they are plain and the column is a feature alone
-	Lacks      bool     // for Summary and Wide: an earlier reading found a missing value
+	Decimal    string    // how the numbers are written, as in Encoding
+	Date       string    // as in Encoding
+	Categories []string  // the allowed categories; nil: any, in alphabetical order
+	Unknown    bool      // categories outside the list are allowed and count as no category
+	Missing    bool      // a value may be missing
+	Many       bool      // the column may have any number of categories
+	Guess      bool      // the column becomes numbers if all values are numbers, otherwise categories
+	Summary    bool      // keep the categories and whether values are missing, and no values
+	Wide       bool      // the numbers may be in a Wide, because they are plain and the column is a feature alone
+	Lacks      bool      // for Summary and Wide: an earlier reading found a missing value
+	Stored     []float64 // the numbers of all rows, if an earlier reading has kept them; else nil
 }
 
 // Number parses a number. Without Value, it calls textvalue.Number directly, not through a

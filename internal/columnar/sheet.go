@@ -152,5 +152,10 @@ func (c *Column) FirstMissing() int {
 	if c.Codes != nil {
 		return slices.Index(c.Codes, -1)
 	}
-	return slices.IndexFunc(c.Numbers, math.IsNaN)
+	for i, x := range c.Numbers { // inline, unlike slices.IndexFunc
+		if math.IsNaN(x) {
+			return i
+		}
+	}
+	return -1
 }

@@ -245,7 +245,7 @@ func (t *UserTable) decideDates(c *UserColumn, wrong func(at *dataerr.FileError,
 // decideCategories checks a column of categories.
 func (t *UserTable) decideCategories(c *UserColumn, wrong func(at *dataerr.FileError, advice, format string, args ...any), ignore string) {
 	p := c.Profile
-	n, values := len(p.Values), p.Rows-p.Missing
+	n, values := p.Distinct(), p.Rows-p.Missing
 	switch {
 	case c.Label:
 		err := p.OneSpelling()

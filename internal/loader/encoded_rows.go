@@ -56,7 +56,7 @@ func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*Enc
 func (m *EncodedRows) firstInfinite(from, to int) int {
 	first := -1
 	for _, c := range m.columns {
-		if !c.Numeric() || c.Wide != nil && c.Wide.Single != nil {
+		if !c.Numeric() || c.Single {
 			continue
 		}
 		for k, i := range m.rows[from:to] {

@@ -57,6 +57,8 @@ type UserTable struct {
 	queries         queryList
 	grades          []uint8
 	graded          bool // TableOptions.Relevant makes the condition of class +1
+	// the numbers of a field that the file stores, from the reading of the profiles; nil: not kept
+	stored func(field int) []float64
 }
 
 // newUserTable finds the columns that the options name. The error lists all unknown names.
@@ -215,32 +217,91 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 		}
 	}
 	arrays := newArrayReader(text, t.Columns)
+	text.Skip(fields)
+	if err := t.keepNumbers(text, absent.HasNumbers()); err != nil {
+		return err
+	}
 	full := make([]atomic.Bool, len(t.Columns)) // profile.full of the profiles so far
-	newWorker := func() func(recordio.Chunk, *[]*columnar.Profile) error {
-		records, numbers := text.Records(), arrays.worker()
-		return func(c recordio.Chunk, own *[]*columnar.Profile) error {
-			if *own == nil {
-				for _, c := range t.Columns {
-					*own = append(*own, columnar.NewProfile(c.Profile.OnlyCategories))
+	newWorker := func() func(recordio.Chunk, *learned) error {
+		records, unusual := text.Records(), arrays.worker()
+		var left, columns []int // the fields whose values are added one by one, and their columns
+		return func(c recordio.Chunk, own *learned) error {
+			own.reset(t.Columns)
+			left, columns = left[:0], columns[:0]
+			for k, field := range fields {
+				i := of[k]
+				if own.numbers[i] = absent.Numbers(records, c, field); own.numbers[i] == nil {
+					own.profiles[i].Full = full[i].Load()
+					left, columns = append(left, field), append(columns, i)
 				}
 			}
-			for i, p := range *own {
-				p.Reset()
-				p.Full = full[i].Load()
-			}
-			if err := records.EachField(c, fields, func(i int) { (*own)[of[i]].Add(records, fields[i], absent) }); err != nil {
+			if err := records.EachField(c, left, func(i int) { own.profiles[columns[i]].Add(records, left[i], absent) }); err != nil {
 				return err
 			}
-			return numbers(c, *own)
+			return unusual(c, own.profiles)
 		}
 	}
-	err := recordio.InOrder(next, newWorker, func(own *[]*columnar.Profile) error {
+	spell := func(i int) func(x float64) string {
+		return func(x float64) string { return text.Spelling(t.Columns[i].Field, x) }
+	}
+	err := recordio.InOrder(next, newWorker, func(own *learned) error {
 		for i, c := range t.Columns {
-			c.Profile.Join((*own)[i])
-			full[i].Store(len(c.Profile.Values) > columnar.MaxCategories)
+			if numbers := own.numbers[i]; numbers != nil {
+				c.Profile.AddNumbers(numbers, spell(i))
+			} else {
+				c.Profile.Spell(spell(i))
+				c.Profile.Join(own.profiles[i])
+			}
+			full[i].Store(c.Profile.Distinct() > columnar.MaxCategories)
 		}
 		return nil
 	})
 	arrays.end()
+	for i, c := range t.Columns {
+		c.Profile.Spell(spell(i))
+	}
 	return err
+}
+
+// learned is what a chunk says about each column: all its numbers, or a profile.
+type learned struct {
+	numbers  [][]float64 // nil: the profile has the values
+	profiles []*columnar.Profile
+}
+
+// reset forgets the last chunk.
+func (l *learned) reset(columns []*UserColumn) {
+	if l.profiles == nil {
+		l.numbers = make([][]float64, len(columns))
+		for _, c := range columns {
+			l.profiles = append(l.profiles, columnar.NewProfile(c.Profile.OnlyCategories))
+		}
+	}
+	for _, p := range l.profiles {
+		p.Reset()
+	}
+}
+
+// keepNumbers lets the reading of the profiles keep the numbers that the file stores as numbers, so
+// that the file is decoded once. It does nothing if the values go to pages or to several processes,
+// or if rows or numbers may be left out.
+func (t *UserTable) keepNumbers(text *recordio.Delimited, marked bool) error {
+	if t.stored = nil; t.Opts.Pages != nil || t.Opts.Share != nil || t.Opts.Missing == tabular.MissingDropped || marked {
+		return nil
+	}
+	var fields []int
+	for _, c := range t.Columns {
+		if !c.Profile.OnlyCategories {
+			fields = append(fields, c.Field)
+		}
+	}
+	bytes := text.Keep(fields)
+	if bytes == 0 {
+		return nil
+	}
+	t.stored = text.Numbers
+	if t.Opts.Room == nil {
+		return nil
+	}
+	return t.Opts.Room(columnar.RowCopies * bytes)
 }

@@ -80,6 +80,7 @@ func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions
 		return nil, err
 	}
 	schema := own.schema(nil)
+	own.stored = nil
 	s := kept.sheet(schema)
 	if s == nil {
 		if s, err = own.readValues(f, schema, size); err != nil {
@@ -188,8 +189,12 @@ func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 			if c.Kind == CategoryKind {
 				break
 			}
-			s.Columns = append(s.Columns, columnar.ColumnSpec{Name: e.Title(), From: c.Name, Numeric: true, Value: e.Parser(), Decimal: e.Decimal, Date: e.Date, Missing: missing,
-				Wide: c.wide, Lacks: c.wide && missing && c.Profile.Missing > 0})
+			numbers := columnar.ColumnSpec{Name: e.Title(), From: c.Name, Numeric: true, Value: e.Parser(), Decimal: e.Decimal, Date: e.Date, Missing: missing,
+				Wide: c.wide, Lacks: c.wide && missing && c.Profile.Missing > 0}
+			if known == nil && t.stored != nil && e.Date == "" {
+				numbers.Stored = t.stored(c.Field)
+			}
+			s.Columns = append(s.Columns, numbers)
 		}
 		if categories {
 			s.Columns = append(s.Columns, spec)
@@ -241,7 +246,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	t.remark(s)
 	t.remarkSpelling()
 	for _, c := range t.Columns {
-		if (c.Group || c.Attribute) && c.Kind == numberKind && len(c.Profile.Values) <= columnar.MaxCategories {
+		if (c.Group || c.Attribute) && c.Kind == numberKind && c.Profile.Distinct() <= columnar.MaxCategories {
 			s.Column(c.Name).Spell(c.Profile.Values)
 		}
 	}
@@ -305,7 +310,7 @@ func (t *UserTable) remark(s *columnar.Sheet) {
 	var commas, thousands, codes, counts []string
 	for _, c := range t.Columns {
 		if c.Feature && c.Kind == numberKind && c.Profile.MaybeCodes() {
-			codes, counts = append(codes, c.Name), append(counts, fmt.Sprintf("%s (%d)", textvalue.InList(c.Name), len(c.Profile.Values)))
+			codes, counts = append(codes, c.Name), append(counts, fmt.Sprintf("%s (%d)", textvalue.InList(c.Name), c.Profile.Distinct()))
 		}
 		switch {
 		case c.decimal == textvalue.CommaDecimals:

@@ -22,7 +22,7 @@ import (
 const Magic = "PAR1"
 
 // valuesAtOnce is about the number of values that Next decodes, of all columns together.
-const valuesAtOnce = 32 << 10
+const valuesAtOnce = 128 << 10
 
 // The limits of the number of rows that Next decodes.
 const (
@@ -43,6 +43,10 @@ type File struct {
 	group   int      // number of row groups that were opened
 	left    int      // unread rows of the open row group
 	row     int      // rows that were read
+	size    int64    // of the file
+	skipped []bool   // the columns that Next leaves out
+	// the numbers of all rows of a column; nil: not kept
+	kept [][]float64
 }
 
 // Rows are consecutive rows of a file.
@@ -65,7 +69,7 @@ func Open(r io.ReaderAt, size int64) (f *File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f = &File{file: file, groups: file.RowGroups()}
+	f = &File{file: file, groups: file.RowGroups(), size: size}
 	var nested []string
 	for _, c := range file.Root().Columns() {
 		if !c.Leaf() || c.Repeated() {
@@ -97,7 +101,40 @@ func Open(r io.ReaderAt, size int64) (f *File, err error) {
 			return nil, fmt.Errorf("column %s: %w", f.columns[i].name, err)
 		}
 	}
+	f.skipped, f.kept = make([]bool, len(f.columns)), make([][]float64, len(f.columns))
 	return f, nil
+}
+
+// Skip lets Next leave out a column of numbers, which has no values then.
+func (f *File) Skip(column int) { f.skipped[column] = f.columns[column].number() }
+
+// mostKept bounds the memory of the numbers that a file keeps: a number of 32 bits takes 4 bytes in
+// most files and 8 in memory, and a damaged file may claim any number of rows.
+const mostKept = 16
+
+// Keep lets Next keep the numbers of some columns, in 8 bytes for each row: see Numbers. It returns
+// the number of bytes. If they would be more than 16 times the size of the file, Next keeps none.
+func (f *File) Keep(columns []int) (bytes uint64) {
+	rows := int64(f.Rows())
+	if rows <= 0 || rows > mostKept*f.size/8/int64(max(1, len(columns))) {
+		return 0
+	}
+	for _, i := range columns {
+		if f.columns[i].number() {
+			f.kept[i] = make([]float64, rows)
+			bytes += 8 * uint64(rows)
+		}
+	}
+	return bytes
+}
+
+// Numbers returns the numbers of all rows of a column after the last row was read. It returns nil
+// if they were not kept, or not all are finite.
+func (f *File) Numbers(column int) []float64 {
+	if f.row != f.Rows() {
+		return nil
+	}
+	return f.kept[column]
 }
 
 // checkEnds checks the first and the last bytes of a file, which have the magic bytes and the size
@@ -139,6 +176,11 @@ func (f *File) Names() []string {
 // often have no short decimal form in 64 bits: 0.1 is 0.10000000149011612.
 func (f *File) Single(column int) bool { return f.columns[column].kind == parquet.Float }
 
+// Spelling returns the text of a number of a column, as Column.Text does.
+func (f *File) Spelling(column int, x float64) string {
+	return string(f.columns[column].spell(nil, x))
+}
+
 // Rows returns the number of rows in the file.
 func (f *File) Rows() int { return int(f.file.NumRows()) }
 
@@ -158,7 +200,7 @@ func (f *File) Next() (*Rows, error) {
 	for w := range workers {
 		all.Go(func() {
 			for i := w; i < len(f.columns); i += workers {
-				rows.Columns[i], failed[i] = f.cursors[i].take(n)
+				rows.Columns[i], failed[i] = f.take(i, n)
 			}
 		})
 	}
@@ -168,6 +210,23 @@ func (f *File) Next() (*Rows, error) {
 	}
 	f.left, f.row = f.left-n, f.row+n
 	return rows, nil
+}
+
+// take decodes the next n rows of a column.
+func (f *File) take(i, n int) (out Column, err error) {
+	if f.skipped[i] {
+		return Column{col: &f.columns[i], numbers: []float64{}}, nil
+	}
+	if f.kept[i] == nil {
+		return f.cursors[i].take(n, nil)
+	}
+	if f.row+n > len(f.kept[i]) {
+		return out, errors.New("the row groups have more rows than the file")
+	}
+	if out, err = f.cursors[i].take(n, f.kept[i][f.row:f.row:f.row+n]); out.Numbers() == nil {
+		f.kept[i] = nil
+	}
+	return out, err
 }
 
 // open opens the next row group.
@@ -190,7 +249,7 @@ func (f *File) findDates(i int) error {
 	for _, g := range f.groups {
 		at := cursor{col: c, pages: g.ColumnChunks()[i].Pages()}
 		for left := int(g.NumRows()); left > 0; left -= min(left, mostRows) {
-			part, err := at.take(min(left, mostRows))
+			part, err := at.take(min(left, mostRows), nil)
 			if err != nil {
 				return err
 			}

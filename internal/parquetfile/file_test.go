@@ -101,6 +101,9 @@ func read(content []byte) (names []string, texts [][]string, err error) {
 		return nil, nil, err
 	}
 	names, texts = f.Names(), make([][]string, len(f.Names()))
+	for i := range names {
+		f.Keep([]int{i})
+	}
 	for row := 0; ; {
 		rows, err := f.Next()
 		if err == io.EOF {
@@ -193,6 +196,115 @@ func TestKeys(t *testing.T) {
 	}
 	if c := &rows.Columns[0]; c.Key(0) == c.Key(1) || c.Key(0) != c.Key(2) {
 		t.Error(c.Key(0), c.Key(1), c.Key(2))
+	}
+}
+
+// The kept numbers are those of all chunks. Columns with values that are not finite, with integers
+// that float64 does not hold, with texts, and skipped columns are not kept.
+func TestKeep(t *testing.T) {
+	const n = mostRows + 7
+	each := func(of func(i int) any) (values []any) {
+		for i := range n {
+			values = append(values, of(i))
+		}
+		return values
+	}
+	double, whole := parquet.Leaf(parquet.DoubleType), parquet.Leaf(parquet.Int64Type)
+	file := written(t, 2, []typed{
+		of("a", double, each(func(i int) any { return float64(i) / 2 })...).want(),
+		of("nan", double, each(func(i int) any { return []float64{1, math.NaN()}[i/(n-1)] })...).want(),
+		of("null", parquet.Optional(whole), each(func(i int) any { return []any{nil, int64(i)}[min(i, 1)] })...).want(),
+		of("present", parquet.Optional(whole), each(func(i int) any { return int64(-i) })...).want(),
+		of("large", whole, each(func(i int) any { return int64(1<<53 + i) })...).want(),
+		of("text", parquet.String(), each(func(i int) any { return "t" })...).want(),
+		of("not asked", double, each(func(i int) any { return 1.0 })...).want(),
+		of("skipped", double, each(func(i int) any { return 1.0 })...).want(),
+	})
+	f, err := opened(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes := f.Keep([]int{0, 1, 2, 3, 4, 5}); bytes != 5*8*2*n {
+		t.Errorf("%d bytes, want %d", bytes, 5*8*2*n)
+	}
+	f.Skip(5) // texts are not skipped, because they are checked
+	f.Skip(7)
+	parts := 0
+	for {
+		if f.Numbers(0) != nil {
+			t.Error("numbers before the last row")
+		}
+		rows, err := f.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows.Columns {
+			c := &rows.Columns[i]
+			want := rows.Count
+			if i == 7 {
+				want = 0
+			}
+			if len(c.numbers)+len(c.texts) != want || c.Numeric() != (i != 5) {
+				t.Fatalf("column %d: %d numbers, %d texts", i, len(c.numbers), len(c.texts))
+			}
+		}
+		if numbers := rows.Columns[6].Numbers(); len(numbers) != rows.Count || cap(rows.Columns[0].Numbers()) != rows.Count {
+			t.Errorf("%d numbers in %d rows", len(numbers), rows.Count)
+		}
+		if parts++; f.row == f.Rows() {
+			break
+		}
+	}
+	if parts < 3 {
+		t.Errorf("%d chunks", parts)
+	}
+	for i := range f.columns {
+		got := f.Numbers(i)
+		if i != 0 && i != 3 {
+			if got != nil {
+				t.Errorf("column %d has %d numbers", i, len(got))
+			}
+			continue
+		}
+		for row, x := range got {
+			if want := []float64{0: float64(row%n) / 2, 3: -float64(row % n)}[i]; x != want {
+				t.Fatalf("column %d, row %d: %v, want %v", i, row, x, want)
+			}
+		}
+		if len(got) != 2*n {
+			t.Errorf("column %d: %d numbers, want %d", i, len(got), 2*n)
+		}
+	}
+	if f.Spelling(0, 0.5) != "0.5" || f.Spelling(3, 7) != "7" {
+		t.Error(f.Spelling(0, 0.5), f.Spelling(3, 7))
+	}
+}
+
+// A small file that claims many rows keeps none, and row groups with more rows than the file are an
+// error.
+func TestKeepsNoMoreThanTheFileHas(t *testing.T) {
+	same := make([]any, 1<<16)
+	for i := range same {
+		same[i] = 1.0
+	}
+	file := written(t, 1, []typed{of("same", parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary), same...).want()})
+	f, err := opened(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes := f.Keep([]int{0}); bytes != 0 {
+		t.Errorf("%d bytes of a file of %d", bytes, len(file))
+	}
+	f.size = int64(len(same)) / 2 // 8 bytes for each row are 16 times as much
+	if bytes := f.Keep([]int{0}); bytes != uint64(8*len(same)) {
+		t.Errorf("%d bytes", bytes)
+	}
+	f.kept[0] = f.kept[0][:mostRows-1]
+	if _, err := f.Next(); err == nil || !strings.Contains(err.Error(), "more rows than the file") {
+		t.Error(err)
 	}
 }
 

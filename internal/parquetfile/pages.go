@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -18,6 +19,7 @@ type Column struct {
 	numbers []float64 // NaN: null or NaN; nil for texts
 	whole   []int64   // the numbers, if float64 does not hold all of them; else nil
 	texts   [][]byte  // empty: null
+	finite  bool      // all numbers are finite
 }
 
 // Numeric reports whether the file stores numbers.
@@ -30,6 +32,15 @@ func (c *Column) Number(row int) (x float64, ok bool) {
 	}
 	x = c.numbers[row]
 	return x, x-x == 0
+}
+
+// Numbers returns the numbers of all rows if all of them are finite and float64 holds them, and nil
+// otherwise.
+func (c *Column) Numbers() []float64 {
+	if c.finite && c.whole == nil {
+		return c.numbers
+	}
+	return nil
 }
 
 // Key returns a number that differs for different numbers of these rows.
@@ -51,12 +62,8 @@ func (c *Column) Text(buffer []byte, row int) []byte {
 		return strconv.AppendUint(buffer, uint64(c.whole[row]), 10)
 	case c.whole != nil:
 		return strconv.AppendInt(buffer, c.whole[row], 10)
-	case c.col.kind == parquet.Int32, c.col.kind == parquet.Int64:
-		return strconv.AppendInt(buffer, int64(c.numbers[row]), 10)
-	case c.col.kind == parquet.Float:
-		return strconv.AppendFloat(buffer, c.numbers[row], 'g', -1, 32)
 	}
-	return strconv.AppendFloat(buffer, c.numbers[row], 'g', -1, 64)
+	return c.col.spell(buffer, c.numbers[row])
 }
 
 // cursor decodes a column of a row group, page by page.
@@ -72,12 +79,14 @@ type cursor struct {
 	row, at int             // number of rows and of values of the page that were read
 }
 
-// take decodes the next n rows.
-func (c *cursor) take(n int) (out Column, err error) {
+// take decodes the next n rows. Numbers are appended to room, if it is not nil.
+func (c *cursor) take(n int, room []float64) (out Column, err error) {
 	defer recovered(&err)
 	out.col = c.col
 	if c.col.number() {
-		out.numbers = make([]float64, 0, n)
+		if out.numbers = room; room == nil {
+			out.numbers = make([]float64, 0, n)
+		}
 	} else {
 		out.texts = make([][]byte, 0, n)
 	}
@@ -93,6 +102,7 @@ func (c *cursor) take(n int) (out Column, err error) {
 		}
 		n, c.rows, c.row = n-part, c.rows-part, c.row+part
 	}
+	out.finite = !slices.ContainsFunc(out.numbers, func(x float64) bool { return x-x != 0 })
 	return out, nil
 }
 
@@ -110,7 +120,7 @@ func (c *cursor) next() error {
 		return err
 	}
 	c.page, c.rows, c.row, c.at, c.indexes, c.levels = page, int(page.NumRows()), 0, 0, nil, nil
-	if c.col.optional {
+	if c.col.optional && page.NumNulls() > 0 {
 		if c.levels = page.DefinitionLevels(); len(c.levels) < c.rows {
 			return errShort
 		}
@@ -139,13 +149,16 @@ func (c *cursor) values(n int, add func(row, i int)) error {
 			i = int(c.indexes[i])
 		}
 		if i < 0 || i >= c.count {
-			return fmt.Errorf("a page has no value %d", i+1)
+			return errNoValue(i)
 		}
 		add(row, i)
 		c.at++
 	}
 	return nil
 }
+
+// errNoValue is the error of an index outside the values of a page.
+func errNoValue(i int) error { return fmt.Errorf("a page has no value %d", i+1) }
 
 // append appends the next n rows to a column. All of them are in the page.
 func (c *cursor) append(out *Column, n int) error {
@@ -155,8 +168,10 @@ func (c *cursor) append(out *Column, n int) error {
 	first := len(out.numbers)
 	out.numbers = out.numbers[:first+n]
 	to := out.numbers[first:]
-	for i := range to {
-		to[i] = math.NaN()
+	if c.levels != nil { // a row without a value stays NaN
+		for i := range to {
+			to[i] = math.NaN()
+		}
 	}
 	switch {
 	case c.count == 0: // all values are null
@@ -166,21 +181,41 @@ func (c *cursor) append(out *Column, n int) error {
 		halves := halfNumbers()
 		return c.values(n, func(row, i int) { to[row] = halves[binary.LittleEndian.Uint16(data[2*i:])] })
 	}
-	switch c.col.kind {
-	case parquet.Float:
-		from := c.data.Float()
-		return c.values(n, func(row, i int) { to[row] = float64(from[i]) })
-	case parquet.Double:
-		from := c.data.Double()
-		return c.values(n, func(row, i int) { to[row] = from[i] })
-	case parquet.Int32:
-		from := c.data.Int32()
-		if c.col.unsigned {
-			return c.values(n, func(row, i int) { to[row] = float64(uint32(from[i])) })
-		}
-		return c.values(n, func(row, i int) { to[row] = float64(from[i]) })
+	switch from := c.data; {
+	case c.col.kind == parquet.Float:
+		return widen(c, to, from.Float())
+	case c.col.kind == parquet.Double:
+		return widen(c, to, from.Double())
+	case c.col.kind == parquet.Int32 && c.col.unsigned:
+		return widen(c, to, from.Uint32())
+	case c.col.kind == parquet.Int32:
+		return widen(c, to, from.Int32())
 	}
 	return c.appendWhole(out, to, first)
+}
+
+// widen writes the numbers of the next rows to to.
+func widen[T float32 | float64 | int32 | uint32](c *cursor, to []float64, from []T) error {
+	end := c.at + len(to)
+	switch {
+	case c.levels != nil:
+		return c.values(len(to), func(row, i int) { to[row] = float64(from[i]) })
+	case c.indexes != nil && end <= len(c.indexes):
+		for row, i := range c.indexes[c.at:end] {
+			if int(i) < 0 || int(i) >= len(from) {
+				return errNoValue(int(i))
+			}
+			to[row] = float64(from[i])
+		}
+	case c.indexes == nil && end <= len(from):
+		for row, x := range from[c.at:end] {
+			to[row] = float64(x)
+		}
+	default:
+		return errShort
+	}
+	c.at = end
+	return nil
 }
 
 // exactly is the first whole number whose successor float64 does not hold.

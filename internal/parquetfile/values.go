@@ -47,6 +47,17 @@ func (c *column) number() bool {
 	return c.half
 }
 
+// spell appends the text of a finite number that float64 holds.
+func (c *column) spell(buffer []byte, x float64) []byte {
+	switch c.kind {
+	case parquet.Int32, parquet.Int64:
+		return strconv.AppendInt(buffer, int64(x), 10)
+	case parquet.Float:
+		return strconv.AppendFloat(buffer, x, 'g', -1, 32)
+	}
+	return strconv.AppendFloat(buffer, x, 'g', -1, 64)
+}
+
 // newColumn returns how the values of a column are read. element is the column in the file's
 // schema, and zone is the time zone that the file's Arrow schema gives the column; "": none.
 func newColumn(leaf *parquet.Column, element *format.SchemaElement, zone string) (column, error) {

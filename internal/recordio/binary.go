@@ -66,6 +66,27 @@ type Block struct {
 	Offset int64
 }
 
+// ColumnTable is a BinaryTable that decodes whole columns. Its RecordReaders are ColumnReaders.
+type ColumnTable interface {
+	// Spelling returns a number of ColumnReader.Numbers as text.
+	Spelling(field int, x float64) string
+	// Skip lets Next leave out a field that the file stores as numbers.
+	Skip(field int)
+	// Keep lets Next keep fields that the file stores as numbers, for Numbers. It returns the memory
+	// that they take.
+	Keep(fields []int) (bytes uint64)
+	// Numbers returns a field of all rows, after Next has returned io.EOF. It is nil if the numbers
+	// were not kept, or not all are finite.
+	Numbers(field int) []float64
+}
+
+// ColumnReader is a RecordReader of a format that stores the numbers of a column together.
+type ColumnReader interface {
+	// Numbers returns the field of all rows of the chunk if the file stores a finite number in each
+	// of them and float64 holds it, and nil otherwise. The caller may keep the numbers.
+	Numbers(c Chunk, field int) []float64
+}
+
 // RandomAccess is a file that can be read anywhere.
 type RandomAccess interface {
 	io.ReaderAt

@@ -207,6 +207,50 @@ func (d *Delimited) BesideAdvice() string {
 	return "give the table beside the arrays that has the column (--table FILE)"
 }
 
+// Spelling returns a number that a binary format stores as text: see BinaryTable.
+func (d *Delimited) Spelling(field int, x float64) string {
+	return d.binary.(ColumnTable).Spelling(field, x)
+}
+
+// Skip lets Next leave out the fields of a binary format that want does not have and that the file
+// stores as numbers. The readers of records must not ask for them.
+func (d *Delimited) Skip(want []int) {
+	table, ok := d.binary.(ColumnTable)
+	if !ok {
+		return
+	}
+	skipped := make([]bool, len(d.Header))
+	for field := range skipped {
+		skipped[field] = true
+	}
+	for _, field := range want {
+		skipped[field] = false
+	}
+	for field, skip := range skipped {
+		if skip {
+			table.Skip(field)
+		}
+	}
+}
+
+// Keep lets Next keep fields that a binary format stores as numbers, for Numbers. It returns the
+// memory that they take.
+func (d *Delimited) Keep(fields []int) (bytes uint64) {
+	if table, ok := d.binary.(ColumnTable); ok {
+		return table.Keep(fields)
+	}
+	return 0
+}
+
+// Numbers returns a field of all rows, after Next has returned io.EOF, if Keep has kept it and all
+// its numbers are finite; nil otherwise.
+func (d *Delimited) Numbers(field int) []float64 {
+	if table, ok := d.binary.(ColumnTable); ok {
+		return table.Numbers(field)
+	}
+	return nil
+}
+
 // Reader returns a reader of records with a number of fields, as in NewFieldReader.
 func (d *Delimited) Reader(want int) *FieldReader {
 	f := NewFieldReader(d.Name, separatorOf(&d.Layout), want)
