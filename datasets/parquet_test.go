@@ -19,7 +19,6 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
 	"ppal/internal/parquetfile"
-	"ppal/internal/parquetfile/parquettest"
 	"ppal/internal/recordio"
 )
 
@@ -60,15 +59,15 @@ func TestParquetTable(t *testing.T) {
 // Numbers of a file are read as numbers: those of 32 bits have their exact values, their names and
 // the bounds of conditions are decimal.
 func TestParquetNumbers(t *testing.T) {
-	column := func(name string, typ parquet.Type, values ...any) parquettest.Column {
-		return parquettest.Column{Name: name, Node: parquet.Leaf(typ), Values: values}
+	column := func(name string, typ parquet.Type, values ...any) datatest.Column {
+		return datatest.Column{Name: name, Node: parquet.Leaf(typ), Values: values}
 	}
-	content := parquettest.File(t, 1, []parquettest.Column{
+	content := datatest.ParquetOf(t, 1, []datatest.Column{
 		column("x", parquet.FloatType, float32(0.1), float32(0.7), float32(0.1), float32(1e6)),
 		column("w", parquet.FloatType, float32(0.1), float32(0.7), float32(0.1), float32(1e6)),
 		column("n", parquet.Int64Type, int64(1), int64(2), int64(2), int64(3)),
 		column("id", parquet.Int64Type, int64(1<<60), int64(1<<60+1), int64(1<<60), int64(1<<60+1)),
-		parquettest.Texts("y", "a", "b", " b ", "a\r\nc"),
+		datatest.Texts("y", "a", "b", " b ", "a\r\nc"),
 	})
 	load := func(o tabular.TableOptions) (*tabular.Tables, error) {
 		o.Categorical, o.Split = []string{"id"}, tabular.Split{Train: 100}

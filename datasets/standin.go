@@ -6,8 +6,8 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/intrand"
 	"ppal/internal/loader"
+	"ppal/internal/vec"
 )
 
 // standIn draws a synthetic table with the shape of a published table. The synthetic table has the
@@ -21,7 +21,7 @@ import (
 // so a seed gives the same rows on every machine.
 type standIn struct {
 	rows   int
-	s      intrand.Stream
+	s      vec.Stream
 	traits [standInTraits][]int32
 }
 
@@ -42,7 +42,7 @@ var labelMixture = mixture{[...]int{4, 3, -3, 2}, 4}
 
 // mixtureOf returns the mixture of column j. About half of its variance is noise.
 func mixtureOf(j int) mixture {
-	s := intrand.New(uint64(j), standInStream)
+	s := vec.NewStream(uint64(j), standInStream)
 	var m mixture
 	for k := range m.weights {
 		m.weights[k] = s.Within(3)
@@ -52,7 +52,7 @@ func mixtureOf(j int) mixture {
 }
 
 func newStandIn(rows int, seed uint64) *standIn {
-	t := &standIn{rows: rows, s: intrand.New(seed, standInStream)}
+	t := &standIn{rows: rows, s: vec.NewStream(seed, standInStream)}
 	for k := range t.traits {
 		t.traits[k] = make([]int32, rows)
 		for i := range t.traits[k] {

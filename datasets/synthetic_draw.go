@@ -5,8 +5,8 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
-	"ppal/internal/intrand"
 	"ppal/internal/recordio"
+	"ppal/internal/vec"
 )
 
 // point is a position in the image in fixed point: unit is the width of one pixel.
@@ -45,7 +45,7 @@ func drawSet(seed uint64, split, rowsPerClass int) *picture.Images {
 		Shape:   shape,
 	}
 	recordio.InParallel(len(classes), func(class int) {
-		s := intrand.New(seed, uint64(split*len(classes)+class))
+		s := vec.NewStream(seed, uint64(split*len(classes)+class))
 		for i := range rowsPerClass {
 			r := i*len(classes) + class
 			set.Labels[r] = uint8(class)
@@ -56,7 +56,7 @@ func drawSet(seed uint64, split, rowsPerClass int) *picture.Images {
 }
 
 // drawPicture generates one image of the class in pixels.
-func drawPicture(s intrand.Stream, class int, pixels []uint8) {
+func drawPicture(s vec.Stream, class int, pixels []uint8) {
 	stroke := smooth(place(s, blend(s, class)))
 	radius := penLeast + s.Below(penRange)
 	reach := radius + penEdge
@@ -95,7 +95,7 @@ const (
 )
 
 // blend blends the class's stroke with another stroke and moves every point.
-func blend(s intrand.Stream, class int) (points [glyphPoints]point) {
+func blend(s vec.Stream, class int) (points [glyphPoints]point) {
 	other := (class + 1 + s.Below(len(glyphs)-1)) % len(glyphs)
 	switch s.Below(8) {
 	case 0, 1, 2:
@@ -115,7 +115,7 @@ func blend(s intrand.Stream, class int) (points [glyphPoints]point) {
 
 // place rotates, scales, shears and shifts a stroke, and moves its origin to the centre of the
 // image. The rotation by an angle a uses h = tan(a/2): cos a = (1-h^2)/(1+h^2), sin a = 2h/(1+h^2).
-func place(s intrand.Stream, points [glyphPoints]point) [glyphPoints]point {
+func place(s vec.Stream, points [glyphPoints]point) [glyphPoints]point {
 	h := s.Within(turn)
 	norm := fixedOne*fixedOne + h*h
 	cos, sin := fixedOne*(fixedOne*fixedOne-h*h)/norm, 2*fixedOne*fixedOne*h/norm
@@ -177,7 +177,7 @@ func pixelRange(from, to int) (int, int) {
 }
 
 // paint turns squared distances into grey values: a background with a gradient, ink, and noise.
-func paint(s intrand.Stream, near *[syntheticSide * syntheticSide]int, reach int, pixels []uint8) {
+func paint(s vec.Stream, near *[syntheticSide * syntheticSide]int, reach int, pixels []uint8) {
 	level := groundLeast + s.Below(groundRange)
 	contrast := inkLeast + s.Below(inkRange)
 	slopeX, slopeY := s.Within(slope), s.Within(slope)

@@ -8,7 +8,7 @@ import (
 )
 
 // The packages below trainer, except graph and session, and internal/decide do not depend on
-// graphs, devices, data or terminals. They import the standard library, gonum, internal/radix and
+// graphs, devices, data or terminals. They import the standard library, gonum, internal/vec and
 // each other. Each package imports only packages of the layers below it.
 func TestDependencies(t *testing.T) {
 	tool, err := exec.LookPath("go")
@@ -44,7 +44,7 @@ func TestDependencies(t *testing.T) {
 			t.Fatalf("go list gave %q", out)
 		}
 		for _, path := range packages {
-			known := path == self || path == "ppal/internal/radix" || strings.HasPrefix(path, "gonum.org/v1/gonum/") ||
+			known := path == self || strings.HasPrefix(path, "gonum.org/v1/gonum/") ||
 				slices.Contains(below, strings.TrimPrefix(path, "ppal/"))
 			if !known {
 				t.Errorf("%s depends on %s", self, path)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/intrand"
+	"ppal/internal/vec"
 )
 
 // Split holds the percentages of a table's rows for training, validation and test. The zero value
@@ -66,7 +66,7 @@ const splitStream = 0x73706c6974
 // training rows equals its quota, rounded to the nearest integer. Among the other rows the number
 // of validation rows follows its quota in the same way.
 func (s Split) Rows(strata []int, seed uint64) [3][]int {
-	line := stratified(strata, intrand.New(seed, splitStream))
+	line := stratified(strata, vec.NewStream(seed, splitStream))
 	quota := func(i, share, rows int) int { return (2*i*share + rows) / (2 * rows) }
 	partOf, sizes := make([]int8, len(line)), [3]int{}
 	trained, rest, validated := 0, 0, 0 // numbers of training, other and validation rows so far
@@ -95,7 +95,7 @@ func (s Split) Rows(strata []int, seed uint64) [3][]int {
 }
 
 // stratified returns the rows stratum by stratum, each stratum in random order.
-func stratified(strata []int, s intrand.Stream) []int {
+func stratified(strata []int, s vec.Stream) []int {
 	line := make([]int, len(strata))
 	if len(strata) == 0 {
 		return line

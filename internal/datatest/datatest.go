@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ppal/internal/parquetfile/parquettest"
 )
 
 // environment is the variable with the folder of the published files.
@@ -86,7 +84,7 @@ func ParquetFile(t *testing.T, numbers []float64, letters string, names ...strin
 	if names == nil {
 		names = []string{"x", "y"}
 	}
-	return parquettest.File(t, 1, []parquettest.Column{parquettest.Numbers(names[0], numbers...), parquettest.Texts(names[1], strings.Split(letters, "")...)})
+	return ParquetOf(t, 1, []Column{Numbers(names[0], numbers...), Texts(names[1], strings.Split(letters, "")...)})
 }
 
 // Once is a reader that fails once and then goes on.

@@ -1,13 +1,13 @@
 package decide
 
 import (
-	"ppal/internal/radix"
+	"ppal/internal/vec"
 )
 
 // sorter sorts moves by radix. Sorting all training rows by comparisons would be the dearest part
 // of the exact step.
 type sorter struct {
-	radix radix.Sorter
+	radix vec.Sorter
 	moves []move
 }
 

@@ -14,7 +14,6 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
-	"ppal/internal/parquetfile/parquettest"
 	"ppal/internal/textvalue"
 )
 
@@ -45,7 +44,7 @@ func TestParquetNewRows(t *testing.T) {
 // New rows of a file have the numbers of the file, however the training wrote its numbers.
 func TestParquetNewNumbers(t *testing.T) {
 	p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Decimal: textvalue.CommaDecimals}, {Column: "y", Scale: 1, Categories: []string{"1", "2"}}}, Absent: loader.AbsentTexts}
-	content := parquettest.File(t, 1, []parquettest.Column{
+	content := datatest.ParquetOf(t, 1, []datatest.Column{
 		{Name: "y", Node: parquet.Leaf(parquet.Int32Type), Values: []any{int32(1), int32(2)}},
 		{Name: "x", Node: parquet.Optional(parquet.Leaf(parquet.FloatType)), Values: []any{float32(1.234), float32(2)}},
 	})

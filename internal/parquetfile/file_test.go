@@ -14,12 +14,12 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
-	"ppal/internal/parquetfile/parquettest"
+	"ppal/internal/datatest"
 )
 
 // typed is a column of a test's file, and the texts of its values.
 type typed struct {
-	parquettest.Column
+	datatest.Column
 	want []string
 }
 
@@ -75,18 +75,18 @@ func of(name string, node parquet.Node, values ...any) parquetColumn {
 	return parquetColumn{Name: name, Node: node, Values: values}
 }
 
-type parquetColumn parquettest.Column
+type parquetColumn datatest.Column
 
-func (c parquetColumn) want(texts ...string) typed { return typed{parquettest.Column(c), texts} }
+func (c parquetColumn) want(texts ...string) typed { return typed{datatest.Column(c), texts} }
 
 // written returns a file with the columns, the same in each row group.
 func written(t testing.TB, groups int, columns []typed, options ...parquet.WriterOption) []byte {
 	t.Helper()
-	var plain []parquettest.Column
+	var plain []datatest.Column
 	for _, c := range columns {
 		plain = append(plain, c.Column)
 	}
-	return parquettest.File(t, groups, plain, options...)
+	return datatest.ParquetOf(t, groups, plain, options...)
 }
 
 // opened opens the content of a file.

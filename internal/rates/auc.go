@@ -1,6 +1,6 @@
 package rates
 
-import "ppal/internal/radix"
+import "ppal/internal/vec"
 
 // AUC returns the area under the ROC curve of the scores: the share of the pairs of a positive and
 // a negative row in which the positive row has the higher score. A pair with equal scores counts
@@ -24,7 +24,7 @@ func AUC(scores []float64, labels []int) (area float64, ok bool) {
 			negatives = append(negatives, scores[i])
 		}
 	}
-	var sorter radix.Sorter
+	var sorter vec.Sorter
 	sorter.Sort(positives)
 	sorter.Sort(negatives)
 	// below and upTo count the negative rows with a score below, and up to, the score of a positive

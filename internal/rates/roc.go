@@ -4,7 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	"ppal/internal/radix"
+	"ppal/internal/vec"
 )
 
 // Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
@@ -34,7 +34,7 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 			classes[0] = append(classes[0], s)
 		}
 	}
-	var sorter radix.Sorter
+	var sorter vec.Sorter
 	sorter.Sort(classes[0])
 	sorter.Sort(classes[1])
 	n := 1

@@ -17,7 +17,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
-	"ppal/internal/parquetfile/parquettest"
+	"ppal/internal/datatest"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -103,15 +103,15 @@ func (c *trial) encoded(t *testing.T, records [][]string) string {
 // parquetOf returns a Parquet file of texts.
 func parquetOf(t *testing.T, records [][]string) string {
 	t.Helper()
-	columns := make([]parquettest.Column, len(records[0]))
+	columns := make([]datatest.Column, len(records[0]))
 	for k, name := range records[0] {
 		var texts []string
 		for _, r := range records[1:] {
 			texts = append(texts, r[k])
 		}
-		columns[k] = parquettest.Texts(name, texts...)
+		columns[k] = datatest.Texts(name, texts...)
 	}
-	return string(parquettest.File(t, 1, columns))
+	return string(datatest.ParquetOf(t, 1, columns))
 }
 
 // earlier writes decisions on the rows with the given numbers, which the rows determine, and

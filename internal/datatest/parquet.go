@@ -1,5 +1,4 @@
-// Package parquettest writes the Parquet files of tests.
-package parquettest
+package datatest
 
 import (
 	"bytes"
@@ -9,7 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Column is a column of a file.
+// Column is a column of a Parquet file.
 type Column struct {
 	Name   string
 	Node   parquet.Node
@@ -32,8 +31,8 @@ func column[T any](name string, node parquet.Node, values []T) Column {
 	return c
 }
 
-// File returns a file with the columns, in their order, the same in each of the row groups.
-func File(t testing.TB, groups int, columns []Column, options ...parquet.WriterOption) []byte {
+// ParquetOf returns a file with the columns, in their order, the same in each of the row groups.
+func ParquetOf(t testing.TB, groups int, columns []Column, options ...parquet.WriterOption) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := parquet.NewGenericWriter[any](&out, append(options, parquet.NewSchema("schema", root{columns: columns}))...)

@@ -1,4 +1,4 @@
-package radix
+package vec
 
 import (
 	"cmp"

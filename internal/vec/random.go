@@ -1,17 +1,16 @@
-// Package intrand draws random integers that are the same on every machine and in every version of
-// Go.
-package intrand
+package vec
 
 import (
 	"math/bits"
 	"math/rand/v2"
 )
 
-// Stream draws random integers from a PCG by multiply and shift.
+// Stream draws random integers from a PCG by multiply and shift. They are the same on every machine
+// and in every version of Go.
 type Stream struct{ pcg *rand.PCG }
 
-// New returns the stream of a seed. Streams of one seed with different numbers are independent.
-func New(seed, number uint64) Stream { return Stream{rand.NewPCG(seed, number)} }
+// NewStream returns the stream of a seed. Streams of one seed with different numbers are independent.
+func NewStream(seed, number uint64) Stream { return Stream{rand.NewPCG(seed, number)} }
 
 // Below returns a uniform integer in [0, n).
 func (s Stream) Below(n int) int {
