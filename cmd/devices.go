@@ -20,7 +20,7 @@ import (
 	device "ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/cuda/driver"
-	"ppal/internal/cuda/open"
+	"ppal/internal/cuda/nvidia"
 	"ppal/internal/plan"
 )
 
@@ -204,7 +204,7 @@ type gpus struct {
 }
 
 // machineGPUs returns the GPUs of this machine.
-func machineGPUs() gpus { return gpus{list: open.Devices, open: open.Open} }
+func machineGPUs() gpus { return gpus{list: nvidia.Devices, open: nvidia.Open} }
 
 const gibibyte = 1 << 30
 

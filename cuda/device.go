@@ -7,7 +7,7 @@ import (
 
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
-	"ppal/internal/cuda/open"
+	"ppal/internal/cuda/nvidia"
 	"ppal/internal/plan"
 )
 
@@ -52,7 +52,7 @@ const sumsBytes = 32 << 20
 // Open opens the GPU with that ordinal, counted from 0. In a program without the build tag gpu, or
 // on a machine without a GPU, the error wraps ErrUnavailable and says what is missing.
 func Open(ordinal int, o Options) (*Device, error) {
-	d, err := open.Open(ordinal)
+	d, err := nvidia.Open(ordinal)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ package session
 
 import (
 	"ppal/cuda"
-	"ppal/internal/cuda/open"
+	"ppal/internal/cuda/nvidia"
 )
 
 // openGPU opens one of this machine's GPUs. Among several processes on the machine, each takes the
@@ -12,7 +12,7 @@ import (
 func openGPU(o GPUOptions) (GPU, error) {
 	number := o.Ordinal
 	if o.Neighbours > 0 && number == 0 {
-		all, err := open.Devices()
+		all, err := nvidia.Devices()
 		if len(all) == 0 { // else opening a device says what is missing, and cuBLAS may be
 			return nil, err
 		}

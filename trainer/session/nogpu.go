@@ -2,11 +2,11 @@
 
 package session
 
-import "ppal/internal/cuda/open"
+import "ppal/internal/cuda/nvidia"
 
 // openGPU returns an error that says how to build a program with GPU support. Only such a program
 // links package cuda and the kernels.
 func openGPU(o GPUOptions) (GPU, error) {
-	_, err := open.Open(o.Ordinal)
+	_, err := nvidia.Open(o.Ordinal)
 	return nil, err
 }

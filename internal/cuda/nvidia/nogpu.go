@@ -1,6 +1,6 @@
 //go:build !gpu
 
-package open
+package nvidia
 
 import (
 	"fmt"

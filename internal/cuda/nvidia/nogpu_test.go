@@ -1,6 +1,6 @@
 //go:build !gpu
 
-package open_test
+package nvidia_test
 
 import (
 	"errors"
@@ -8,16 +8,16 @@ import (
 	"testing"
 
 	"ppal/internal/cuda/driver"
-	"ppal/internal/cuda/open"
+	"ppal/internal/cuda/nvidia"
 )
 
 // A build without GPU support opens no device, and the error says how to get GPU support.
 func TestWithoutSupport(t *testing.T) {
-	d, err := open.Open(0)
+	d, err := nvidia.Open(0)
 	if d != nil || !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "make gpu") {
 		t.Errorf("device %v, error %v", d, err)
 	}
-	all, err := open.Devices()
+	all, err := nvidia.Devices()
 	if all != nil || !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "make gpu") {
 		t.Errorf("devices %v, error %v", all, err)
 	}
