@@ -17,7 +17,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/idx"
+	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
 	"ppal/internal/racing"
 	"ppal/internal/recordio"
@@ -70,7 +70,7 @@ func TestEndlessHeader(t *testing.T) {
 func TestLabelBomb(t *testing.T) {
 	var text bytes.Buffer
 	zip := gzip.NewWriter(&text)
-	header := binary.BigEndian.AppendUint32([]byte{0, 0, idx.IdxBytes, 1}, 1<<31-1)
+	header := binary.BigEndian.AppendUint32([]byte{0, 0, inputfile.IDXBytes, 1}, 1<<31-1)
 	if _, err := zip.Write(header); err != nil {
 		t.Fatal(err)
 	}

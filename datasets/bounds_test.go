@@ -23,7 +23,6 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/idx"
 	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 )
@@ -36,23 +35,23 @@ func TestIDXSizes(t *testing.T) {
 	}{
 		{[]uint32{1<<31 - 1, 1, 1}, 0}, {[]uint32{1 << 31, 1, 1}, 4}, {[]uint32{1, 1 << 31, 1}, 8}, {[]uint32{1 << 30, 1 << 30, 4}, 0}, {[]uint32{1 << 30, 1 << 30, 5}, 12}, {[]uint32{1 << 30, 1 << 30, 16}, 12},
 	} {
-		_, _, err := idx.ReadIDX(bytes.NewReader(datatest.IDX(nil, test.dims...)), "file", "pixels", 3)
+		_, _, err := inputfile.ReadIDX(bytes.NewReader(datatest.IDX(nil, test.dims...)), "file", "pixels", 3)
 		var at *dataerr.FileError
 		if !errors.As(err, &at) || test.offset > 0 && (at.Offset != test.offset || !errors.Is(err, dataerr.ErrFormat)) || test.offset == 0 && !errors.Is(err, dataerr.ErrTruncated) {
 			t.Errorf("%v: %v", test.dims, err)
 		}
 	}
-	for _, n := range []uint32{idx.MaxLabels, idx.MaxLabels + 1} {
-		if _, _, err := idx.ReadIDX(bytes.NewReader(datatest.IDX(nil, n)), "file", "labels", 1); errors.Is(err, dataerr.ErrFormat) != (n > idx.MaxLabels) {
+	for _, n := range []uint32{inputfile.MaxLabels, inputfile.MaxLabels + 1} {
+		if _, _, err := inputfile.ReadIDX(bytes.NewReader(datatest.IDX(nil, n)), "file", "labels", 1); errors.Is(err, dataerr.ErrFormat) != (n > inputfile.MaxLabels) {
 			t.Errorf("%d labels: %v", n, err)
 		}
 	}
-	dims, data, err := idx.ReadIDX(bytes.NewReader(datatest.IDX([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)), "file", "pixels", 3)
+	dims, data, err := inputfile.ReadIDX(bytes.NewReader(datatest.IDX([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)), "file", "pixels", 3)
 	if err != nil || !slices.Equal(dims, []int{3, 1, 2}) || !bytes.Equal(data, []byte{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%v, %v, %v", dims, data, err)
 	}
 	for at, labels := range map[int64][]byte{-1: {0, 9}, 8 + 2*3: {0, 1, 10}} {
-		err := idx.CheckLabels(labels, 10, "file", 8, 3)
+		err := inputfile.CheckLabels(labels, 10, "file", 8, 3)
 		var file *dataerr.FileError
 		if errors.As(err, &file) != (at >= 0) || at >= 0 && (file.Offset != at || !strings.Contains(err.Error(), "row 2 has label 10, classes are 0 to 9")) {
 			t.Errorf("labels %v: %v", labels, err)

@@ -13,7 +13,6 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
-	"ppal/internal/idx"
 	"ppal/internal/inputfile"
 )
 
@@ -134,7 +133,7 @@ func readCIFARFile(path string, classes int) (cifarBatch, error) {
 			return cifarBatch{}, err
 		}
 	}
-	return b, idx.CheckLabels(b.labels, classes, path, 0, cifarRecord)
+	return b, inputfile.CheckLabels(b.labels, classes, path, 0, cifarRecord)
 }
 
 // openCIFARFile opens a batch and checks its size.
@@ -177,7 +176,7 @@ func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, e
 		labels[i] = records[i*cifarRecord]
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }
-	return cifarBatch{labels, open}, idx.CheckLabels(labels, classes, name, 0, cifarRecord)
+	return cifarBatch{labels, open}, inputfile.CheckLabels(labels, classes, name, 0, cifarRecord)
 }
 
 // readCIFARArchive reads the batches from a tar archive, gzip or plain, in any order. It skips

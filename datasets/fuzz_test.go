@@ -16,7 +16,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/idx"
 	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 )
@@ -46,7 +45,7 @@ func FuzzIDX(f *testing.F) {
 	f.Add(datatest.Gzipped(good)[:20], 3)
 	f.Fuzz(func(t *testing.T, data []byte, ndims int) {
 		ndims = 1 + ndims&3
-		dims, values, err := idx.ReadIDX(bytes.NewReader(data), "file", "values", ndims)
+		dims, values, err := inputfile.ReadIDX(bytes.NewReader(data), "file", "values", ndims)
 		if err != nil {
 			checkFuzzError(t, err)
 			return

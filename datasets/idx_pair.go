@@ -6,7 +6,6 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
-	"ppal/internal/idx"
 	"ppal/internal/inputfile"
 )
 
@@ -25,11 +24,11 @@ func openIDXPair(imagePath, labelPath string, d Dataset) (*picture.Pictures, err
 		return nil, err
 	}
 	defer f.Close()
-	_, labels, err := idx.ReadIDX(f, p.labels, "labels", 1)
+	_, labels, err := inputfile.ReadIDX(f, p.labels, "labels", 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := idx.CheckLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
+	if err := inputfile.CheckLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
 		return nil, err
 	}
 	pixels := func() (io.ReadCloser, error) { return p.openPixels(len(labels)) }
@@ -52,7 +51,7 @@ func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dims, total, err := idx.ReadIDXHeader(c, "pixels", 3)
+	dims, total, err := inputfile.ReadIDXHeader(c, "pixels", 3)
 	if err != nil {
 		return nil, err
 	}

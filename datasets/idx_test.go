@@ -16,7 +16,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
 	"ppal/internal/datatest"
-	"ppal/internal/idx"
 	"ppal/internal/inputfile"
 )
 
@@ -50,7 +49,7 @@ func TestReadIDXErrors(t *testing.T) {
 		{"gzip content trailing", datatest.Gzipped(append(bytes.Clone(good), 7)), dataerr.ErrTrailing, 22},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, _, err := idx.ReadIDX(bytes.NewReader(test.data), "file", "pixels", 3)
+			_, _, err := inputfile.ReadIDX(bytes.NewReader(test.data), "file", "pixels", 3)
 			datatest.CheckError(t, err, test.want, "file: byte ")
 			var fe *dataerr.FileError
 			if !errors.As(err, &fe) || fe.Offset != test.offset {
@@ -69,7 +68,7 @@ func streamIDX(data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, total, err := idx.ReadIDXHeader(c, "pixels", 3)
+	_, total, err := inputfile.ReadIDXHeader(c, "pixels", 3)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Package inputfile opens the files that hold data: plain or compressed files that must not change,
 // pipes that are read several times, and inputs whose writer pauses. It recognises files of other
-// formats and texts in other encodings.
+// formats and texts in other encodings, and reads IDX files.
 package inputfile
 
 import (

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/idx"
 	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 )
@@ -28,11 +27,11 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 	if err != nil {
 		return err
 	}
-	if dims := magic[3]; magic[0] != 0 || magic[1] != 0 || magic[2] != idx.IdxBytes || dims < leastIDXDims || dims > mostIDXDims {
+	if dims := magic[3]; magic[0] != 0 || magic[1] != 0 || magic[2] != inputfile.IDXBytes || dims < leastIDXDims || dims > mostIDXDims {
 		return &dataerr.FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: magic number % x, IDX pixels start with 00 00 %02x and %d to %d",
-			dataerr.ErrFormat, magic, idx.IdxBytes, leastIDXDims, mostIDXDims)}
+			dataerr.ErrFormat, magic, inputfile.IDXBytes, leastIDXDims, mostIDXDims)}
 	}
-	dims, total, err := idx.ReadIDXSizes(c, int(magic[3]))
+	dims, total, err := inputfile.ReadIDXSizes(c, int(magic[3]))
 	if err != nil {
 		return err
 	}
@@ -99,6 +98,6 @@ func (p *pictureRows) kept(int) []byte { return nil }
 
 // ReadIDXLabels reads the labels of pictures, plain or gzip.
 func ReadIDXLabels(r io.Reader, name string) ([]byte, error) {
-	_, labels, err := idx.ReadIDX(r, name, "labels", 1)
+	_, labels, err := inputfile.ReadIDX(r, name, "labels", 1)
 	return labels, err
 }

@@ -1,5 +1,4 @@
-// Package idx reads files in the IDX format of 8-bit values.
-package idx
+package inputfile
 
 import (
 	"encoding/binary"
@@ -8,12 +7,11 @@ import (
 	"math/bits"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 )
 
-// IdxBytes is the type code of unsigned 8-bit values in an IDX magic number
+// IDXBytes is the type code of unsigned 8-bit values in an IDX magic number
 // (0, 0, type, number of dimensions).
-const IdxBytes = 0x08
+const IDXBytes = 0x08
 
 // MaxLabels is the largest number of values that ReadIDX reads. The largest published set has fewer
 // than 10^6 labels; a small compressed file may claim 2^31.
@@ -26,7 +24,7 @@ const MaxLabels = 1 << 24
 //
 // what names the values in errors ("pixels", "labels").
 func ReadIDX(r io.Reader, name, what string, ndims int) (dims []int, data []byte, err error) {
-	c, err := inputfile.NewContent(r, name)
+	c, err := NewContent(r, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,12 +42,12 @@ func ReadIDX(r io.Reader, name, what string, ndims int) (dims []int, data []byte
 }
 
 // ReadIDXHeader reads the header before the values; total is the number of bytes of the values.
-func ReadIDXHeader(c *inputfile.Content, what string, ndims int) (dims []int, total uint64, err error) {
+func ReadIDXHeader(c *Content, what string, ndims int) (dims []int, total uint64, err error) {
 	magic, err := c.ReadExactly(4, "the magic number")
 	if err != nil {
 		return nil, 0, err
 	}
-	if want := [4]byte{0, 0, IdxBytes, byte(ndims)}; [4]byte(magic) != want {
+	if want := [4]byte{0, 0, IDXBytes, byte(ndims)}; [4]byte(magic) != want {
 		return nil, 0, &dataerr.FileError{Path: c.Name, Offset: 0,
 			Err: fmt.Errorf("%w: magic number % x, IDX %s start with % x", dataerr.ErrFormat, magic, what, want)}
 	}
@@ -57,7 +55,7 @@ func ReadIDXHeader(c *inputfile.Content, what string, ndims int) (dims []int, to
 }
 
 // ReadIDXSizes reads the dimensions, after the magic number.
-func ReadIDXSizes(c *inputfile.Content, ndims int) (dims []int, total uint64, err error) {
+func ReadIDXSizes(c *Content, ndims int) (dims []int, total uint64, err error) {
 	header, err := c.ReadExactly(uint64(4*ndims), "the dimensions")
 	if err != nil {
 		return nil, 0, err
