@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +14,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
-	"ppal/internal/licenses"
 	"ppal/internal/option"
 )
+
+// thirdParty has the licences and notices of the modules that the program links, and of Go's
+// standard library: a section for each licence, with the modules under this licence, then its text.
+// The texts are collected from the modules by
+//
+//	go test ./cmd -run Licenses -update
+//
+//go:embed third-party.txt
+var thirdParty string
 
 // rootCommand returns the command line for the arguments. If the first argument is a command's
 // name, the command line has only this command: the flags of all commands take milliseconds.
@@ -142,7 +151,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			if all {
-				_, err := io.WriteString(a.stdout, licenses.Text)
+				_, err := io.WriteString(a.stdout, thirdParty)
 				return err
 			}
 			fmt.Fprintf(a.stdout, "ppal %s\n%s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -1,4 +1,4 @@
-package licenses
+package cmd
 
 import (
 	"cmp"
@@ -18,19 +18,19 @@ import (
 // endOfTerms ends the terms of the Apache License.
 const endOfTerms = "END OF TERMS AND CONDITIONS"
 
-// legal matches the names of files with a licence or a notice.
-var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+// legalNames matches the names of files with a licence or a notice.
+var legalNames = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// TestText checks that the text has the licences and notices of all modules that the program links,
+// TestLicenses checks that the text has the licences and notices of all modules that the program links,
 // with support for GPUs and several processes, and of Go's standard library.
-func TestText(t *testing.T) {
-	want, modules := collect(t)
+func TestLicenses(t *testing.T) {
+	want, modules := collectLicenses(t)
 	if cases.Update() {
 		if err := os.WriteFile("third-party.txt", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if Text != want {
-		t.Error("third-party.txt is not up to date; run: go test ./internal/licenses -update")
+	} else if thirdParty != want {
+		t.Error("third-party.txt is not up to date; run: go test ./cmd -run Licenses -update")
 	}
 	for _, m := range modules {
 		if !strings.Contains(want, "\n    "+m+"\n") {
@@ -44,8 +44,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// collect returns the text, and the paths of the linked modules.
-func collect(t *testing.T) (text string, modules []string) {
+// collectLicenses returns the text, and the paths of the linked modules.
+func collectLicenses(t *testing.T) (text string, modules []string) {
 	users := map[string][]string{} // by the text of a licence
 	first := map[string]string{}   // the text, by its words: copies have different line ends
 	add := func(module, file string) {
@@ -78,8 +78,8 @@ func collect(t *testing.T) (text string, modules []string) {
 			}
 		}
 	}
-	add("Go's standard library", filepath.Join(strings.TrimSpace(run(t, "go", "env", "GOROOT")), "LICENSE"))
-	for _, line := range strings.Split(run(t, "go", "list", "-deps", "-tags", "gpu,mpi",
+	add("Go's standard library", filepath.Join(strings.TrimSpace(toolOutput(t, "go", "env", "GOROOT")), "LICENSE"))
+	for _, line := range strings.Split(toolOutput(t, "go", "list", "-deps", "-tags", "gpu,mpi",
 		"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "ppal/cmd/ppal"), "\n") {
 		fields := strings.Split(line, "\t")
 		if len(fields) != 3 {
@@ -130,14 +130,14 @@ func legalFiles(t *testing.T, dir string) (files []string) {
 				t.Fatal(err)
 			}
 			files = append(files, inside...)
-		case !e.IsDir() && legal.MatchString(e.Name()):
+		case !e.IsDir() && legalNames.MatchString(e.Name()):
 			files = append(files, path)
 		}
 	}
 	return files
 }
 
-func run(t *testing.T, name string, args ...string) string {
+func toolOutput(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
