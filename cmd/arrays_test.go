@@ -10,7 +10,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"ppal/internal/datatest"
-	"ppal/internal/parquetfile/parquettest"
 	"ppal/internal/racing"
 )
 
@@ -24,9 +23,9 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 	y := datatest.Array{Name: "y", Type: "<U3", Shape: []int{rows}}
 	sex := datatest.Array{Name: "sex", Type: "<U1", Shape: []int{rows}}
 	table, text := []string{"id,y,sex"}, []string{"X0,X1,X2,X3,id,y,sex"}
-	var stored []parquettest.Column
+	var stored []datatest.Column
 	for j := range columns {
-		stored = append(stored, parquettest.Column{Name: fmt.Sprint("X", j), Node: parquet.Leaf(parquet.FloatType)})
+		stored = append(stored, datatest.Column{Name: fmt.Sprint("X", j), Node: parquet.Leaf(parquet.FloatType)})
 	}
 	var numbers []float64
 	for i := range rows {
@@ -44,12 +43,12 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 		beside := fmt.Sprintf("%d,%s,%s", i, y.Texts[i], sex.Texts[i])
 		table, text = append(table, beside), append(text, line+beside)
 	}
-	stored = append(stored, parquettest.Numbers("id", numbers...), parquettest.Texts("y", y.Texts...), parquettest.Texts("sex", sex.Texts...))
+	stored = append(stored, datatest.Numbers("id", numbers...), datatest.Texts("y", y.Texts...), datatest.Texts("sex", sex.Texts...))
 	write := func(name string, content []byte) string { return datatest.Write(t, dir, name, content) }
 	lines := func(list []string) []byte { return []byte(strings.Join(list, "\n") + "\n") }
 	npy, beside := write("x.npy", x.NPY()), write("rows.csv", lines(table))
 	files := [][]string{
-		{write("x.csv", lines(text)), "--ignore", "id,sex"}, {write("x.parquet", parquettest.File(t, 1, stored)), "--ignore", "id,sex"},
+		{write("x.csv", lines(text)), "--ignore", "id,sex"}, {write("x.parquet", datatest.ParquetOf(t, 1, stored)), "--ignore", "id,sex"},
 		{npy, "--table", beside}, {npy, "--table", beside, "--key", "id"}, {write("x.npz", datatest.NPZ(t, true, x, y, sex))},
 	}
 	var results []string
