@@ -126,7 +126,7 @@ func TestParquetIsItsText(t *testing.T) {
 		return column
 	}
 	real, whole, small := parquet.Leaf(parquet.DoubleType), parquet.Leaf(parquet.Int64Type), parquet.Leaf(parquet.Int32Type)
-	columns := []parquettest.Column{
+	columns := []datatest.Column{
 		{Name: "wave", Node: real, Values: each(func(i int) any { return math.Sin(float64(i)) })},
 		{Name: "eighths", Node: parquet.Leaf(parquet.FloatType), Values: each(func(i int) any { return float32(i%2048) / 8 })},
 		{Name: "grade", Node: real, Values: each(func(i int) any { return float64(i%7) / 2 })},
@@ -161,7 +161,7 @@ func TestParquetIsItsText(t *testing.T) {
 			}
 		}
 	}
-	content := string(parquettest.File(t, 1, columns))
+	content := string(datatest.ParquetOf(t, 1, columns))
 	pages, err := mapped.New(t.TempDir(), 1<<30)
 	if err != nil {
 		t.Skip(err)
