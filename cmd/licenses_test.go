@@ -21,8 +21,8 @@ const endOfTerms = "END OF TERMS AND CONDITIONS"
 // legalNames matches the names of files with a licence or a notice.
 var legalNames = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// TestLicenses checks that the text has the licences and notices of all modules that the program links,
-// with support for GPUs and several processes, and of Go's standard library.
+// TestLicenses checks that the text has the licences and notices of all modules that the program
+// links, with support for GPUs and several processes, and of Go's standard library.
 func TestLicenses(t *testing.T) {
 	want, modules := collectLicenses(t)
 	if cases.Update() {

@@ -9,7 +9,8 @@ import (
 // and in every version of Go.
 type Stream struct{ pcg *rand.PCG }
 
-// NewStream returns the stream of a seed. Streams of one seed with different numbers are independent.
+// NewStream returns the stream of a seed. Streams of one seed with different numbers are
+// independent.
 func NewStream(seed, number uint64) Stream { return Stream{rand.NewPCG(seed, number)} }
 
 // Below returns a uniform integer in [0, n).

@@ -1,5 +1,5 @@
-// Package vec has the few loops over slices of numbers that several packages share, a sort by radix,
-// and a stream of random integers. Sums add the elements in order and accumulate in float64.
+// Package vec has the few loops over slices of numbers that several packages share, a sort by
+// radix, and a stream of random integers. Sums add the elements in order and accumulate in float64.
 package vec
 
 import "math"
