@@ -95,7 +95,7 @@ func overProcesses(t *testing.T, n int, o session.Options, identity func(rank in
 		own := o
 		own.Settings = trainer.Settings{Seed: 1, Iterations: 12, RecordEvery: 12}
 		own.Device.Kind, own.Device.Ranks, own.Device.Threads = session.CUDA, c, 1
-		own.Device.OpenGPU = func(g session.GPUOptions) (session.GPU, error) {
+		own.Device.OpenGPU = func(g driver.GPUOptions) (driver.GPU, error) {
 			if n > 1 && (g.Place != c.Rank() || g.Neighbours != n) {
 				return nil, fmt.Errorf("process %d is number %d of %d", c.Rank(), g.Place, g.Neighbours)
 			}
@@ -212,7 +212,7 @@ func TestProcessesWithoutTheirOwnGPU(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-	t.Setenv(session.SharedGPUSetting, session.SharedGPU)
+	t.Setenv("PPAL_SHARED_GPU", "yes")
 	overProcesses(t, 3, o, shared, func(_ *session.Session, err error) {
 		if err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/cpu"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/trainer/session"
 )
@@ -33,7 +34,7 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
-	openGPU func(session.GPUOptions) (session.GPU, error) // opens a GPU; nil: this machine's GPU
+	openGPU func(driver.GPUOptions) (driver.GPU, error) // opens a GPU; nil: this machine's GPU
 }
 
 // options are those of the setting's training run.
@@ -50,7 +51,7 @@ type Options struct {
 	// applies to cases that do not fix the kind of products.
 	Device config.Values
 	// OpenGPU replaces the function that opens this machine's GPU. nil opens this machine's GPU.
-	OpenGPU func(session.GPUOptions) (session.GPU, error)
+	OpenGPU func(driver.GPUOptions) (driver.GPU, error)
 	// Time is the approximate measuring time of each case, without its preparation.
 	Time time.Duration
 }

@@ -9,7 +9,6 @@ import (
 	"ppal/internal/bench"
 	"ppal/internal/config"
 	"ppal/internal/cuda/driver"
-	"ppal/trainer/session"
 )
 
 // timedCase is a case of `ppal bench` on the GPU with the bounds for its iteration.
@@ -88,9 +87,9 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 
 // onGPU returns a function that opens a session's GPU with the given function for devices. The
 // case says whether to launch every kernel by itself and whose products to use.
-func onGPU(open func(ordinal int) (driver.Driver, error), c timedCase) func(session.GPUOptions) (session.GPU, error) {
-	return func(o session.GPUOptions) (session.GPU, error) {
-		d, err := open(o.Ordinal)
+func onGPU(driverOf func(ordinal int) (driver.Driver, error), c timedCase) func(driver.GPUOptions) (driver.GPU, error) {
+	return func(o driver.GPUOptions) (driver.GPU, error) {
+		d, err := driverOf(o.Ordinal)
 		if err != nil {
 			return nil, err
 		}

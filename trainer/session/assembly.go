@@ -19,6 +19,7 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 	"ppal/trainer/step"
@@ -29,7 +30,7 @@ import (
 type assembly struct {
 	options    Options
 	dtype      tensor.Dtype
-	devices    *devices
+	devices    *device.Devices
 	data       *load.Data
 	splits     []*split        // the splits of data, the training rows first
 	eightBit   bool            // the training rows are 8-bit data
@@ -60,7 +61,7 @@ const weightStream = 0x77656967687473
 func assemble(ctx context.Context, o Options) (*assembly, error) {
 	a := &assembly{options: o, dtype: o.Device.dtype()}
 	var err error
-	if a.devices, err = openDevices(o.Device); err != nil {
+	if a.devices, err = device.Open(o.Device.resolved()); err != nil {
 		return nil, err
 	}
 	if err := a.build(ctx); err != nil {
@@ -78,17 +79,17 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if err := a.read(ctx, source); err != nil {
 		return err
 	}
-	if note := a.tooSmall(); note != "" {
-		if err := a.leaveGPU(note); err != nil {
+	if note := a.devices.TooSmall(a.stepWork()); note != "" {
+		if a.devices, err = a.devices.LeaveGPU(note); err != nil {
 			return err
 		}
 		if err := a.read(ctx, source); err != nil { // in the form for the CPU
 			return err
 		}
 	}
-	a.check = a.devices.team.Register(a.checkOwn)
+	a.check = a.devices.Team.Register(a.checkOwn)
 	train := a.splits[0]
-	if err := a.checkParameters(); err != nil {
+	if err := a.devices.CheckParameters(a.builder.Parameters()); err != nil {
 		return err
 	}
 	if a.confidence, err = a.newConfidence(); err != nil {
@@ -114,7 +115,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	for _, s := range a.splits {
 		rows += s.Len()
 	}
-	if w := a.options.Device.tooLittle(rows, a.parameters); w != "" {
+	if w := a.devices.Options.TooLittle(rows, a.parameters); w != "" {
 		a.data.Description.Warnings = append(a.data.Description.Warnings, w)
 	}
 	if a.products = train.problem.Products(); a.products == "" {
@@ -123,7 +124,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if err := a.checkBFloat16(); err != nil {
 		return err
 	}
-	a.device = a.devices.describe(a.products)
+	a.device = a.devices.Describe(a.products)
 	if err := a.buildSampler(train.Rows, seed, weights); err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (a *assembly) coarse() bool {
 
 // read reads the data for the device, and states the task on the training rows.
 func (a *assembly) read(ctx context.Context, source Source) (err error) {
-	loaded, err := source.Load(ctx, Request{a.devices.request(a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0)})
+	loaded, err := source.Load(ctx, Request{request(a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0)})
 	if err != nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 		return nil, err
 	}
 	b := &builder{statement: statement, Builder: &build.Builder{
-		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: a.devices.forBuilder(),
+		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: forBuilder(a.devices),
 		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
 	}}
 	if b.Model, err = models.Sized(a.options.Model, train.Features(), max(1, statement.Outputs)); err != nil {
@@ -272,7 +273,7 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	if err := a.buildTraining(train, weights); err != nil {
 		return err
 	}
-	if err := a.buildMeasures(weights); err != nil || a.devices.team == nil {
+	if err := a.buildMeasures(weights); err != nil || a.devices.Team == nil {
 		return err
 	}
 	x, err := models.Stack(a.builder.Model, weights)
@@ -293,7 +294,7 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 // memory has no room for them, buildTraining replaces 8-bit rows, and several processes need a
 // fixed order.
 func (a *assembly) buildsConcurrently() bool {
-	return a.builder.statement.pure && a.devices.team == nil && a.devices.pages == nil && !a.eightBit
+	return a.builder.statement.pure && a.devices.Team == nil && a.devices.Pages == nil && !a.eightBit
 }
 
 // smallTask is the largest number of scores for which buildMeasures builds the certificate's
@@ -361,7 +362,7 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 // finishOnAll lets the last iterations before the limit use all rows.
 func (a *assembly) finishOnAll(limit int) {
 	a.finishes = nil
-	if note := a.batches.FinishOnAll(a.options.Method, limit, a.devices.team == nil || a.devices.team.Rank() == 0); note != "" {
+	if note := a.batches.FinishOnAll(a.options.Method, limit, a.devices.Team == nil || a.devices.Team.Rank() == 0); note != "" {
 		a.finishes = []string{note}
 	}
 }
@@ -371,7 +372,7 @@ func (a *assembly) finishOnAll(limit int) {
 func (a *assembly) checkProducts(train load.Rows) error {
 	_, a.eightBit = train.Data.(matrix.EightBit)
 	p := a.options.Device.Products
-	if p.BFloat16() && a.devices.gpu == nil {
+	if p.BFloat16() && a.devices.GPU == nil {
 		return nil // the compiled problem tells: see checkBFloat16
 	}
 	if p.Digits() > 0 && !a.eightBit {
@@ -384,7 +385,7 @@ func (a *assembly) checkProducts(train load.Rows) error {
 // checkBFloat16 refuses digits of bfloat16 if the CPU's problem does not have them.
 func (a *assembly) checkBFloat16() error {
 	p := a.options.Device.Products
-	if !p.BFloat16() || a.devices.gpu != nil || a.products == string(p) {
+	if !p.BFloat16() || a.devices.GPU != nil || a.products == string(p) {
 		return nil
 	}
 	return &OptionError{Option: "products", Problem: fmt.Sprintf(
@@ -403,4 +404,4 @@ func (a *assembly) Problem() problem.Problem {
 func (a *assembly) Explain() string { return a.splits[0].problem.Explain() }
 
 // Close implements Pipeline.
-func (a *assembly) Close() error { return a.devices.close() }
+func (a *assembly) Close() error { return a.devices.Close() }

@@ -58,7 +58,7 @@ func TestKeptBytes(t *testing.T) {
 		if got := b.KeptBytes(a.dtype.Size(), true); got != 0 {
 			t.Errorf("%s: %d bytes outside the pages", name, got)
 		}
-		a.options.Device.MemoryLimit = 1
+		a.devices.Options.MemoryLimit = 1
 		err := a.buildSampler(a.splits[0].Rows, 1, a.weights(t))
 		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "--batch-size") {
 			t.Errorf("%s: the batches do not fit: %v", name, err)

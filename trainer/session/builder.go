@@ -9,6 +9,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/step"
 )
@@ -123,4 +124,9 @@ func (a *assembly) setScales() error {
 	}
 	train := a.splits[0].Rows
 	return a.builder.SetScales(train.Data, train.Labels)
+}
+
+// forBuilder returns what a builder needs of the devices.
+func forBuilder(d *device.Devices) build.Devices {
+	return build.Devices{Train: d.Train, Measure: d.Measure, Team: d.Team, Share: d.Share, Memory: d.Options.Memory}
 }

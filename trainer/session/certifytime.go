@@ -32,5 +32,5 @@ func (a *assembly) certifyTime() (time.Duration, error) {
 	for _, s := range a.splits {
 		rows += s.Len()
 	}
-	return time.Duration(float64(took) * certifyPasses * float64(rows) / float64(block*a.devices.team.Size())), nil
+	return time.Duration(float64(took) * certifyPasses * float64(rows) / float64(block*a.devices.Team.Size())), nil
 }

@@ -15,6 +15,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/cuda/driver"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -159,7 +160,7 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 		"the limit on gradient evaluations": {Data: table, Task: DemographicParity{}, Settings: trainer.Settings{Gradients: 10}},
 		"the state that the run resumes":    {Data: table, Task: DemographicParity{}, Settings: trainer.Settings{Resume: &trainer.State{}}},
 		"the GPU that the program opens": {Data: table, Task: DemographicParity{},
-			Device: Device{OpenGPU: func(GPUOptions) (GPU, error) { return nil, nil }}},
+			Device: Device{OpenGPU: func(driver.GPUOptions) (driver.GPU, error) { return nil, nil }}},
 	} {
 		first, _, _ := strings.Cut(configOf(t, o), "\n")
 		if first != fmt.Sprintf("only-in-program: [%s]", want) && first != fmt.Sprintf("only-in-program: [%q]", want) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gorgonia.org/tensor"
-
 	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/internal/plan"
@@ -41,23 +39,23 @@ func (a *assembly) resolved() map[string]string {
 	list, o, d := map[string]string{}, a.options.Device, a.devices
 	if o.flag() == "auto" {
 		list["device"] = string(CPU)
-		if d.gpu != nil {
-			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.gpu.Info().Ordinal)
+		if d.GPU != nil {
+			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.GPU.Info().Ordinal)
 		}
 	}
 	if m, ok := a.options.Method.(*method.ALM); ok && m.Penalty == 0 {
 		list["alm-penalty"] = option.Float(m.FirstPenalty(a.Problem()))
 	}
-	if o.SIMD == "" && d.cpu != nil {
-		list["simd"] = d.cpu.Level().String()
+	if o.SIMD == "" && d.CPU != nil {
+		list["simd"] = d.CPU.Level().String()
 	}
 	if o.Products == plan.AutoProducts {
 		list["products"] = a.products
 	}
 	if o.Threads == 0 {
 		n := runtime.GOMAXPROCS(0)
-		if d.cpu != nil {
-			n = d.cpu.Threads()
+		if d.CPU != nil {
+			n = d.CPU.Threads()
 		}
 		list["threads"] = strconv.Itoa(n)
 	}
@@ -74,13 +72,16 @@ func (a *assembly) resolved() map[string]string {
 func (a *assembly) Describe() Description {
 	d, st := a.stated(), a.builder.statement
 	d.Init, d.Parameters = a.init, a.parameters
-	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
+	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.PeakBytes()
 	d.Resolved = a.resolved()
 	if rule, ok := a.options.Method.(trainer.DualRule); ok && rule.PrimalStep().Kind != step.Auto {
 		d.PrimalStep = rule.PrimalStep().Kind.String()
 	}
 	d.Warnings = concat(d.Warnings, st.Warnings)
-	d.Notes = concat(d.Notes, a.notes, a.finishes, a.devices.notes(), a.productsNote())
+	d.Notes = concat(d.Notes, a.notes, a.finishes, a.devices.Notes())
+	if a.eightBit {
+		d.Notes = concat(d.Notes, a.devices.ProductsNote())
+	}
 	return d
 }
 
@@ -126,18 +127,6 @@ func (a *assembly) counted() *counts {
 	}
 	a.counts = c
 	return c
-}
-
-// productsNote explains why automatic products with 8-bit data compute in float32.
-func (a *assembly) productsNote() []string {
-	if !a.eightBit || a.devices.cpu == nil || a.options.Device.Products != "" || a.dtype != tensor.Float32 {
-		return nil
-	}
-	if _, err := a.devices.cpu.With(plan.Int8x3); err == nil {
-		return nil
-	}
-	return []string{fmt.Sprintf("The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.",
-		a.devices.cpu.Level())}
 }
 
 // sizes returns the number of rows that count finds in every split.

@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
-	"slices"
 
 	"gorgonia.org/tensor"
 
 	"ppal/internal/cpu"
-	"ppal/internal/cpu/kernel"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
+	"ppal/trainer/session/internal/device"
 )
 
 // Device selects the device that computes. The zero value selects a GPU if the program supports
@@ -61,30 +60,11 @@ type Device struct {
 	// inGo makes the CPU compute products of bfloat16 digits in Go, in tests.
 	inGo bool
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
-	OpenGPU func(GPUOptions) (GPU, error)
+	OpenGPU func(driver.GPUOptions) (driver.GPU, error)
 }
 
-// GPU is an open GPU that trains. A program without the build tag gpu has no GPU.
-type GPU interface {
-	plan.Device
-	// Info describes the device.
-	Info() driver.Info
-	// PeakBytes returns the peak of the allocated device memory, in bytes.
-	PeakBytes() int64
-	// Among returns a device that shares the rows with the GPUs of other processes.
-	Among(p plan.Processes) plan.Device
-	Close() error
-}
-
-// GPUOptions say which GPU a session opens and how the GPU computes.
-type GPUOptions struct {
-	Ordinal    int // number of the GPU, from 0
-	Products   Products
-	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
-	// Place is the number of this process among the processes on this machine that share the rows,
-	// from 0, and Neighbours is their number; 0: one process has all rows.
-	Place, Neighbours int
-}
+// NoMemoryLimit is the value of Device.MemoryLimit that turns the check of the memory off.
+const NoMemoryLimit = -1
 
 // DeviceKind is a kind of device. The empty string means a GPU if the machine has one, otherwise
 // the CPU.
@@ -141,9 +121,6 @@ func CPUProducts() []Products { return []Products{Float32, Int8, Int8x3, Int8x2,
 // GPUProducts lists the products that only a GPU supports.
 func GPUProducts() []Products { return []Products{TF32} }
 
-// onGPUOnly reports whether the CPU does not support the products.
-func onGPUOnly(p Products) bool { return slices.Contains(GPUProducts(), p) }
-
 // flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1".
 func (d Device) flag() string {
 	switch {
@@ -176,53 +153,27 @@ func (d Device) validate() error {
 	return nil
 }
 
-// dtype returns the type of the numbers.
-func (d Device) dtype() tensor.Dtype {
-	if d.Dtype.Type == nil {
-		return tensor.Float32
+// resolved returns the options with which the room opens the device.
+func (d Device) resolved() device.Options {
+	return device.Options{
+		Kind: string(d.Kind), Ordinal: d.Ordinal, Tape: d.Engine == Gorgonia, SIMD: string(d.SIMD), Products: d.Products,
+		MicroBatch: d.MicroBatch, Dtype: d.dtype(), Threads: d.Threads, MemoryLimit: d.MemoryLimit, Memory: d.Memory,
+		MemoryDir: d.MemoryDir, KeptDir: d.KeptDir, Ranks: d.Ranks, Place: d.place, Neighbours: d.neighbours, InGo: d.inGo,
+		OpenGPU: d.OpenGPU,
+		Refuse:  func(option, problem string) error { return &OptionError{Option: option, Problem: problem} },
 	}
-	return d.Dtype
 }
 
 // OpenCPU opens the CPU device. Products that only a GPU has are automatic on the CPU. If a GPU
 // trains (Kind is CUDA), the CPU only measures: with its own fastest products, or with Float32 if
 // these are the products. The error is an *OptionError if the CPU lacks the instruction set SIMD,
 // and a *plan.ProductsError if a CPU that trains lacks the products.
-func (d Device) OpenCPU() (*cpu.Device, error) {
-	level, err := d.level()
-	if err != nil {
-		return nil, err
-	}
-	opened, err := cpu.New(level, d.Threads)
-	automatic := d.Products == plan.AutoProducts || onGPUOnly(d.Products) || d.Kind == CUDA && d.Products != Float32
-	if err == nil && d.inGo {
-		opened = opened.WithBFloat16InGo()
-	}
-	if err != nil || automatic {
-		return opened, err
-	}
-	return opened.With(d.Products)
-}
+func (d Device) OpenCPU() (*cpu.Device, error) { return d.resolved().OpenCPU() }
 
-// level returns the level of the CPU's kernels.
-func (d Device) level() (kernel.Level, error) {
-	if d.SIMD == "" {
-		return kernel.Best(), nil
+// dtype returns the type of the numbers.
+func (d Device) dtype() tensor.Dtype {
+	if d.Dtype.Type == nil {
+		return tensor.Float32
 	}
-	l, err := kernel.ParseLevel(string(d.SIMD))
-	if err == nil && l.Supported() {
-		return l, nil
-	}
-	problem := fmt.Sprintf("is %q, which is not known", d.SIMD)
-	if err == nil {
-		problem = fmt.Sprintf("is %v, which this machine does not support", l)
-		if lack := l.Lack(); lack != nil {
-			problem += fmt.Sprintf(": %v", lack)
-		}
-	}
-	want := "auto"
-	for _, supported := range slices.Backward(kernel.Levels()) {
-		want += " or " + supported.String()
-	}
-	return 0, &OptionError{Option: "simd", Problem: problem + "; want " + want}
+	return d.Dtype
 }

@@ -23,10 +23,10 @@ import (
 	"ppal/trainer/problem"
 )
 
-// onGPU returns a function that opens a device with the driver from open.
-func onGPU(open func(ordinal int) (driver.Driver, error)) func(GPUOptions) (GPU, error) {
-	return func(o GPUOptions) (GPU, error) {
-		d, err := open(o.Ordinal)
+// onGPU returns a function that opens a device with the driver that driverOf opens.
+func onGPU(driverOf func(ordinal int) (driver.Driver, error)) func(driver.GPUOptions) (driver.GPU, error) {
+	return func(o driver.GPUOptions) (driver.GPU, error) {
+		d, err := driverOf(o.Ordinal)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +173,7 @@ func TestAutomaticDevice(t *testing.T) {
 		if err != nil || !strings.HasPrefix(e.Describe().Device, "cpu, ") {
 			t.Fatalf("%v: error %v", c.err, err)
 		}
-		if diff := cmp.Diff(c.want, e.devices.notes()); diff != "" || !strings.Contains(strings.Join(e.Describe().Notes, "\n"), strings.Join(c.want, "\n")) {
+		if diff := cmp.Diff(c.want, e.devices.Notes()); diff != "" || !strings.Contains(strings.Join(e.Describe().Notes, "\n"), strings.Join(c.want, "\n")) {
 			t.Errorf("%v: %s\n%q", c.err, diff, e.Describe().Notes)
 		}
 		if _, err := try(t, small(device(CUDA)).options()); !errors.Is(err, driver.ErrUnavailable) && !errors.Is(err, driver.ErrOutOfMemory) {
@@ -202,7 +202,7 @@ func TestSmallProblemOnAutomaticDevice(t *testing.T) {
 				s.Device = Device{Dtype: tensor.Float32, OpenGPU: onGPU(func(int) (driver.Driver, error) { return r, nil })}
 				c.change(s)
 			}))
-			device, notes := a.Describe().Device, strings.Join(a.devices.notes(), "")
+			device, notes := a.Describe().Device, strings.Join(a.devices.Notes(), "")
 			if strings.HasPrefix(device, "cuda:") != c.gpu || strings.Contains(notes, "--device cuda takes the GPU") == c.gpu {
 				t.Errorf("%s: %q", device, notes)
 			}

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -81,6 +82,26 @@ func (d *Device) setDevice(text string) error {
 		return errors.New("must be auto, cpu, cuda, or the number of a GPU as in cuda:1")
 	}
 	return nil
+}
+
+// memoryFlag returns the value of ppal's flag --memory-limit for the device: "auto", "none" or a
+// number of bytes, such as "3000000000B".
+func (d Device) memoryFlag() string {
+	switch {
+	case d.MemoryLimit == 0:
+		return "auto"
+	case d.MemoryLimit < 0:
+		return "none"
+	}
+	return fmt.Sprintf("%dB", d.MemoryLimit)
+}
+
+// rowsFlag returns the value of ppal's flag --memory for the device: "all" or a number of bytes.
+func (d Device) rowsFlag() string {
+	if d.Memory == 0 {
+		return "all"
+	}
+	return fmt.Sprintf("%dB", d.Memory)
 }
 
 // units are the units of a size in bytes.

@@ -19,6 +19,7 @@ import (
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 )
 
@@ -165,16 +166,16 @@ func TestKeptPictures(t *testing.T) {
 		if change != nil {
 			change(&source)
 		}
-		d, err := openDevices(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: t.TempDir(), KeptDir: folder})
+		d, err := device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: t.TempDir(), KeptDir: folder}.resolved())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
-			if err := d.close(); err != nil {
+			if err := d.Close(); err != nil {
 				t.Error(err)
 			}
 		}()
-		l, err := source.Load(t.Context(), Request{d.request(Device{}.dtype(), seed, constraints.Needs{}, false)})
+		l, err := source.Load(t.Context(), Request{request(d, Device{}.dtype(), seed, constraints.Needs{}, false)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,11 +235,11 @@ func TestNoSpaceForRows(t *testing.T) {
 			{small, t.TempDir(), "for rows beyond the memory"},
 			{t.TempDir(), small, "are not kept for later runs"},
 		} {
-			d, err := openDevices(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept})
+			d, err := device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept}.resolved())
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := source.Load(t.Context(), Request{d.request(Device{}.dtype(), 1, constraints.Needs{}, false)})
+			l, err := source.Load(t.Context(), Request{request(d, Device{}.dtype(), 1, constraints.Needs{}, false)})
 			text := fmt.Sprint(err)
 			if err == nil {
 				text = aboutKept(l.Description)
@@ -246,7 +247,7 @@ func TestNoSpaceForRows(t *testing.T) {
 			if !strings.Contains(text, tc.want) || !strings.Contains(text, "no space left") || strings.Contains(text, "\n") {
 				t.Errorf("%s: %q, want %q", name, text, tc.want)
 			}
-			if err := d.close(); err != nil {
+			if err := d.Close(); err != nil {
 				t.Error(err)
 			}
 			if list, err := os.ReadDir(small); err != nil || len(list) > 0 {

@@ -34,7 +34,7 @@ func (a *assembly) addSamples() error {
 	d := a.builder.statement.decided()
 	switch {
 	case a.options.AllRows || a.sampler != nil || !ok || rule.PrimalStep().Kind != step.LBFGS,
-		a.devices.cpu == nil || a.devices.gpu != nil || a.devices.team != nil || a.devices.pages != nil,
+		a.devices.CPU == nil || a.devices.GPU != nil || a.devices.Team != nil || a.devices.Pages != nil,
 		models.IsLinear(a.builder.Model) || d != nil && d.on == OnDecisions || a.iterationWork() < pays.work:
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/device"
 )
 
 // Inputs are the data and the statement of a run, without a device and without a graph. A program
@@ -95,12 +96,12 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		return nil, err
 	}
 	// float64 keeps the rows in the form of the source: devices pack rows for float32 only
-	loaded, err := o.Data.Load(ctx, Request{(&devices{}).request(tensor.Float64, o.Settings.Seed, o.needs(), false)})
+	loaded, err := o.Data.Load(ctx, Request{request(&device.Devices{}, tensor.Float64, o.Settings.Seed, o.needs(), false)})
 	if err != nil {
 		return nil, err
 	}
 	l := loaded.Data
-	a := &assembly{options: o, devices: &devices{}}
+	a := &assembly{options: o, devices: &device.Devices{}}
 	a.take(l)
 	b, err := a.newBuilder(l.Splits[0].Rows)
 	if err != nil {

@@ -126,16 +126,16 @@ func TestFree(t *testing.T) {
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
-	if free, ok := (Device{MemoryLimit: 1}).free(); !ok || free != 0 {
+	if free, ok := (Device{MemoryLimit: 1}).resolved().Free(); !ok || free != 0 {
 		t.Errorf("%d, %v", free, ok)
 	}
-	if err := (Device{MemoryLimit: 1}).checkMemory(1, "a byte needs"); err == nil {
+	if err := (Device{MemoryLimit: 1}).resolved().CheckMemory(1, "a byte needs"); err == nil {
 		t.Error("a byte more than the limit is accepted")
 	}
-	if err := (Device{MemoryLimit: 1}).checkMemory(0, "nothing needs"); err != nil {
+	if err := (Device{MemoryLimit: 1}).resolved().CheckMemory(0, "nothing needs"); err != nil {
 		t.Error(err)
 	}
-	if _, ok := (Device{MemoryLimit: NoMemoryLimit}).free(); ok {
+	if _, ok := (Device{MemoryLimit: NoMemoryLimit}).resolved().Free(); ok {
 		t.Error("there is a limit")
 	}
 }

@@ -74,7 +74,7 @@ func TestRowsInFiles(t *testing.T) {
 				o.Model = &models.Spec{Hidden: hidden}
 				o.Device.Memory, o.Device.MemoryDir, o.Device.KeptDir = memory, dir, filepath.Join(dir, "kept")
 			}))
-			if stored := a.devices.pages.Bytes(); (stored > 70*5000*8) != (memory > 0) {
+			if stored := a.devices.Pages.Bytes(); (stored > 70*5000*8) != (memory > 0) {
 				t.Errorf("%d bytes in files", stored)
 			}
 			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12, RecordEvery: 3, Recorder: &measures})

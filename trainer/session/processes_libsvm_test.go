@@ -101,7 +101,7 @@ func TestProcessesKeepTheirEntries(t *testing.T) {
 							t.Errorf("process %d has %d of %d %s entries", r.Rank(), len(part.Columns), part.All, s.Name)
 						}
 					}
-					a.devices.served = false
+					a.devices.Served = false
 					if err := a.Close(); err != nil {
 						t.Error(err)
 					}

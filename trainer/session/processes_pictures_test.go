@@ -66,7 +66,7 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 							}
 						}
 					}
-					a.devices.served = false
+					a.devices.Served = false
 					if err := a.Close(); err != nil {
 						t.Error(err)
 					}

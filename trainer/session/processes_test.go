@@ -254,14 +254,14 @@ func TestProcessesRefusePipes(t *testing.T) {
 
 // Processes on one machine share the memory that the machine leaves.
 func TestNeighboursShareMemory(t *testing.T) {
-	alone, ok := Device{}.free()
+	alone, ok := (Device{}).resolved().Free()
 	if !ok {
 		t.Skip("the system does not say how much memory is free")
 	}
-	if each, _ := (Device{neighbours: 1000}).free(); each == 0 || each > alone/500 {
+	if each, _ := (Device{neighbours: 1000}).resolved().Free(); each == 0 || each > alone/500 {
 		t.Errorf("one of 1000 processes may take %d bytes of %d", each, alone)
 	}
-	if each, _ := (Device{neighbours: 1000, MemoryLimit: 1 << 40}).free(); each < 1<<39 {
+	if each, _ := (Device{neighbours: 1000, MemoryLimit: 1 << 40}).resolved().Free(); each < 1<<39 {
 		t.Errorf("the user's limit is for each process, and leaves %d bytes", each)
 	}
 	shared(t, 3, onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil), func(o Options) {
@@ -270,7 +270,7 @@ func TestNeighboursShareMemory(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		if n := s.pipeline.(*assembly).devices.options.neighbours; n != 3 {
+		if n := s.pipeline.(*assembly).devices.Options.Neighbours; n != 3 {
 			t.Errorf("%d neighbours, want 3", n)
 		}
 		if err := s.Close(); err != nil {
@@ -357,7 +357,7 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 							}
 						}
 					}
-					a.devices.served = false
+					a.devices.Served = false
 					if err := a.Close(); err != nil {
 						t.Error(err)
 					}

@@ -64,6 +64,15 @@ func (a *assembly) iterationWork() float64 {
 	return workOfIteration + (2*product + workOfRow*rows)
 }
 
+// stepWork returns the work of an iteration on the training rows, or on one batch of them.
+func (a *assembly) stepWork() float64 {
+	work := a.iterationWork()
+	if train := a.splits[0].Rows; a.onBatches(train) {
+		work *= float64(a.options.BatchSize) / float64(train.Len())
+	}
+	return work
+}
+
 // productWork returns the work of a product with rows in nanoseconds, and the numbers of rows and
 // of their entries.
 func (a *assembly) productWork(data matrix.Matrix) (rows, work, entries float64) {

@@ -259,8 +259,8 @@ func (a *assembly) checkRows() error {
 
 // checkOwn compares this process's kept rows. All processes agree on the result.
 func (a *assembly) checkOwn([]byte) error {
-	a.changed = a.devices.pages.Check()
-	if t := a.devices.team; t != nil {
+	a.changed = a.devices.Pages.Check()
+	if t := a.devices.Team; t != nil {
 		own := a.changed
 		if all, first := t.Agree(own); own == nil && all != nil {
 			a.changed = errQuiet{fmt.Errorf("%w: the rows that it keeps have changed", all)}

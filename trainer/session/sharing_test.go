@@ -12,6 +12,7 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
 	"ppal/internal/ranks"
+	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 )
 
@@ -109,7 +110,7 @@ func TestAgreeCloses(t *testing.T) {
 		t.Fatalf("%d bytes of pages, %v", pages.Bytes(), err)
 	}
 	broken := errors.New("broken")
-	if a, err := agree(ranks.Goroutines(1)[0], &assembly{devices: &devices{pages: pages}}, broken); a != nil || !errors.Is(err, broken) || pages.Bytes() != 0 {
+	if a, err := agree(ranks.Goroutines(1)[0], &assembly{devices: &device.Devices{Pages: pages}}, broken); a != nil || !errors.Is(err, broken) || pages.Bytes() != 0 {
 		t.Errorf("%d bytes of pages, %v", pages.Bytes(), err)
 	}
 }
@@ -118,12 +119,12 @@ func TestAgreeCloses(t *testing.T) {
 func TestSharingFails(t *testing.T) {
 	broken := errors.New("broken")
 	c := &watched{Collective: ranks.Goroutines(1)[0]}
-	d := &devices{team: ranks.NewTeam(c)}
-	if err := (tableShare{d}).Agree(nil); err != nil {
+	d := &device.Devices{Team: ranks.NewTeam(c)}
+	if err := d.TableShare().Agree(nil); err != nil {
 		t.Error(err)
 	}
-	known := new(errKnown)
-	if err := (tableShare{d}).Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.first {
+	known := new(device.ErrKnown)
+	if err := d.TableShare().Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.First {
 		t.Errorf("an error of this process: %v", err)
 	}
 	part := &split{Split: &load.Split{Rows: load.Rows{Data: &matrix.Part{Rows: 9, From: 2, Own: &matrix.Dense{Rows: 1, Cols: 2, Data: []float64{5, 6}}}}}}
@@ -136,13 +137,13 @@ func TestSharingFails(t *testing.T) {
 		t.Errorf("row 3, which no process has: %v, %v", row, err)
 	}
 	c.sums = broken
-	if err := d.team.Sum(row); !errors.Is(err, broken) {
+	if err := d.Team.Sum(row); !errors.Is(err, broken) {
 		t.Errorf("a sum: %v", err)
 	}
 	if err := part.readRow(row, 2); !errors.Is(err, broken) {
 		t.Errorf("a row: %v", err)
 	}
-	if _, err := (tableShare{d}).Vote(true); !errors.As(err, known) {
+	if _, err := d.TableShare().Vote(true); !errors.As(err, known) {
 		t.Errorf("a vote: %v", err)
 	}
 }

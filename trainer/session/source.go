@@ -8,12 +8,14 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/option"
 	"ppal/internal/ranks"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/trainer/graph"
 	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 )
 
@@ -29,13 +31,9 @@ type Source interface {
 type Request struct{ on load.Request }
 
 // request returns the request of a run whose needs of the rows are needs.
-func (d *devices) request(dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
-	on := load.Request{Seed: seed, Dtype: dtype, Needs: needs, Batches: batches, CPU: d.cpu, Integers: d.integerProducts, Pages: d.pages,
-		Room: d.options.room(), Kept: d.options.keptRows(), Memory: d.options.Memory}
-	if d.team != nil {
-		on.Share = tableShare{d}
-	}
-	return on
+func request(d *device.Devices, dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
+	return load.Request{Seed: seed, Dtype: dtype, Needs: needs, Batches: batches, CPU: d.CPU, Integers: d.IntegerProducts, Pages: d.Pages,
+		Room: d.Options.Room(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
 }
 
 // Seed returns the seed of the run, for sources that split or draw rows.
@@ -68,6 +66,37 @@ type split struct {
 	scores  []float64       // scores of the last record
 	fetch   ranks.Procedure // writes the features of a row of any process to room; nil: all rows are here
 	room    []float64
+}
+
+// divide sets the split's fetch if other processes have the features of some rows.
+func (s *split) divide(d *device.Devices) {
+	part, ok := s.Data.(interface {
+		matrix.Matrix
+		Has(i int) bool
+	})
+	if !ok {
+		return
+	}
+	s.fetch = d.Team.Register(func(message []byte) error {
+		i := int(ranks.Numbers[float64](message)[0])
+		if d.Team.Rank() > 0 {
+			s.room = make([]float64, s.Features())
+		}
+		if clear(s.room); part.Has(i) {
+			part.Float64(s.room, i, i+1)
+		}
+		return d.Team.Sum(s.room)
+	})
+}
+
+// readRow writes the features of row i.
+func (s *split) readRow(features []float64, i int) error {
+	if s.fetch == nil {
+		s.Data.Float64(features, i, i+1)
+		return nil
+	}
+	s.room = features
+	return s.fetch(ranks.Bytes([]float64{float64(i)}))
 }
 
 // DataOptions returns the choice of the data set and of the directory of its files: flags of ppal

@@ -1,15 +1,16 @@
 //go:build gpu
 
-package session
+package device
 
 import (
 	"ppal/cuda"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/nvidia"
 )
 
 // openGPU opens one of this machine's GPUs. Among several processes on the machine, each takes the
 // GPU with its place, unless the user names a GPU.
-func openGPU(o GPUOptions) (GPU, error) {
+func openGPU(o driver.GPUOptions) (driver.GPU, error) {
 	number := o.Ordinal
 	if o.Neighbours > 0 && number == 0 {
 		all, err := nvidia.Devices()

@@ -1,4 +1,4 @@
-package session
+package device
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestLeastMemory(t *testing.T) {
 		{leastResident, 0, 1 << 20, "about 280 MiB"},
 		{leastResident, 1 << 20, 0, "about 310 MiB"},
 	} {
-		got := Device{Memory: test.memory}.tooLittle(test.rows, test.parameters)
+		got := Options{Memory: test.memory}.TooLittle(test.rows, test.parameters)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {
 			t.Errorf("%d bytes, %d rows, %d parameters: %q, want %q", test.memory, test.rows, test.parameters, got, test.want)
 		}

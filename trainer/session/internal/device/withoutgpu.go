@@ -1,12 +1,15 @@
 //go:build !gpu
 
-package session
+package device
 
-import "ppal/internal/cuda/nvidia"
+import (
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/nvidia"
+)
 
 // openGPU returns an error that says how to build a program with GPU support. Only such a program
 // links package cuda and the kernels.
-func openGPU(o GPUOptions) (GPU, error) {
+func openGPU(o driver.GPUOptions) (driver.GPU, error) {
 	_, err := nvidia.Open(o.Ordinal)
 	return nil, err
 }

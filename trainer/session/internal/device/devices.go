@@ -1,0 +1,257 @@
+// Package device opens the devices of a run, checks its memory, and joins the processes that share
+// its rows.
+package device
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"ppal/internal/cpu"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/mapped"
+	"ppal/internal/plan"
+	"ppal/internal/ranks"
+	"ppal/trainer/graph"
+)
+
+// Devices are the open devices of a run.
+type Devices struct {
+	Options Options
+	Train   graph.Engine // computes the training rows
+	Measure graph.Engine // computes the rows that are only measured, and the certificate
+	CPU     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
+	Team    *ranks.Team  // the processes that share the rows; nil: only this process
+	Served  bool         // the other processes serve this process
+	Pages   *mapped.Dir  // has the rows of a session with bounded memory; nil: memory
+	GPU     driver.GPU   // trains; nil if the CPU trains
+	name    string       // name of the CPU that trains
+	// fallback says why the CPU trains although the program supports GPUs; "" if the CPU was chosen.
+	fallback string
+}
+
+// Open opens the devices. If a GPU trains, the CPU still scores the rows that are only
+// measured, and computes the certificate. The automatic device is the CPU if a GPU cannot be
+// opened, whatever the reason.
+func Open(o Options) (*Devices, error) {
+	d := &Devices{Options: o}
+	if o.Memory > 0 && (o.Tape || o.Kind == CUDA) {
+		return nil, o.Refuse("memory", "is for the CPU's plan: choose the device cpu and the engine plan, or leave it out")
+	}
+	if o.Ranks != nil && o.Ranks.Size() > 1 {
+		if o.Tape {
+			return nil, o.Refuse("engine", "must be plan for a run of several processes: leave it out, or start one process")
+		}
+		d.Team = ranks.NewTeam(o.Ranks)
+	}
+	if o.Tape {
+		d.Train, d.Measure = graph.Tape{}, graph.Tape{}
+		d.name = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %v", runtime.GOMAXPROCS(0), o.Dtype)
+		return d, nil
+	}
+	if o.Kind != CPU && o.Memory == 0 {
+		err := d.joinGPUs(d.openGPU())
+		if errors.As(err, new(ErrKnown)) { // another process failed
+			return nil, err
+		}
+		if refusal, refused := o.productsError(err); err == nil || o.Kind == CUDA || refused {
+			return d, refusal
+		}
+		if onGPUOnly(o.Products) || o.MicroBatch > 0 {
+			return nil, fmt.Errorf("session: the products tf32 and micro-batches need a GPU: %w", err)
+		}
+		if !errors.Is(err, driver.ErrNoSupport) {
+			d.fallback = fmt.Sprintf("The CPU trains, because no GPU could be opened: %v.", oneLine(err))
+		}
+	}
+	var err error
+	if d.CPU, err = o.OpenCPU(); err != nil {
+		err, _ = o.productsError(err)
+		return nil, err
+	}
+	if err := d.openPages(); err != nil {
+		return nil, err
+	}
+	graded, measuring := d.CPU.Graded(), d.CPU
+	if o.Products.BFloat16() { // packing rows for one product takes longer than the product
+		if measuring, err = d.CPU.With(plan.Float32); err != nil {
+			return nil, err
+		}
+	}
+	// Both checks refuse a run before it takes the memory; with pages, the memory lies in files.
+	check := func(what string) func(bytes uint64) error {
+		return func(bytes uint64) error {
+			if d.Pages != nil {
+				return nil
+			}
+			return o.CheckMemory(bytes/uint64(d.Team.Size()), what)
+		}
+	}
+	const values = "the values of the rows in the model (rows times units) need"
+	graded = graded.Checked(check("the packed rows and " + values))
+	training := plan.Device(graded)
+	if d.Team != nil {
+		training = ranks.Device(d.CPU.Among(d.Team), d.Team)
+	}
+	d.Train = graph.Within(training, check(values))
+	d.Measure = graph.On(measuring) // compiles blocks of rows during the run, which must not be refused then
+	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.CPU.Threads(), d.CPU.Level(), o.Dtype)
+	d.name += d.countProcesses()
+	return d, nil
+}
+
+// openPages opens the files of a session with bounded memory.
+func (d *Devices) openPages() (err error) {
+	if d.Options.Memory == 0 {
+		return nil
+	}
+	dir := cmp.Or(d.Options.MemoryDir, os.TempDir())
+	if d.Pages, err = mapped.New(dir, uint64(d.Options.Memory)); err != nil {
+		return fmt.Errorf("session: memory: %w", err)
+	}
+	d.Pages.Watch()
+	d.CPU = d.CPU.InPages(d.Pages)
+	return nil
+}
+
+// openGPU opens the GPU, and the CPU with its fastest products for the measures.
+func (d *Devices) openGPU() error {
+	rest := d.Options
+	rest.Kind = CUDA
+	host, err := rest.OpenCPU()
+	if err != nil {
+		return err
+	}
+	opened := d.Options.OpenGPU
+	if opened == nil {
+		opened = openGPU
+	}
+	products := d.Options.Products
+	if products == plan.Int8 {
+		products = plan.Int8x3 // a GPU has no coarse passes
+	}
+	gpu, err := opened(driver.GPUOptions{Ordinal: d.Options.Ordinal, Products: products, MicroBatch: d.Options.MicroBatch,
+		Place: d.Options.Place, Neighbours: d.Options.Neighbours})
+	if err != nil {
+		return err
+	}
+	d.GPU, d.Train, d.Measure = gpu, graph.On(gpu), graph.On(host)
+	return nil
+}
+
+// oneLine returns an error's text in one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// Close releases the GPU.
+func (d *Devices) Close() error {
+	err := d.Pages.Close()
+	if d.Served {
+		err = errors.Join(err, d.Team.Release())
+		d.Served = false
+	}
+	if d.GPU != nil {
+		err = errors.Join(err, d.GPU.Close())
+		d.GPU = nil
+	}
+	return err
+}
+
+// leastGPUWork is the work of an iteration, in nanoseconds on one thread of a CPU, from which the
+// automatic device is a GPU. An iteration on a GPU takes about 0.1 ms whatever the problem,
+// because the launches and the exchange with the host take that long (docs/guides/gpu.md).
+const leastGPUWork = 4e5
+
+// TooSmall returns a sentence that says why the CPU trains instead of the open GPU, or "" if the
+// GPU trains. work is the work of an iteration in nanoseconds on one thread, by an estimate from
+// the shapes of the rows and of the model, so that equal runs take the same device. The rule holds
+// for automatic devices with automatic products.
+func (d *Devices) TooSmall(work float64) string {
+	if o := d.Options; d.GPU == nil || o.Kind != "" || o.Products != "" || o.MicroBatch > 0 || work >= leastGPUWork {
+		return ""
+	}
+	return fmt.Sprintf("The CPU trains, because the problem is small: about %.2g ms an iteration on one thread, and automatic devices take the GPU "+
+		"from %.2g ms on. --device cuda takes the GPU.", work/1e6, leastGPUWork/1e6)
+}
+
+// LeaveGPU closes the GPU and opens the CPU instead. note says why.
+func (d *Devices) LeaveGPU(note string) (*Devices, error) {
+	o := d.Options
+	if err := d.Close(); err != nil {
+		return d, err
+	}
+	o.Kind = CPU
+	opened, err := Open(o)
+	if err != nil {
+		return d, err
+	}
+	opened.Options.Kind, opened.fallback = "", note
+	return opened, nil
+}
+
+// ProductsNote explains why automatic products with 8-bit data compute in float32.
+func (d *Devices) ProductsNote() []string {
+	if d.CPU == nil || d.Options.Products != "" || d.Options.Dtype != tensor.Float32 {
+		return nil
+	}
+	if _, err := d.CPU.With(plan.Int8x3); err == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.",
+		d.CPU.Level())}
+}
+
+// Describe names the training device.
+func (d *Devices) Describe(products string) string {
+	if d.GPU == nil {
+		return d.name
+	}
+	i := d.GPU.Info()
+	s := fmt.Sprintf("cuda:%d, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", i.Ordinal, i.Name, i.Major, i.Minor,
+		i.Driver, i.Products, products, d.Options.Dtype)
+	if d.Options.MicroBatch > 0 {
+		s += fmt.Sprintf(", %d rows at a time", d.Options.MicroBatch)
+	}
+	return s + d.countProcesses()
+}
+
+// countProcesses returns the end of a device's description.
+func (d *Devices) countProcesses() string {
+	switch n := d.Team.Size(); {
+	case n == 1:
+		return ""
+	case d.GPU != nil:
+		return fmt.Sprintf(", %d processes with %d GPUs", n, n)
+	default:
+		return fmt.Sprintf(", %d processes", n)
+	}
+}
+
+// Notes returns the reason why the CPU trains instead of a GPU, if the program supports GPUs.
+func (d *Devices) Notes() []string {
+	if d.fallback == "" {
+		return nil
+	}
+	return []string{d.fallback}
+}
+
+// IntegerProducts reports whether the training device multiplies 8-bit data with cols columns as
+// integers.
+func (d *Devices) IntegerProducts(cols int) bool {
+	if d.GPU != nil {
+		return d.GPU.Products(cols).Digits() > 0
+	}
+	return d.CPU != nil && d.CPU.Products(cols).Integers()
+}
+
+// PeakBytes returns the peak of the GPU memory in use so far; 0 without a GPU.
+func (d *Devices) PeakBytes() int64 {
+	if d.GPU == nil {
+		return 0
+	}
+	return d.GPU.PeakBytes()
+}
