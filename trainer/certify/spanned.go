@@ -21,8 +21,9 @@ const (
 	spannedShare = 1e-3
 	// spannedWeights is the largest number of weights that leastEpsilon tries.
 	spannedWeights = 60
-	// spannedFactor is the ratio of the weights before leastEpsilon has bracketed the best one.
-	spannedFactor = 16
+	// spannedStart is the first weight of leastEpsilon. The best one of trained models is mostly
+	// between 0.02 and 0.2.
+	spannedStart = 1. / 16
 	// spannedRounding is the accuracy of S by normal equations, and spannedLeast the rounding error of
 	// S, relative to the largest of the gradients that cancel.
 	spannedRounding = 1e-10
@@ -41,8 +42,8 @@ var spannedNewton = qp.Newton{Iterations: 50, Still: 1e-15}
 //
 //	min over nu of max(S, K)^2 >= min over nu of (S^2 + w K^2)/(1 + w)   for each w > 0,
 //
-// and the largest of these bounds is the smallest epsilon: S^2 and K^2 are convex. leastEpsilon
-// looks for its w by bisection. K needs a single column, so that at most 1 + n of the multipliers
+// and the largest of these bounds is the smallest epsilon: S^2 and K^2 are convex. Its w has S = K,
+// or is 0 or infinite, and K/S falls as w grows (balance). K needs a single column, so that at most 1 + n of the multipliers
 // of each minimiser are positive, and the active set stays small for thousands of constraints.
 //
 // If the constraints are affine functions of fewer terms (problem.Affine), as the gaps between
@@ -59,7 +60,7 @@ func (c *certifier) leastEpsilon(nu []float64, most int, floor float64) (exact b
 		return false, err
 	}
 	y, best := make([]float64, len(s.chosen)), math.Inf(1)
-	low, high := 0.0, math.Inf(1)
+	var b balance
 	for range spannedWeights {
 		spannedNewton.Minimise(y, w)
 		w.Value(y)
@@ -76,21 +77,67 @@ func (c *certifier) leastEpsilon(nu []float64, most int, floor float64) (exact b
 		case best <= (1+spannedShare)*least && w.minimal(y):
 			return len(y) == len(nu), nil
 		}
-		if w.complementarity > w.stationarity {
-			low = w.weight
-		} else {
-			high = w.weight
-		}
-		switch {
-		case low == 0:
-			w.weight = high / spannedFactor
-		case math.IsInf(high, 1):
-			w.weight = low * spannedFactor
-		default:
-			w.weight = math.Sqrt(low * high)
-		}
+		w.weight = b.next(w.weight, w.complementarity/w.stationarity)
 	}
 	return best <= spannedRounding*w.size(y), nil
+}
+
+// balance finds the weight w at which a positive ratio that falls as w grows is 1. The zero value is
+// ready for use.
+type balance struct {
+	low, high             float64 // weights with larger and smaller ratios; 0: none
+	lowExcess, highExcess float64 // the logarithms of their ratios
+	side                  int     // of the last weight: 1 is low, -1 high
+	step                  float64 // the last change of log w
+}
+
+// The changes of log w before there is a weight on each side of 1.
+const (
+	firstSlope = 3   // the first, relative to the logarithm of the ratio
+	firstLeast = 0.1 // the first, at least
+	firstMost  = 3   // the first, at most
+	beyond     = 1.5 // to the zero of the line through the last two logarithms, times this
+	leastRatio = 0.1 // at least and at most, relative to the change before
+	mostRatio  = 2
+)
+
+// next takes the ratio at w and returns the next w to try. With a weight on each side of 1, next
+// finds the zero by the Illinois method (Dowell and Jarratt 1971): the line through both logarithms,
+// with half the value of an end that stays a second time.
+func (b *balance) next(w, ratio float64) float64 {
+	excess, side := math.Log(ratio), 1
+	if !(excess > 0) {
+		side = -1
+	}
+	same, before := side == b.side, 0.0
+	b.side = side
+	if side > 0 {
+		b.low, b.lowExcess, before = w, excess, b.lowExcess
+		if same {
+			b.highExcess /= 2
+		}
+	} else {
+		b.high, b.highExcess, before = w, excess, b.highExcess
+		if same {
+			b.lowExcess /= 2
+		}
+	}
+	switch {
+	case b.low != 0 && b.high != 0:
+		if share := b.lowExcess / (b.lowExcess - b.highExcess); share > 0 && share < 1 {
+			return b.low * math.Pow(b.high/b.low, share)
+		}
+		return math.Sqrt(b.low * b.high)
+	case b.step == 0:
+		b.step = float64(side) * min(max(firstSlope*math.Abs(excess), firstLeast), firstMost)
+	default:
+		ratio := beyond * excess / (before - excess)
+		if !(ratio > 0) {
+			ratio = mostRatio // the line never comes to 0
+		}
+		b.step *= min(max(ratio, leastRatio), mostRatio)
+	}
+	return w * math.Exp(b.step)
 }
 
 // span is a set of constraints whose gradients are linear functions of few gradients of terms.
@@ -142,12 +189,12 @@ func unit(p problem.Problem, m int) func(j int, d problem.Vector) error {
 	}
 }
 
-// model returns leastEpsilon's objective for the constraints of s, with the weight 1. Its span has
-// the values |g_j| as one more term.
+// model returns leastEpsilon's objective for the constraints of s, with the weight spannedStart. Its
+// span has the values |g_j| as one more term.
 func (c *certifier) model(s *span) (*spannedModel, error) {
 	n, v := len(c.x), c.scratch.New()
 	w := &spannedModel{certifier: c, columns: mat.NewDense(s.terms, n, nil), objective: make([]float64, n), combined: make([]float64, n),
-		weight: 1, sums: make([]float64, s.terms+1), products: make([]float64, s.terms+1)}
+		weight: spannedStart, sums: make([]float64, s.terms+1), products: make([]float64, s.terms+1)}
 	coefficients := make([]float64, 1+len(c.at.Constraints))
 	coefficients[0] = 1
 	if err := c.p.Backward(coefficients, v); err != nil {
@@ -164,14 +211,14 @@ func (c *certifier) model(s *span) (*spannedModel, error) {
 		s.rows[i] = append(s.rows[i], qp.Entry{Column: s.terms, Value: math.Abs(c.at.Constraints[j])})
 	}
 	w.slope = make([]float64, len(s.rows))
-	w.q = qp.Spanned{Rows: s.rows, Gram: mat.NewSymDense(s.terms+1, nil), Linear: make([]float64, len(s.rows))}
+	w.q = qp.NewSpanned(s.rows, s.terms+1)
 	return w, nil
 }
 
 // spannedModel evaluates (S^2 + w K^2)/2 on the host: see leastEpsilon.
 type spannedModel struct {
 	*certifier
-	q         qp.Spanned
+	q         *qp.Spanned
 	columns   *mat.Dense // the gradients of the terms, row by row
 	objective []float64  // grad f
 	weight    float64    // w

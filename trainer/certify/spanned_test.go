@@ -336,3 +336,38 @@ func BenchmarkLeastEpsilon(b *testing.B) {
 		leastOf(b, p)
 	}
 }
+
+// TestBalance finds the weights at which ratios are 1, from both sides, near and far, and of a ratio
+// that bends. A ratio that never comes to 1 moves the weight by ever larger factors.
+func TestBalance(t *testing.T) {
+	for _, c := range []struct {
+		ratio func(w float64) float64
+		zero  float64
+		most  int
+	}{
+		{func(w float64) float64 { return 1 / math.Sqrt(w) }, 1, 6},
+		{func(w float64) float64 { return 1e-3 / w }, 1e-3, 6},
+		{func(w float64) float64 { return math.Pow(w/5000, -0.4) }, 5000, 8},
+		{func(w float64) float64 { return 2/(1+100*w) + 0.1 }, 11. / 9 / 100, 12},
+	} {
+		var b balance
+		w, tries := 1., 0
+		for ; math.Abs(math.Log(w/c.zero)) > 1e-3 && tries < 50; tries++ {
+			w = b.next(w, c.ratio(w))
+		}
+		if tries > c.most {
+			t.Errorf("%d tries to %v, which is %v after them; want at most %d", tries, c.zero, w, c.most)
+		}
+	}
+	var b balance
+	w := 1.
+	for range 6 {
+		w = b.next(w, 0.5+w/10)
+	}
+	if !(w < 1e-20) {
+		t.Errorf("the weight is %v after 6 tries, want a tiny one", w)
+	}
+	if w := new(balance).next(1, math.Inf(1)); w != math.Exp(firstMost) {
+		t.Errorf("the weight after an infinite ratio is %v", w)
+	}
+}
