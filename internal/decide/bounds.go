@@ -31,8 +31,31 @@ type Target struct {
 	Bounds    []Bound
 
 	starts []int     // rate r has the entries starts[r] to starts[r+1]
-	rows   []int     // the bound of each entry
+	rows   []int32   // the bound of each entry
 	values []float64 // the coefficient of each entry
+	terms  []terms   // the entries by bound
+}
+
+// terms are the coefficients of a bound that are not 0. Most bounds have at most two.
+type terms struct {
+	first, second term
+	more          []term
+}
+
+// term is a coefficient of a bound. In the least rates and the largest rates, one after the other,
+// place is that of the rate that makes the bound's value least.
+type term struct {
+	place int32
+	value float64
+}
+
+// value returns the sum of the terms for the rates.
+func (t *terms) value(rates []float64) float64 {
+	sum := t.first.value*rates[t.first.place] + t.second.value*rates[t.second.place]
+	for _, m := range t.more {
+		sum += m.value * rates[m.place]
+	}
+	return sum
 }
 
 // rounding absorbs the rounding of sums of rates. It is far below the weight of one row.
@@ -62,13 +85,28 @@ func (t *Target) index(rates int) error {
 	for r := range rates {
 		starts[r+1] += starts[r]
 	}
-	t.rows, t.values = make([]int, starts[rates]), make([]float64, starts[rates])
+	t.rows, t.values = make([]int32, starts[rates]), make([]float64, starts[rates])
+	t.terms = make([]terms, len(t.Bounds))
 	next := slices.Clone(starts)
 	for j, b := range t.Bounds {
+		list, count := &t.terms[j], 0
 		for r, c := range b.Coefficients {
-			if c != 0 {
-				t.rows[next[r]], t.values[next[r]] = j, c
-				next[r]++
+			if c == 0 {
+				continue
+			}
+			t.rows[next[r]], t.values[next[r]] = int32(j), c
+			next[r]++
+			own := term{int32(r), c}
+			if c < 0 {
+				own.place += int32(rates)
+			}
+			switch count++; count {
+			case 1:
+				list.first = own
+			case 2:
+				list.second = own
+			default:
+				list.more = append(list.more, own)
 			}
 		}
 	}

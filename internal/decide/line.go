@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"cmp"
 	"math"
+	"slices"
 )
 
 // move describes the decision for a row: class to if the margin is above the threshold, else class
@@ -28,12 +30,22 @@ type line struct {
 	scratch   []int32 // decisions
 	order     sorter
 
-	// of promising: the rates after a stretch, their ranges, and the least excesses
-	after, low, high, least []float64
+	stretches        []stretch
+	starts           []float64 // the rates at the start of each stretch, one after the other
+	ranges           []float64 // the least and the largest rates over a stretch, one after the other
+	constants, slack []float64 // constant - bound of each bound, and its slack
 
 	best       *Exact
 	at         float64 // the threshold of best
 	resolution float64
+}
+
+// stretch is a range of moves, with what the ranges of the rates say about its thresholds: those
+// with from to to-1 moves above them.
+type stretch struct {
+	from, to         int
+	start            int     // of its rates in line.starts
+	violation, worth float64 // the least of its thresholds, or less
 }
 
 // newLine returns a line for the rates and the target; the caller sets the moves.
@@ -41,9 +53,10 @@ func newLine(rates *Rates, target *Target) *line {
 	n := rates.Rows()
 	l := &line{rates: rates, target: target, moves: make([]move, n), g: make([]float64, len(target.Bounds)), coarse: make([]bool, len(target.Bounds)),
 		scratch: make([]int32, n),
-		least:   make([]float64, len(target.Bounds))}
-	for _, d := range []*[]float64{&l.d, &l.after, &l.low, &l.high} {
-		*d = make([]float64, rates.Len())
+		d:       make([]float64, rates.Len()), ranges: make([]float64, 2*rates.Len())}
+	for j := range target.Bounds {
+		b := &target.Bounds[j]
+		l.constants, l.slack = append(l.constants, b.Constant-b.Bound), append(l.slack, b.Slack)
 	}
 	return l
 }
@@ -51,34 +64,31 @@ func newLine(rates *Rates, target *Target) *line {
 // search returns the best threshold t and writes its result to e. On entry, e holds the result of t
 // = 0. search returns 0 and leaves e unchanged if no threshold is better than t = 0.
 //
-// search takes the moves in stretches. Where the ranges of the rates over a stretch exclude a
-// better threshold, it does not update the bounds for each move.
+// search takes the moves in stretches, the most promising first. Where the ranges of the rates over
+// a stretch exclude a better threshold, it does not update the bounds for each move.
 func (l *line) search(e *Exact, resolution float64) (t float64) {
 	l.order.descending(l.moves)
 	l.best, l.at, l.resolution = e, 0, resolution
 	l.start()
-	n, settled := len(l.moves), false
-	most := max(leastStretch, len(l.g)/boundsPerMove)
-	for from := 0; from < n; from += most {
-		to := min(from+most, n)
-		if l.promising(from, to) {
-			if !settled {
-				l.settle()
-			}
-			for k := from; k < to; k++ {
-				l.try(k)
-				l.accept(&l.moves[k])
-			}
-			settled = true
-		} else {
-			settled = false
+	l.survey()
+	end := slices.Clone(l.d)
+	slices.SortStableFunc(l.stretches, func(a, b stretch) int {
+		return cmp.Or(cmp.Compare(a.violation, b.violation), cmp.Compare(a.worth, b.worth))
+	})
+	for _, s := range l.stretches {
+		if !l.promising(&s) {
+			continue
 		}
-		l.d, l.after = l.after, l.d
-	}
-	if !settled {
+		copy(l.d, l.starts[s.start:])
 		l.settle()
+		for k := s.from; k < s.to; k++ {
+			l.try(k)
+			l.accept(&l.moves[k])
+		}
 	}
-	l.try(n)
+	copy(l.d, end)
+	l.settle()
+	l.try(len(l.moves))
 	return l.at
 }
 
@@ -89,57 +99,70 @@ const (
 	boundsPerMove = 8
 )
 
-// try makes the threshold with the k largest margins above it the best one if it is better. The
-// threshold must not separate margins within the resolution.
+// try makes the threshold with the k largest margins above it the best one if it is better, or
+// equally good and closer to 0. Of two thresholds at the same distance, the positive one is taken.
+// The threshold must not separate margins within the resolution.
 func (l *line) try(k int) {
 	if k > 0 && k < len(l.moves) && !(l.moves[k-1].margin-l.moves[k].margin > l.resolution) {
 		return
 	}
 	e, cut, violation := l.best, l.cut(k), l.violation()
 	worth := priced(l.value, l.unjudged > 0)
-	if better(violation, worth, e.Violation, e.worth()) ||
-		math.Abs(cut) < math.Abs(l.at) && !better(e.Violation, e.worth(), violation, worth) {
+	closer := math.Abs(cut) < math.Abs(l.at) || math.Abs(cut) == math.Abs(l.at) && cut > l.at
+	if better(violation, worth, e.Violation, e.worth()) || closer && !better(e.Violation, e.worth(), violation, worth) {
 		l.at, e.Violation, e.After, e.Unjudged = cut, violation, l.value, l.unjudged > 0
 	}
 }
 
-// slip is more than the rounding errors of the least values of promising.
+// slip is more than the rounding errors of the least values of a stretch.
 const slip = rounding / 1000
 
-// promising reports whether try may choose a threshold with from to to-1 moves above it. d holds
-// the rates with from moves, and promising sets after to those with to moves. It compares the least
-// objective over these moves, and the least violation for the ranges of the rates.
-func (l *line) promising(from, to int) bool {
-	copy(l.after, l.d)
-	copy(l.low, l.d)
-	copy(l.high, l.d)
-	value := l.target.Value(l.d)
-	worth, coefficients := value, l.target.Objective.Coefficients
-	for i := range l.moves[from:to] {
-		m := &l.moves[from+i]
-		worth = min(worth, value)
+// survey lists the stretches that may have a better threshold than 0, and moves d to the rates
+// after all moves.
+func (l *line) survey() {
+	l.stretches, l.starts = l.stretches[:0], l.starts[:0]
+	n, most := len(l.moves), max(leastStretch, len(l.g)/boundsPerMove)
+	for from := 0; from < n; from += most {
+		s := stretch{from: from, to: min(from+most, n), start: len(l.starts)}
+		l.starts = append(l.starts, l.d...)
+		s.worth = l.pass(&s) - slip
+		if !l.mayEqual(&s) && l.best.Violation <= rounding {
+			l.starts = l.starts[:s.start]
+			continue
+		}
+		s.violation = l.leastViolation() - slip
+		l.stretches = append(l.stretches, s)
+	}
+}
+
+// pass moves d over the moves of s, sets the ranges of the rates, and returns the least objective.
+func (l *line) pass(s *stretch) (least float64) {
+	low, high := l.atOnce()
+	value, coefficients := l.target.Value(l.d), l.target.Objective.Coefficients
+	least = value
+	for i := range l.moves[s.from:s.to] {
+		m := &l.moves[s.from+i]
+		least = min(least, value)
 		for _, e := range l.rates.kinds[l.rates.kind[m.row]] {
 			change := m.change(e)
 			r := e.Rate
-			now := l.after[r] + change
-			l.after[r], l.low[r], l.high[r] = now, min(l.low[r], now), max(l.high[r], now)
+			now := l.d[r] + change
+			l.d[r], low[r], high[r] = now, min(low[r], now), max(high[r], now)
 			value += change * coefficients[r]
 		}
 	}
-	e := l.best
-	worth -= slip
-	equal := worth < e.worth()-rounding || worth <= e.worth()+rounding && l.nearest(from, to) < math.Abs(l.at) // is enough at an equal violation
-	if !equal && e.Violation <= rounding {
-		return false
-	}
-	l.excesses(l.least, l.low, l.high)
-	violation := -slip
-	for _, g := range l.least {
-		if g > rounding {
-			violation += g
-		}
-	}
-	return violation < e.Violation-rounding || equal && violation <= e.Violation+rounding
+	return least
+}
+
+// promising reports whether try may choose a threshold of s.
+func (l *line) promising(s *stretch) bool {
+	return s.violation < l.best.Violation-rounding || s.violation <= l.best.Violation+rounding && l.mayEqual(s)
+}
+
+// mayEqual reports whether try may choose a threshold of s with the violation of the best one.
+func (l *line) mayEqual(s *stretch) bool {
+	worth := l.best.worth()
+	return s.worth < worth-rounding || s.worth <= worth+rounding && l.nearest(s.from, s.to) <= math.Abs(l.at)
 }
 
 // nearest returns a lower bound of |cut(k)| for k from from to to-1.
@@ -192,15 +215,27 @@ func (l *line) start() {
 
 // settle sets the line to the rates d.
 func (l *line) settle() {
-	l.excesses(l.g, l.d, l.d)
+	l.atOnce()
 	l.value, l.sum, l.violated, l.unjudged = l.target.Value(l.d), 0, 0, 0
-	for j, g := range l.g {
-		l.unjudged += l.exceeds(j, g)
+	for j := range l.g {
+		g := l.least(j)
+		l.g[j] = g
+		if l.hasCoarse {
+			l.unjudged += l.exceeds(j, g)
+		}
 		if g > rounding {
 			l.sum += g
 			l.violated++
 		}
 	}
+}
+
+// atOnce sets the ranges to the rates d, and returns the least and the largest rates.
+func (l *line) atOnce() (low, high []float64) {
+	low, high = l.ranges[:len(l.d)], l.ranges[len(l.d):]
+	copy(low, l.d)
+	copy(high, l.d)
+	return low, high
 }
 
 // violation returns the sum of the excesses beyond the slacks, without the rounding errors of the
@@ -212,23 +247,20 @@ func (l *line) violation() float64 {
 	return l.sum
 }
 
-// excesses sets g to the least excesses beyond the slacks of rates between low and high.
-func (l *line) excesses(g, low, high []float64) {
-	t := l.target
-	clear(g)
-	for r := range low {
-		for k := t.starts[r]; k < t.starts[r+1]; k++ {
-			if c := t.values[k]; c > 0 {
-				g[t.rows[k]] += c * low[r]
-			} else {
-				g[t.rows[k]] += c * high[r]
-			}
+// least returns the least excess of bound j beyond the slack for rates in the ranges.
+func (l *line) least(j int) float64 {
+	return l.constants[j] + l.target.terms[j].value(l.ranges) - l.slack[j]
+}
+
+// leastViolation returns the least sum of the excesses beyond the slacks for rates in the ranges.
+func (l *line) leastViolation() float64 {
+	sum := 0.0
+	for j := range l.g {
+		if g := l.least(j); g > rounding {
+			sum += g
 		}
 	}
-	for j := range g {
-		b := &t.Bounds[j]
-		g[j] = b.Constant - b.Bound + g[j] - b.Slack
-	}
+	return sum
 }
 
 // exceeds returns 1 if bound j is coarse and exceeded, else 0. g is the excess beyond the slack.
@@ -255,7 +287,7 @@ func (l *line) accept(m *move) {
 			next := old + change*values[k]
 			g[j] = next
 			if l.hasCoarse {
-				l.unjudged += l.exceeds(j, next) - l.exceeds(j, old)
+				l.unjudged += l.exceeds(int(j), next) - l.exceeds(int(j), old)
 			}
 			if old <= rounding && next <= rounding {
 				continue

@@ -315,7 +315,7 @@ func BenchmarkThreshold(b *testing.B) {
 			for i := range tc.rows {
 				label := rng.IntN(2)
 				rows.labels, rows.groups = append(rows.labels, label), append(rows.groups, i%tc.groups)
-				rows.scores = append(rows.scores, rng.NormFloat64()+float64(label)-0.5)
+				rows.scores = append(rows.scores, float64(float32(rng.NormFloat64()+float64(label)-0.5)))
 			}
 			r, target := rows.rates(b), rows.gap(tc.bound, float64(tc.groups)/float64(tc.rows))
 			for b.Loop() {

@@ -42,6 +42,9 @@ func (s *Sorter) Order(n int, number func(i int) float64) []int32 {
 		s.order, s.other = make([]int32, n), make([]int32, n)
 	}
 	s.order, s.other = s.order[:n], s.other[:n]
+	if s.orderSingle(number) {
+		return s.order
+	}
 	for i := range s.keys {
 		s.keys[i], s.order[i] = keyOf(number(i)), int32(i)
 	}
@@ -111,8 +114,10 @@ func numberOf(key uint64) float64 {
 	return math.Float64frombits(^key)
 }
 
-// singleDigits is the number of digits of digitBits bits that cover 32 bits.
-const singleDigits = 3
+const (
+	singleDigits = 3 // digits of digitBits bits that cover 32 bits
+	mask         = 1<<digitBits - 1
+)
 
 // single reports whether all numbers are float32. The scores of a training in float32 are.
 func single(x []float64) bool {
@@ -132,7 +137,6 @@ func (s *Sorter) sortSingle(x []float64) {
 	}
 	keys, spare := s.short[:n], s.spareShort[:n]
 	var counts [singleDigits][1 << digitBits]int32
-	const mask = 1<<digitBits - 1
 	for i, v := range x {
 		key := singleKey(v)
 		keys[i] = key
@@ -157,6 +161,42 @@ func (s *Sorter) sortSingle(x []float64) {
 	for i, key := range keys {
 		x[i] = singleOf(key)
 	}
+}
+
+// orderSingle is Order for numbers that are float32: half of the digits, and each key carries its
+// index. It returns false if a number is not float32.
+func (s *Sorter) orderSingle(number func(i int) float64) bool {
+	var counts [singleDigits][1 << digitBits]int32
+	keys, spare := s.keys, s.spare
+	for i := range keys {
+		v := number(i)
+		if float64(float32(v)) != v {
+			return false
+		}
+		key := singleKey(v)
+		keys[i] = uint64(key)<<32 | uint64(i)
+		counts[0][key&mask]++
+		counts[1][key>>digitBits&mask]++
+		counts[2][key>>(2*digitBits)]++
+	}
+	for d := range singleDigits {
+		c, shift := &counts[d], 32+d*digitBits
+		at := int32(0)
+		for v, count := range c {
+			c[v] = at
+			at += count
+		}
+		for _, key := range keys {
+			v := key >> shift & mask
+			spare[c[v]] = key
+			c[v]++
+		}
+		keys, spare = spare, keys
+	}
+	for i, key := range keys {
+		s.order[i] = int32(uint32(key))
+	}
+	return true
 }
 
 // singleKey returns a number that increases with x, a float32. Equal numbers have equal keys.

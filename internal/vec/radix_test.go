@@ -52,6 +52,14 @@ func TestSortSingle(t *testing.T) {
 		if !single(x) {
 			t.Errorf("%d numbers of float32 do not count as such", n)
 		}
+		want := make([]int32, n)
+		for i := range want {
+			want[i] = int32(i)
+		}
+		slices.SortStableFunc(want, func(a, b int32) int { return cmp.Compare(x[a], x[b]) })
+		if got := s.Order(n, func(i int) float64 { return x[i] }); !slices.Equal(got, want) {
+			t.Errorf("%d numbers of float32 are in another order than a stable sort gives", n)
+		}
 		sorted := slices.Sorted(slices.Values(x))
 		s.Sort(x)
 		if !slices.Equal(x, sorted) {

@@ -102,8 +102,8 @@ const (
 )
 
 // next takes the ratio at w and returns the next w to try. With a weight on each side of 1, next
-// finds the zero by the Illinois method (Dowell and Jarratt 1971): the line through both logarithms,
-// with half the value of an end that stays a second time.
+// finds the zero by the Illinois method (Dowell and Jarratt 1971): the line through both
+// logarithms, with half the value of an end that stays a second time.
 func (b *balance) next(w, ratio float64) float64 {
 	excess, side := math.Log(ratio), 1
 	if !(excess > 0) {

@@ -337,8 +337,8 @@ func BenchmarkLeastEpsilon(b *testing.B) {
 	}
 }
 
-// TestBalance finds the weights at which ratios are 1, from both sides, near and far, and of a ratio
-// that bends. A ratio that never comes to 1 moves the weight by ever larger factors.
+// TestBalance finds the weights at which ratios are 1, from both sides, near and far, and of a
+// ratio that bends. A ratio that never comes to 1 moves the weight by ever larger factors.
 func TestBalance(t *testing.T) {
 	for _, c := range []struct {
 		ratio func(w float64) float64

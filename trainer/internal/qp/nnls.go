@@ -293,9 +293,9 @@ func (s *activeSet) minimiser() (y []float64, ok bool) {
 	return s.target, true
 }
 
-// illConditioned reports whether the condition number of the products is at least singular. It estimates
-// the number only if the columns may be dependent: the square of element i of the factor's diagonal
-// is the squared distance of column i to the span of the columns before it.
+// illConditioned reports whether the condition number of the products is at least singular. It
+// estimates the number only if the columns may be dependent: the square of element i of the
+// factor's diagonal is the squared distance of column i to the span of the columns before it.
 func (s *activeSet) illConditioned() bool {
 	u, least, norm := s.factor, 1., 0.
 	for k, sum := range s.sums {

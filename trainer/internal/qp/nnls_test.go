@@ -189,8 +189,8 @@ func TestNonNegativeOfNaN(t *testing.T) {
 }
 
 // TestDependent compares the test for dependent columns with a factorization of all of them, for
-// columns that are nearly sums of others. The test finds nearly all sets that minimiser refuses, and
-// no other.
+// columns that are nearly sums of others. The test finds nearly all sets that minimiser refuses,
+// and no other.
 func TestDependent(t *testing.T) {
 	rng, refused, found := rand.New(rand.NewPCG(6, 1)), 0, 0
 	for trial := range 2000 {
