@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,7 +104,11 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 		return nil, err
 	}
 	defer done()
-	return m.Evaluate(in, name, o)
+	e, err := m.Evaluate(in, name, o)
+	if place, ok := errors.AsType[*constraints.SyntaxError](err); ok {
+		return nil, usage{fmt.Errorf("--by %q: %s", place.Text, place.Detail())}
+	}
+	return e, err
 }
 
 // printEvaluation prints the rates, the confusion matrix and the constraints as tables.

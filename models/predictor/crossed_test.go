@@ -54,8 +54,11 @@ func TestEvaluateIntersections(t *testing.T) {
 			t.Errorf("%s: %v", by, err)
 		}
 	}
-	var syntax *constraints.SyntaxError
-	if _, err := m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{"job*"}}); !errors.As(err, &syntax) {
-		t.Errorf("job*: %v", err)
+	for _, by := range []string{"job*", "job*job", `"job`, `"job" "age"`, "*"} { // as in a bound
+		var of, syntax *constraints.SyntaxError
+		_, err := constraints.Parse("gap(error, " + by + ") <= 1")
+		if _, got := m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{by}}); !errors.As(got, &syntax) || !errors.As(err, &of) {
+			t.Errorf("%s: %v, and in a bound %v", by, got, err)
+		}
 	}
 }

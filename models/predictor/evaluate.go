@@ -153,25 +153,22 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 }
 
 // groupedBy returns the attributes of By, and for each text such as sex*race a constraint whose
-// groups are the intersections.
+// groups are the intersections. It reads a text as a comparison in the language of constraints
+// does, and the name of a column also if the language needs quotes around the name. The error is a
+// *constraints.SyntaxError.
 func (o EvaluateOptions) groupedBy() (by []string, crossed []constraints.Constraint, err error) {
 	for _, text := range o.By {
-		if !strings.ContainsAny(text, `*"`) {
-			by = append(by, text)
-			continue
-		}
 		names, err := constraints.ParseAttributes(text)
-		if err != nil && !strings.Contains(text, "*") { // a condition on a column in quotes: "age, years"<30
-			by = append(by, text)
-			continue
+		switch {
+		case err == nil:
+		case strings.ContainsAny(text, `*"`):
+			return nil, nil, fmt.Errorf("predictor: groups: %w", err)
+		default:
+			names = []string{text}
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("predictor: %w", err)
+		if by = append(by, names...); len(names) > 1 {
+			crossed = append(crossed, constraints.Excess(constraints.Error, names...).AtMost(1))
 		}
-		if by = append(by, names...); len(names) == 1 { // a name in quotes
-			continue
-		}
-		crossed = append(crossed, constraints.Excess(constraints.Error, names...).AtMost(1))
 	}
 	return by, crossed, nil
 }

@@ -43,8 +43,9 @@ var spannedNewton = qp.Newton{Iterations: 50, Still: 1e-15}
 //	min over nu of max(S, K)^2 >= min over nu of (S^2 + w K^2)/(1 + w)   for each w > 0,
 //
 // and the largest of these bounds is the smallest epsilon: S^2 and K^2 are convex. Its w has S = K,
-// or is 0 or infinite, and K/S falls as w grows (balance). K needs a single column, so that at most 1 + n of the multipliers
-// of each minimiser are positive, and the active set stays small for thousands of constraints.
+// or is 0 or infinite, and K/S falls as w grows (balance). K needs a single column, so that at most
+// 1 + n of the multipliers of each minimiser are positive, and the active set stays small for
+// thousands of constraints.
 //
 // If the constraints are affine functions of fewer terms (problem.Affine), as the gaps between
 // rates of groups are, the gradients of the terms span those of all constraints: one backward pass
@@ -82,8 +83,8 @@ func (c *certifier) leastEpsilon(nu []float64, most int, floor float64) (exact b
 	return best <= spannedRounding*w.size(y), nil
 }
 
-// balance finds the weight w at which a positive ratio that falls as w grows is 1. The zero value is
-// ready for use.
+// balance finds the weight w at which a positive ratio that falls as w grows is 1. The zero value
+// is ready for use.
 type balance struct {
 	low, high             float64 // weights with larger and smaller ratios; 0: none
 	lowExcess, highExcess float64 // the logarithms of their ratios
@@ -189,8 +190,8 @@ func unit(p problem.Problem, m int) func(j int, d problem.Vector) error {
 	}
 }
 
-// model returns leastEpsilon's objective for the constraints of s, with the weight spannedStart. Its
-// span has the values |g_j| as one more term.
+// model returns leastEpsilon's objective for the constraints of s, with the weight spannedStart.
+// Its span has the values |g_j| as one more term.
 func (c *certifier) model(s *span) (*spannedModel, error) {
 	n, v := len(c.x), c.scratch.New()
 	w := &spannedModel{certifier: c, columns: mat.NewDense(s.terms, n, nil), objective: make([]float64, n), combined: make([]float64, n),
