@@ -48,15 +48,16 @@ func Move(from, path string) error {
 }
 
 // Replace renames the file from to path, which is in the same file system, and does not wait for
-// the disk. It is for files whose readers find lost bytes by checksums.
+// the disk.
 func Replace(from, path string) error { return Disk.Rename(from, path) }
 
 // File is a new file that replaces path when Commit is called.
 type File struct {
 	handle Handle
 	path   string
-	closed bool // nothing is left to close
-	ended  bool // committed or discarded
+	temp   string // the name of the new file; "": none
+	closed bool   // nothing is left to close
+	ended  bool   // committed or discarded
 }
 
 // unfinished are the files that have been created and neither committed nor discarded.
@@ -67,7 +68,9 @@ var unfinished sync.Map
 // begun, which syncs a large file for seconds: the Commit then fails.
 func DiscardAll() {
 	unfinished.Range(func(f, _ any) bool {
-		_ = Disk.Remove(f.(*File).handle.Name()) // there is none if a Commit has just ended
+		if temp := f.(*File).temp; temp != "" {
+			_ = Disk.Remove(temp) // there is none if a Commit has just ended
+		}
 		return true
 	})
 }
@@ -84,7 +87,7 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{handle: h, path: path}
+	f := &File{handle: h, path: path, temp: h.Name()}
 	unfinished.Store(f, nil)
 	if old != nil && old.Mode().IsRegular() {
 		if err := h.Chmod(old.Mode().Perm()); err != nil {
@@ -116,12 +119,20 @@ func (f *File) Commit() error {
 	if err := f.handle.Close(); err != nil {
 		return err
 	}
-	if err := Disk.Rename(f.handle.Name(), f.path); err != nil {
+	if err := f.rename(); err != nil {
+		return err
+	}
+	return SyncFolder(f.path)
+}
+
+// rename replaces path by the new file.
+func (f *File) rename() error {
+	if err := Disk.Rename(f.temp, f.path); err != nil {
 		return err
 	}
 	f.ended = true
 	unfinished.Delete(f)
-	return SyncFolder(f.path)
+	return nil
 }
 
 // Discard removes the new file and leaves path unchanged. After Commit it does nothing.
@@ -135,5 +146,8 @@ func (f *File) Discard() error {
 	if !f.closed {
 		err = f.handle.Close()
 	}
-	return errors.Join(err, Disk.Remove(f.handle.Name()))
+	if f.temp != "" {
+		err = errors.Join(err, Disk.Remove(f.temp))
+	}
+	return err
 }

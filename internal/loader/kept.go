@@ -164,25 +164,25 @@ func (k *keeper) sheet(wanted *columnar.Schema) *columnar.Sheet {
 // read returns the rows in the kept file.
 func (k *keeper) read(file *mapped.Kept) (*columnar.Sheet, error) {
 	s := &columnar.Sheet{Name: k.table.Opts.File, Rows: k.index.Rows, Pages: k.table.Opts.Pages}
-	var err error
-	if k.index.Listed {
-		if s.Source, err = mapped.Next[int](file, s.Rows); err != nil {
-			return nil, err
-		}
-	}
 	for _, kept := range k.index.Columns {
-		c := &columnar.Column{Name: kept.Name, Values: kept.Values, Single: kept.Single}
-		if kept.Numbers {
-			c.Numbers, err = mapped.Next[float64](file, s.Rows)
-		} else {
-			c.Codes, err = mapped.Next[int32](file, s.Rows)
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.Columns = append(s.Columns, c)
+		s.Columns = append(s.Columns, &columnar.Column{Name: kept.Name, Values: kept.Values, Single: kept.Single})
 	}
-	return s, nil
+	return s, file.Read(k.index.arrays(s)...)
+}
+
+// arrays returns the arrays of a sheet.
+func (i *keptIndex) arrays(s *columnar.Sheet) (arrays []mapped.Array) {
+	if i.Listed {
+		arrays = append(arrays, mapped.Of(&s.Source, i.Rows))
+	}
+	for k, c := range s.Columns {
+		if i.Columns[k].Numbers {
+			arrays = append(arrays, mapped.Of(&c.Numbers, i.Rows))
+		} else {
+			arrays = append(arrays, mapped.Of(&c.Codes, i.Rows))
+		}
+	}
+	return arrays
 }
 
 // write keeps the rows of a sheet. The columns then lie in the kept file. If the file cannot be
@@ -191,21 +191,13 @@ func (k *keeper) write(s *columnar.Sheet, schema *columnar.Schema, profiles []co
 	if k == nil {
 		return
 	}
-	index, arrays := keptIndex{Profiles: profiles, Schema: schemaKey(schema), Rows: s.Rows, Listed: s.Source != nil}, []mapped.Array(nil)
-	if index.Listed {
-		arrays = append(arrays, mapped.Of(&s.Source))
-	}
+	index := keptIndex{Profiles: profiles, Schema: schemaKey(schema), Rows: s.Rows, Listed: s.Source != nil}
 	for _, c := range s.Columns {
 		if !utf8.ValidString(c.Name) || slices.ContainsFunc(c.Values, func(v string) bool { return !utf8.ValidString(v) }) {
 			k.NotKept(fmt.Errorf("the column %q has a text that is not in UTF-8", c.Name)) // JSON would change it
 			return
 		}
 		index.Columns = append(index.Columns, keptColumn{Name: c.Name, Values: c.Values, Numbers: c.Codes == nil, Single: c.Single})
-		if c.Codes == nil {
-			arrays = append(arrays, mapped.Of(&c.Numbers))
-		} else {
-			arrays = append(arrays, mapped.Of(&c.Codes))
-		}
 	}
-	k.Write(index, arrays...)
+	k.Write(index, index.arrays(s)...)
 }

@@ -42,29 +42,22 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (file *LIBSVM, not
 	}
 	x := file.X
 	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil, Queries: runsOf(file.Queries)}
-	arrays := []mapped.Array{mapped.Of(&x.Starts), mapped.Of(&x.Columns), mapped.Of(&file.Labels)}
-	if index.Valued {
-		arrays = append(arrays, mapped.Of(&x.Values))
-	}
-	k.Write(index, arrays...)
+	k.Write(index, index.arrays(file)...)
 	return file, notes, warnings, nil
 }
 
-// read returns the rows in a kept file.
-func (i *sparseIndex) read(kept *mapped.Kept) (file *LIBSVM, err error) {
-	x := &matrix.CSR{Rows: i.Rows, Cols: i.Cols}
-	file = &LIBSVM{X: x, Queries: queriesOf(i.Queries)}
-	if x.Starts, err = mapped.Next[int](kept, i.Rows+1); err != nil {
-		return nil, err
-	}
-	if x.Columns, err = mapped.Next[int32](kept, i.Entries); err != nil {
-		return nil, err
-	}
-	if file.Labels, err = mapped.Next[float64](kept, i.Rows); err != nil {
-		return nil, err
-	}
+// arrays returns the arrays of a file.
+func (i *sparseIndex) arrays(file *LIBSVM) []mapped.Array {
+	x := file.X
+	arrays := []mapped.Array{mapped.Of(&x.Starts, i.Rows+1), mapped.Of(&x.Columns, i.Entries), mapped.Of(&file.Labels, i.Rows)}
 	if i.Valued {
-		x.Values, err = mapped.Next[float64](kept, i.Entries)
+		arrays = append(arrays, mapped.Of(&x.Values, i.Entries))
 	}
-	return file, err
+	return arrays
+}
+
+// read returns the rows in a kept file.
+func (i *sparseIndex) read(kept *mapped.Kept) (*LIBSVM, error) {
+	file := &LIBSVM{X: &matrix.CSR{Rows: i.Rows, Cols: i.Cols}, Queries: queriesOf(i.Queries)}
+	return file, kept.Read(i.arrays(file)...)
 }

@@ -37,12 +37,12 @@ func TestFault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	keep(t, newDir(t, 0), path, make([]float64, 100_000), []int32{1}, "")
 	d := newDir(t, 0)
-	k, _, err := d.openKept(path, anyRecord)
+	k, err := d.openKept(path, anyRecord)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := Next[float64](k, 100_000)
-	if err != nil {
+	var x []float64
+	if err := k.Read(Of(&x, 100_000)); err != nil {
 		t.Fatal(err)
 	}
 	if v := touch(x); v != nil {
@@ -113,7 +113,7 @@ func TestCheck(t *testing.T) {
 		}
 		writer, reader := newDir(t, 0), newDir(t, 0)
 		keep(t, writer, path, x, []int32{1}, "")
-		if _, _, err := reader.openKept(path, anyRecord); err != nil {
+		if _, err := reader.openKept(path, anyRecord); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o400 {

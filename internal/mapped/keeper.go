@@ -108,7 +108,7 @@ func (k *Keeper) Open(index any) *Kept {
 	if k == nil {
 		return nil
 	}
-	file, record, err := k.dir.openKept(k.path, func(r *keptRecord) error {
+	file, err := k.dir.openKept(k.path, func(r *keptRecord) error {
 		if r.Key != k.key || json.Unmarshal(r.Index, index) != nil {
 			return errOtherRows
 		}
@@ -116,7 +116,7 @@ func (k *Keeper) Open(index any) *Kept {
 	})
 	if err == nil { // meanwhile the caller has computed the checksum of the source
 		var sum string
-		if sum, err = k.sum(); err == nil && sum != record.SHA256 {
+		if sum, err = k.sum(); err == nil && sum != file.record.SHA256 {
 			err = errChanged
 		}
 	}

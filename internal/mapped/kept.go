@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -50,16 +49,17 @@ type keptRecord struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Array is an array for a kept file.
+// Array is an array of a kept file, and the variable that has it.
 type Array struct {
 	bytes []byte
-	move  func(to []byte) // makes the variable the array at to
+	size  int64           // of the array in the file
+	set   func(in []byte) // makes the variable the array in these bytes
 }
 
-// Of returns the array in a variable. Keeper.Write sets the variable to the copy in the file, which
-// is read-only and valid until the Dir is closed.
-func Of[T any](x *[]T) Array {
-	return Array{bytesOf(*x), func(to []byte) { *x = elements[T](to) }}
+// Of returns the array of n elements in a variable. Keeper.Write and Kept.Read set the variable to
+// the array in the file, which is read-only and valid until the Dir is closed.
+func Of[T any](x *[]T, n int) Array {
+	return Array{bytesOf(*x), int64(n) * int64(sizeOf[T]()), func(in []byte) { *x = elements[T](in) }}
 }
 
 // elements returns the elements of T that lie in bytes.
@@ -67,49 +67,50 @@ func elements[T any](bytes []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(sizeOf[T]()))
 }
 
-// Kept is an open kept file.
+// Kept is a kept file whose rows the process uses.
 type Kept struct {
-	bytes []byte  // the head and the arrays
-	sizes []int64 // of the arrays that Next has not returned
-	at    int64   // where the next array begins
+	file   atomicfile.Handle
+	path   string
+	end    int64 // of the arrays
+	record *keptRecord
+	bytes  []byte // the head and the arrays
+	at     int64  // where the next array of Read begins
+	read   int    // number of arrays that Read has returned
 }
 
-// Next returns the next array of a kept file, in the order of Keeper.Write. The error wraps
-// ErrDamaged if the array does not have n elements of T.
-func Next[T any](k *Kept, n int) ([]T, error) {
-	if size := int64(n) * int64(sizeOf[T]()); len(k.sizes) == 0 || k.sizes[0] != size || k.at+size > int64(len(k.bytes)) {
-		return nil, fmt.Errorf("%w: it does not have %d elements at %d of %d bytes", ErrDamaged, n, k.at, len(k.bytes))
+// Read reads the next arrays, in the order of Keeper.Write. The error wraps ErrDamaged if an array
+// has another size.
+func (k *Kept) Read(arrays ...Array) error {
+	for _, a := range arrays {
+		if k.read >= len(k.record.Sizes) || k.record.Sizes[k.read] != a.size || k.at+a.size > k.end {
+			return fmt.Errorf("%w: it does not have %d bytes at %d of %d", ErrDamaged, a.size, k.at, k.end)
+		}
+		a.set(k.bytes[k.at:][:a.size])
+		k.at, k.read = k.at+lines(a.size), k.read+1
 	}
-	own := k.bytes[k.at:][:k.sizes[0]]
-	k.at, k.sizes = k.at+lines(k.sizes[0]), k.sizes[1:]
-	return elements[T](own), nil
+	return nil
 }
 
 // lines rounds a size up to a multiple of keptLine.
 func lines(size int64) int64 { return (size + keptLine - 1) / keptLine * keptLine }
 
 // writeKept writes a kept file, gives it its name when it is complete, and makes it read-only. A
-// process that uses an older file with this name keeps it. The new file has no name before, so
-// nothing stays if the process ends earlier. On a file system without such files (NFS), a process
-// that is killed leaves a file .kept-*. writeKept does not wait for the disk: if a power failure
-// loses bytes, openKept finds that the file is damaged.
+// process that uses an older file with this name keeps it. If a power failure loses bytes, openKept
+// finds that the file is damaged.
 func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err error) {
-	f, temp, err := unnamed(filepath.Dir(path))
+	out, err := atomicfile.Unnamed(path)
 	if err != nil {
 		return fmt.Errorf("mapped: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close())
-			if temp != "" {
-				err = errors.Join(err, atomicfile.Disk.Remove(temp))
-			}
+			err = errors.Join(err, out.Discard())
 		}
 	}()
-	end := int64(keptHead)
+	f, end := out.Handle(), int64(keptHead)
 	for _, a := range arrays {
-		record.Sizes = append(record.Sizes, int64(len(a.bytes)))
-		end += lines(int64(len(a.bytes)))
+		record.Sizes = append(record.Sizes, a.size)
+		end += lines(a.size)
 	}
 	if err := f.Truncate(end); err != nil { // the space comes with the arrays
 		return d.fail(end, err)
@@ -134,20 +135,10 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 	if _, err := f.WriteAt(head(end, tail), 0); err != nil {
 		return fmt.Errorf("mapped: %w", err)
 	}
-	if err := f.Chmod(keptMode); err != nil {
+	if err := out.Keep(keptMode); err != nil {
 		return fmt.Errorf("mapped: %w", err)
 	}
-	if temp == "" {
-		name := fmt.Sprintf("%s.%d-%d", path, os.Getpid(), f.Fd())
-		if err := atomicfile.Disk.Link(f, name); err != nil {
-			return fmt.Errorf("mapped: %s: %w", name, err)
-		}
-		temp = name
-	}
-	if err := atomicfile.Replace(temp, path); err != nil {
-		return fmt.Errorf("mapped: %w", err)
-	}
-	d.keeps(inUse{f, path, end, record.Sums})
+	d.uses(&Kept{file: f, path: path, end: end, record: &record})
 	return nil
 }
 
@@ -162,7 +153,7 @@ func (d *Dir) moveTo(f atomicfile.Handle, bytes []byte, arrays []Array) error {
 			}
 			d.Touch(n)
 		}
-		a.move(bytes[at:][:len(a.bytes)])
+		a.set(bytes[at:][:len(a.bytes)])
 		at += lines(int64(len(a.bytes)))
 		if err := d.free(a.bytes); err != nil {
 			return err
@@ -184,10 +175,10 @@ func head(end int64, tail []byte) []byte {
 // openKept opens a kept file. First, check gets its record and returns an error if the caller does
 // not want this file. Then openKept reads all bytes for their checksums. The errors are those of
 // check, of the file system (fs.ErrNotExist), or wrap ErrDamaged.
-func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, r *keptRecord, err error) {
+func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("mapped: %w", err)
+		return nil, fmt.Errorf("mapped: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -195,25 +186,23 @@ func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, r
 		}
 	}()
 	if !ours(f) {
-		return nil, nil, fmt.Errorf("%w: another user can write it", ErrDamaged)
+		return nil, fmt.Errorf("%w: another user can write it", ErrDamaged)
 	}
-	end, r, err := readRecord(f)
-	if err != nil {
-		return nil, nil, err
+	k = &Kept{file: f, path: path, at: keptHead}
+	if k.end, k.record, err = readRecord(f); err != nil {
+		return nil, err
 	}
-	if err := check(r); err != nil {
-		return nil, nil, err
+	if err := check(k.record); err != nil {
+		return nil, err
 	}
-	own := inUse{f, path, end, r.Sums}
-	if err := own.check(); err != nil {
-		return nil, nil, err
+	if err := k.check(); err != nil {
+		return nil, err
 	}
-	bytes, err := mapFirst[byte](d, f, int(end), false)
-	if err != nil {
-		return nil, nil, err
+	if k.bytes, err = mapFirst[byte](d, f, int(k.end), false); err != nil {
+		return nil, err
 	}
-	d.keeps(own)
-	return &Kept{bytes: bytes, sizes: r.Sizes, at: keptHead}, r, nil
+	d.uses(k)
+	return k, nil
 }
 
 // readRecord returns the record of a kept file and where it begins.
@@ -246,29 +235,21 @@ func readRecord(f *os.File) (end int64, r *keptRecord, err error) {
 	return number(2), r, nil
 }
 
-// inUse is a kept file whose rows the process uses.
-type inUse struct {
-	file atomicfile.Handle
-	path string
-	end  int64    // of the arrays
-	sums []uint32 // of the blocks
-}
-
-// keeps remembers a kept file for Check and Close.
-func (d *Dir) keeps(f inUse) {
+// uses remembers a kept file for Check and Close.
+func (d *Dir) uses(k *Kept) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	d.kept = append(d.kept, f)
+	d.kept = append(d.kept, k)
 }
 
 // check compares the checksums of the blocks with the checksums in the record.
-func (f inUse) check() error {
-	sums, err := blockSums(f.file, f.end)
+func (k *Kept) check() error {
+	sums, err := blockSums(k.file, k.end)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	for i, sum := range sums {
-		if len(f.sums) != len(sums) || f.sums[i] != sum {
+		if len(k.record.Sums) != len(sums) || k.record.Sums[i] != sum {
 			return fmt.Errorf("%w: its bytes from %d have another checksum", ErrDamaged, keptHead+i*keptBlock)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // write writes numbers and codes to a kept file, to which they move.
 func write(d *Dir, path string, numbers *[]float64, codes *[]int32, key string) error {
-	return d.writeKept(path, keptRecord{Key: key}, []Array{Of(numbers), Of(codes)})
+	return d.writeKept(path, keptRecord{Key: key}, []Array{Of(numbers, len(*numbers)), Of(codes, len(*codes))})
 }
 
 // keep writes numbers and codes to a kept file, and checks that they move there.
@@ -44,18 +44,18 @@ func TestKept(t *testing.T) {
 	}
 	keep(t, newDir(t, 0), path, numbers, codes, "the key")
 	d := newDir(t, 1<<40)
-	k, r, err := d.openKept(path, anyRecord)
-	if err != nil || r.Key != "the key" {
-		t.Fatal(r, err)
+	k, err := d.openKept(path, anyRecord)
+	if err != nil || k.record.Key != "the key" {
+		t.Fatal(k, err)
 	}
 	for range 2 { // before and after another process replaces the file
 		own := *k
-		got, err := Next[float64](&own, len(numbers))
-		other, err2 := Next[int32](&own, 3)
-		if err != nil || err2 != nil || !slices.Equal(got, numbers) || !slices.Equal(other, codes) {
-			t.Fatal("the file has other values", err, err2)
+		var got []float64
+		var other []int32
+		if err := own.Read(Of(&got, len(numbers)), Of(&other, 3)); err != nil || !slices.Equal(got, numbers) || !slices.Equal(other, codes) {
+			t.Fatal("the file has other values", err)
 		}
-		if _, err := Next[int32](&own, 0); !errors.Is(err, ErrDamaged) {
+		if err := own.Read(Of(&other, 0)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("a third array: %v", err)
 		}
 		if d.Touch(step); d.given == 0 {
@@ -64,7 +64,7 @@ func TestKept(t *testing.T) {
 		keep(t, newDir(t, 0), path, []float64{1}, []int32{2}, "")
 	}
 	for _, n := range []int{-1, 0, len(numbers) - 1, len(numbers) + 1} {
-		if _, err := Next[float64](k, n); !errors.Is(err, ErrDamaged) {
+		if err := k.Read(Of(new([]float64), n)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%d elements: %v", n, err)
 		}
 	}
@@ -102,11 +102,11 @@ func TestKeptFaults(t *testing.T) {
 		if fails := f.Failed() && !temporary; fails != errors.Is(err, syscall.ENOSPC) || !fails && err != nil {
 			t.Errorf("%v: %v", f, err)
 		}
-		if temporary && !slices.Contains(f.Calls, "rename .kept rows") {
+		if temporary && !slices.Contains(f.Calls, "rename .rows rows") {
 			t.Errorf("%v: no temporary name", f)
 		}
 		got := ""
-		_, _, open := newDir(t, 0).openKept(path, func(r *keptRecord) error { got = r.Key; return nil })
+		_, open := newDir(t, 0).openKept(path, func(r *keptRecord) error { got = r.Key; return nil })
 		if open != nil || err == nil && got != "new" || got != "new" && got != "old" {
 			t.Errorf("%v: %q, %v", f, got, open)
 		}
@@ -130,7 +130,7 @@ func TestDamaged(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
+		if _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -151,20 +151,20 @@ func TestDamaged(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
+	if _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a file that others can write: %v", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	foreign := errors.New("other rows")
-	if _, _, err := newDir(t, 0).openKept(path, func(*keptRecord) error { return foreign }); !errors.Is(err, foreign) {
+	if _, err := newDir(t, 0).openKept(path, func(*keptRecord) error { return foreign }); !errors.Is(err, foreign) {
 		t.Errorf("a foreign file: %v", err)
 	}
-	if _, _, err := newDir(t, 0).openKept(filepath.Join(dir, "absent"), anyRecord); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := newDir(t, 0).openKept(filepath.Join(dir, "absent"), anyRecord); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, _, err := newDir(t, 0).openKept(path, anyRecord); err != nil {
+	if _, err := newDir(t, 0).openKept(path, anyRecord); err != nil {
 		t.Error(err)
 	}
 }

@@ -34,7 +34,7 @@ type Dir struct {
 	mutex  sync.Mutex
 	maps   [][]byte
 	bytes  int64 // the sum of the files' sizes
-	kept   []inUse
+	kept   []*Kept
 	shared []sharedFile
 	given  int    // the number of times that pages were given back
 	stop   func() // ends Watch; nil: nothing watches
@@ -74,12 +74,7 @@ func Make[T any](d *Dir, n int) ([]T, error) {
 
 // create creates a file without a name.
 func (d *Dir) create() (atomicfile.Handle, error) {
-	f, name, err := unnamed(d.path)
-	if err == nil && name != "" {
-		if err = atomicfile.Disk.Remove(name); err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}
+	f, err := atomicfile.Scratch(d.path)
 	if err != nil {
 		return nil, fmt.Errorf("mapped: %w", err)
 	}
@@ -197,8 +192,8 @@ func (d *Dir) Close() error {
 	for _, m := range d.maps {
 		errs = append(errs, unmap(m))
 	}
-	for _, f := range d.kept {
-		errs = append(errs, f.file.Close())
+	for _, k := range d.kept {
+		errs = append(errs, k.file.Close())
 	}
 	d.maps, d.bytes, d.kept = nil, 0, nil
 	return errors.Join(errs...)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,18 +33,6 @@ func writeZeros(f atomicfile.Handle, size int64) error {
 		}
 	}
 	return nil
-}
-
-// unnamed creates a file without a name, which link can name later. If the file system does not
-// support such files, unnamed creates a file with a new name and returns the name.
-func unnamed(folder string) (f atomicfile.Handle, name string, err error) {
-	if f, err = atomicfile.Disk.OpenFile(folder, unix.O_TMPFILE|os.O_RDWR, 0o600); err == nil {
-		return f, "", nil
-	}
-	if f, err = atomicfile.Temporary(filepath.Join(folder, ".kept-"), 0o600); err != nil {
-		return nil, "", err
-	}
-	return f, f.Name(), nil
 }
 
 // ours reports whether the file is this user's and nobody else can write it.

@@ -11,7 +11,6 @@ import (
 func reserve(atomicfile.Handle, int64) error                 { return ErrUnsupported }
 func mapFile(atomicfile.Handle, int64, bool) ([]byte, error) { return nil, ErrUnsupported }
 func ours(*os.File) bool                                     { return false }
-func unnamed(string) (atomicfile.Handle, string, error)      { return nil, "", ErrUnsupported }
 func smallPieces(atomicfile.Handle)                          {}
 func unmap([]byte) error                                     { return nil }
 func giveBack([]byte)                                        {}

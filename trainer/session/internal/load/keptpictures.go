@@ -75,7 +75,10 @@ func (k *keptPictures) load() bool {
 	if file == nil {
 		return false
 	}
-	err := k.pictures.allocate(func(n int) ([]byte, error) { return mapped.Next[byte](file, n) })
+	err := k.pictures.allocate(func(n int) (pixels []byte, err error) {
+		err = file.Read(mapped.Of(&pixels, n))
+		return pixels, err
+	})
 	if err == nil && len(index.Center) != k.pictures.cols {
 		err = mapped.ErrDamaged
 	}
@@ -96,7 +99,7 @@ func (k *keptPictures) write() {
 	var arrays []mapped.Array
 	for _, part := range k.pictures.parts() {
 		for _, values := range part.Pixels.Copies() {
-			arrays = append(arrays, mapped.Of(values))
+			arrays = append(arrays, mapped.Of(values, len(*values)))
 		}
 	}
 	k.Write(picturesIndex{Center: k.pictures.Center, Deviation: k.pictures.Deviation}, arrays...)
