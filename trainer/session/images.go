@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"ppal/datasets"
@@ -30,10 +31,28 @@ type Images struct {
 	Normalize models.NormalizationKind
 }
 
+// Pictures are pictures of a program's own: picture.NewPictures makes Train and Test. The session
+// reads the pixels once, into the layout of its device, as it does for Images.
+type Pictures struct {
+	Train, Test *picture.Pictures
+	// Classes, RowsPerClass, Split, SplitSeed and Normalize are those of Images; nil Classes: all.
+	Classes      []int
+	RowsPerClass int
+	Split        tabular.Split
+	SplitSeed    uint64
+	Normalize    models.NormalizationKind
+	Name         string // as in Matrices
+	// Files identify the pictures, as in Matrices. With bounded memory, pixels stay in files for later
+	// runs with the same Files.
+	Files []DataFile
+}
+
 // ImagesAtHand holds pictures in memory. The session does not change the selections. Validation
-// may be nil.
+// may be nil. Name and Files are those of Matrices.
 type ImagesAtHand struct {
 	Train, Validation, Test *picture.Selection
+	Name                    string
+	Files                   []DataFile
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
@@ -61,8 +80,20 @@ func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
 	return append(append(flags, s.Options()...), datasets.ClassesSetting(&shared)), nil
 }
 
-func (Images) pictures() bool       { return true }
-func (ImagesAtHand) pictures() bool { return true }
+// PictureSource is a Source of pictures, whose task in words is NameClassRates.
+type PictureSource interface {
+	Source
+	HoldsPictures() bool
+}
+
+// HoldsPictures implements PictureSource.
+func (Images) HoldsPictures() bool { return true }
+
+// HoldsPictures implements PictureSource.
+func (Pictures) HoldsPictures() bool { return true }
+
+// HoldsPictures implements PictureSource.
+func (ImagesAtHand) HoldsPictures() bool { return true }
 
 // Load implements Source. If the CPU multiplies the pixels as integers, Load reads the training
 // rows directly into the layouts of the CPU's products. Other rows stay in the form
@@ -86,7 +117,21 @@ func (s Images) classes() []int {
 
 // Load implements Source.
 func (s ImagesAtHand) Load(_ context.Context, on Request) (*Data, error) {
-	return normalized(load.PicturesAtHand(s.Train, s.Validation, s.Test, cmp.Or(s.Normalize, DefaultNormalize), on.on))
+	l, err := normalized(load.PicturesAtHand(s.Train, s.Validation, s.Test, cmp.Or(s.Normalize, DefaultNormalize), on.on))
+	return named(l, s.Name, s.Files), err
+}
+
+// Load implements Source.
+func (s Pictures) Load(_ context.Context, on Request) (*Data, error) {
+	if s.Train == nil || s.Test == nil {
+		return nil, fmt.Errorf("session: %w: Pictures without training or test rows", ErrOptions)
+	}
+	classes := s.Classes
+	for k := 0; s.Classes == nil && k < len(s.Train.Classes); k++ {
+		classes = append(classes, k)
+	}
+	c := load.Choice{Dataset: s.Name, Classes: classes, RowsPerClass: s.RowsPerClass, Split: s.Split, Seed: cmp.Or(s.SplitSeed, on.on.Seed)}
+	return normalized(load.Opened(s.Train, s.Test, s.Files, c, cmp.Or(s.Normalize, DefaultNormalize), on.on))
 }
 
 // normalized returns the rows of pictures, or the error of their normalisation.

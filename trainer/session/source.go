@@ -20,10 +20,13 @@ import (
 )
 
 // Source provides the rows of a run. The sources are Images, Table (CSV and LIBSVM also return a
-// Table), ImagesAtHand, TablesAtHand and Matrices. A program implements Source for rows of its own.
+// Table), and those that a program fills: Pictures, ImagesAtHand, TablesAtHand and Matrices.
+// A program implements Source for rows that it reads when a run needs them.
 type Source interface {
-	// Load reads the rows for a run. A source of a program's own returns what Matrices.Load returns,
-	// with its name and files. A session that falls back from the GPU to the CPU calls Load again.
+	// Load reads the rows for a run. A source of a program's own returns what the Load of a source
+	// that the program fills returns; this Load puts the rows into the device's layout, into files
+	// and into the processes of the run. A session that falls back from the GPU to the CPU calls Load
+	// again.
 	Load(ctx context.Context, on Request) (*Data, error)
 }
 

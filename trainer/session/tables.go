@@ -51,8 +51,12 @@ func LIBSVM(file string, groups ...string) Table {
 	return Table{Dataset: datasets.LIBSVM, TableOptions: tabular.TableOptions{File: file, Groups: groups}}
 }
 
-// TablesAtHand is a loaded and split table.
-type TablesAtHand struct{ *tabular.Tables }
+// TablesAtHand is a loaded and split table. Name and Files are those of Matrices.
+type TablesAtHand struct {
+	*tabular.Tables
+	Name  string
+	Files []DataFile
+}
 
 // Matrices holds the caller's own rows: features, labels and groups of each split. Train is
 // required.
@@ -100,7 +104,15 @@ func (s TablesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Data{l}, nil
+	return named(&Data{l}, s.Name, s.Files), nil
+}
+
+// named returns the rows with the name of the data set and its files; nil for nil.
+func named(d *Data, name string, files []DataFile) *Data {
+	if d != nil {
+		d.Dataset, d.Description.Data = name, append(d.Description.Data, files...)
+	}
+	return d
 }
 
 // Load implements Source. It checks the rows.

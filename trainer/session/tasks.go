@@ -161,8 +161,8 @@ func (o *Options) description() (_ TaskDescription, ok bool) {
 		return TaskDescription{}, false
 	}
 	pictures := false
-	if s, ok := readFrom(o.Data).(interface{ pictures() bool }); ok {
-		pictures = s.pictures()
+	if s, ok := readFrom(o.Data).(PictureSource); ok {
+		pictures = s.HoldsPictures()
 	}
 	of := func(t Task) reflect.Type {
 		if r := reflect.TypeOf(t); r.Kind() == reflect.Pointer {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppal/datasets"
@@ -26,32 +27,65 @@ func ReadImages(ctx context.Context, c Choice, kind models.NormalizationKind, on
 				return nil, err
 			}
 		}
-		a, err := ReadPictures(train, test, c, placeOf(c.Dataset, on, report))
-		if err != nil {
-			return nil, err
+		l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]rundir.DataFile, error) {
+			r, err := report()
+			if err != nil {
+				return nil, err
+			}
+			var files []rundir.DataFile
+			for _, f := range r.Files {
+				files = append(files, rundir.DataFile{SHA256: f.SHA256})
+			}
+			return files, nil
+		}), on)
+		if err == nil {
+			l.Description.Data = sums
 		}
-		moments := func() (center []float64, deviation float64) { return a.Center, a.Deviation }
-		l, err := loadPictures(a.Train, a.Validation, &a.Test, moments, kind)
-		if err != nil {
-			return nil, err
-		}
-		l.Description.Data, l.Shape = sums, train.Shape
-		l.Description.Notes, l.Description.Warnings = append(l.Description.Notes, a.Notes...), append(l.Description.Warnings, a.Warnings...)
-		return l, l.addEarlier(on.Needs.Files)
+		return l, err
 	})
 }
 
-// placeOf says where the pixels of a data set go. Processes that share the rows keep their own
-// rows, unless they draw batches from all rows or the rows lie in files; they pack their own rows
-// later. The pixels of a built-in set, which a seed generates, do not stay.
-func placeOf(dataset string, on Request, report func() (*datasets.Report, error)) Place {
+// Opened reads pictures that a program has opened. files identify them; without files the pixels
+// do not stay for later runs.
+func Opened(train, test *picture.Pictures, files []rundir.DataFile, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
+	if len(files) == 0 {
+		on.Kept = ""
+	}
+	l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]rundir.DataFile, error) { return files, nil }), on)
+	if err == nil {
+		l.Dataset, l.Description.Data = c.Dataset, slices.Clone(files)
+	}
+	return l, err
+}
+
+// readOpened reads the pixels of opened pictures to the place, and normalises them.
+func readOpened(train, test *picture.Pictures, c Choice, kind models.NormalizationKind, place Place, on Request) (*Data, error) {
+	a, err := ReadPictures(train, test, c, place)
+	if err != nil {
+		return nil, err
+	}
+	moments := func() (center []float64, deviation float64) { return a.Center, a.Deviation }
+	l, err := loadPictures(a.Train, a.Validation, &a.Test, moments, kind)
+	if err != nil {
+		return nil, err
+	}
+	l.Shape = train.Shape
+	l.Description.Notes, l.Description.Warnings = append(l.Description.Notes, a.Notes...), append(l.Description.Warnings, a.Warnings...)
+	return l, l.addEarlier(on.Needs.Files)
+}
+
+// placeOf says where the pixels of a data set go, and files returns the files from which they come.
+// Processes that share the rows keep their own rows, unless they draw batches from all rows or the
+// rows lie in files; they pack their own rows later. The pixels of a built-in set, which a seed
+// generates, do not stay.
+func placeOf(dataset string, on Request, files func() ([]rundir.DataFile, error)) Place {
 	p := Place{CPU: on.CPU, Packs: on.Packs, Pages: on.Pages, Sums: func() (string, error) {
-		r, err := report()
+		list, err := files()
 		if err != nil {
 			return "", err
 		}
 		var sums []string
-		for _, f := range r.Files {
+		for _, f := range list {
 			sums = append(sums, f.SHA256)
 		}
 		return strings.Join(sums, " "), nil
