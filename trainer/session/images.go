@@ -31,10 +31,11 @@ type Images struct {
 	Normalize models.NormalizationKind
 }
 
-// Pictures are pictures of a program's own: picture.NewPictures makes Train and Test. The session
-// reads the pixels once, into the layout of its device, as it does for Images.
+// Pictures are pictures of a program's own. The session reads the pixels once, into the layout of
+// its device, as it does for Images.
 type Pictures struct {
-	Train, Test *picture.Pictures
+	// Open opens the training and test pictures for each load: picture.NewPictures.
+	Open func() (train, test *picture.Pictures, err error)
 	// Classes, RowsPerClass, Split, SplitSeed and Normalize are those of Images; nil Classes: all.
 	Classes      []int
 	RowsPerClass int
@@ -123,15 +124,19 @@ func (s ImagesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 
 // Load implements Source.
 func (s Pictures) Load(_ context.Context, on Request) (*Data, error) {
-	if s.Train == nil || s.Test == nil {
-		return nil, fmt.Errorf("session: %w: Pictures without training or test rows", ErrOptions)
+	if s.Open == nil {
+		return nil, fmt.Errorf("session: %w: Pictures without Open", ErrOptions)
+	}
+	train, test, err := s.Open()
+	if err != nil {
+		return nil, err
 	}
 	classes := s.Classes
-	for k := 0; s.Classes == nil && k < len(s.Train.Classes); k++ {
+	for k := 0; s.Classes == nil && k < len(train.Classes); k++ {
 		classes = append(classes, k)
 	}
 	c := load.Choice{Dataset: s.Name, Classes: classes, RowsPerClass: s.RowsPerClass, Split: s.Split, Seed: cmp.Or(s.SplitSeed, on.on.Seed)}
-	return normalized(load.Opened(s.Train, s.Test, s.Files, c, cmp.Or(s.Normalize, DefaultNormalize), on.on))
+	return normalized(load.Opened(train, test, s.Files, c, cmp.Or(s.Normalize, DefaultNormalize), on.on))
 }
 
 // normalized returns the rows of pictures, or the error of their normalisation.

@@ -1,11 +1,14 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +16,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/verify"
@@ -197,5 +201,78 @@ func TestOwnNodes(t *testing.T) {
 		if _, err := session.New(ctx, o); !errors.Is(err, session.ErrOptions) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// tiles is a source of a program's own pictures: 1 x 4 pixels, whose first pixels are bright for
+// class 0.
+type tiles struct{}
+
+func (tiles) HoldsPictures() bool { return true }
+
+// images returns n tiles with their labels.
+func (tiles) images(n int) (pixels []byte, labels []uint8) {
+	for i := range n {
+		label := uint8(i % 2)
+		labels = append(labels, label)
+		pixels = append(pixels, 200*(1-label)+uint8(i%5), 200*(1-label), 100, 200*label)
+	}
+	return pixels, labels
+}
+
+func (s tiles) Load(ctx context.Context, on session.Request) (*session.Data, error) {
+	open := func(n int) *picture.Pictures {
+		pixels, labels := s.images(n)
+		section := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(pixels)), nil }
+		return picture.NewPictures(labels, []string{"left", "right"}, picture.Shape{Height: 1, Width: 4, Channels: 1}, 0, nil, section)
+	}
+	return session.Pictures{Name: "tiles", Files: []session.DataFile{session.NewDataFile("tiles", []byte("40"))},
+		Open: func() (train, test *picture.Pictures, err error) { return open(40), open(20), nil }}.Load(ctx, on)
+}
+
+// A program's own pictures train to the bits of the same pictures in memory, name their files, and
+// are verified.
+func TestOwnPictures(t *testing.T) {
+	ctx := context.Background()
+	train := func(data session.Source, dir string) []float64 {
+		o := session.Options{Data: data, Task: session.NeymanPearson{}, Settings: trainer.Settings{Iterations: 40}}
+		s, err := session.New(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		r, err := s.Train(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		if report, err := verify.Run(ctx, dir, o); err != nil || !report.Verified {
+			t.Errorf("%T: %v, %+v", data, err, report)
+		}
+		return r.Values
+	}
+	at := func(n int) *picture.Selection {
+		x := matrix.NewBytes(n, 4, picture.PixelScale)
+		pixels, labels := tiles{}.images(n)
+		for class, row := uint8(0), 0; class < 2; class++ {
+			for i, y := range labels {
+				if y == class {
+					copy(x.Data[4*row:], pixels[4*i:4*i+4])
+					row++
+				}
+			}
+		}
+		return &picture.Selection{Pixels: x, Classes: []int{0, 1}, Names: []string{"left", "right"}, Offsets: []int{0, n / 2, n}}
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	opened, inMemory := train(tiles{}, dir), train(session.ImagesAtHand{Train: at(40), Test: at(20)}, filepath.Join(t.TempDir(), "run"))
+	if !slices.Equal(opened, inMemory) {
+		t.Errorf("%v, and from memory %v", opened, inMemory)
+	}
+	config, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+	if err != nil || !strings.Contains(string(config), "only-in-program: [the rows]") || !strings.Contains(string(config), "name: tiles") {
+		t.Errorf("%v\n%s", err, config)
 	}
 }
