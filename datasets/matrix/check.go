@@ -5,11 +5,16 @@ import (
 	"math"
 )
 
-// Check returns an error if the data of a Dense, Bytes or Integers does not fit the numbers of rows
-// and columns. Other matrices pass; devices check sparse rows.
+// Check returns an error if the data of a Dense, Singles, Bytes or Integers does not fit the
+// numbers of rows and columns. Other matrices pass; devices check sparse rows.
 func Check(m Matrix) error {
 	switch m := m.(type) {
 	case *Dense:
+		if m == nil {
+			return fmt.Errorf("the matrix is nil")
+		}
+		return checkSize("Data", m.Rows, m.Cols, len(m.Data))
+	case *Singles:
 		if m == nil {
 			return fmt.Errorf("the matrix is nil")
 		}

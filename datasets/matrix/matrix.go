@@ -1,6 +1,6 @@
-// Package matrix defines the forms of a data matrix: 8-bit values with a scale (Bytes), sparse
-// rows (CSR), small integers under standardization (Integers) and floats (Dense). Data sets read
-// their files into these forms, plans refer to them, and devices read them as they are.
+// Package matrix defines the forms of a data matrix: 8-bit values with a scale (Bytes), sparse rows
+// (CSR), small integers under standardization (Integers) and floats (Dense, Singles). Data sets
+// read their files into these forms, plans refer to them, and devices read them as they are.
 //
 // Every form implements Matrix, which widens rows to floats. A device that computes with a form
 // directly asserts the interface of that form, EightBit or Sparse.

@@ -22,6 +22,10 @@ type Preparation struct {
 	Encodings []Encoding `json:"encodings,omitempty" yaml:"encodings,omitempty"`
 	// LIBSVM's indices, from 1, in the order of the features; they increase
 	Numbers []int `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"`
+	// means and standard deviations of the training rows that standardise these features, which are
+	// rounded to float32 before and after; empty: the features are the values of the file
+	Centers []float64 `json:"centers,omitempty" yaml:"centers,omitempty,flow"`
+	Scales  []float64 `json:"scales,omitempty" yaml:"scales,omitempty,flow"`
 	// number of LIBSVM's indices
 	Indices int `json:"indices,omitempty" yaml:"indices,omitempty"`
 	// the files count the features from 0. Numbers counts them from 1.
@@ -116,6 +120,14 @@ func (p *Preparation) Check() error {
 			return fmt.Errorf("datasets: a preparation's number %d: %w: the numbers must increase within 1..%d", n, dataerr.ErrColumn, p.Indices)
 		}
 	}
+	if len(p.Scales) != len(p.Centers) || len(p.Centers) > 0 && len(p.Centers) != len(p.Numbers) {
+		return fmt.Errorf("datasets: a preparation: %w: %d centres and %d scales of %d numbers", dataerr.ErrColumn, len(p.Centers), len(p.Scales), len(p.Numbers))
+	}
+	for j, scale := range p.Scales {
+		if !(scale > 0) || math.IsInf(scale, 0) || math.IsNaN(p.Centers[j]) || math.IsInf(p.Centers[j], 0) {
+			return fmt.Errorf("datasets: a preparation's number %d: %w: it has the centre %v and the scale %v", p.Numbers[j], dataerr.ErrColumn, p.Centers[j], scale)
+		}
+	}
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
 		for _, level := range e.Levels {
@@ -166,6 +178,13 @@ func (p *Preparation) Shift() int { return textvalue.Indicator(p.ZeroBased) }
 
 // Standardised returns the feature of a number.
 func (e *Encoding) Standardised(x float64) float64 { return Standardise(x, e.Center, e.Scale) }
+
+// Singly standardises a row of the features Numbers in place, if the preparation has Centers.
+func (p *Preparation) Singly(row []float64) {
+	for j, center := range p.Centers {
+		row[j] = float64(float32(Standardise(float64(float32(row[j])), center, p.Scales[j])))
+	}
+}
 
 // Standardise returns x minus the centre, divided by the scale.
 func Standardise(x, center, scale float64) float64 { return (x - center) / scale }

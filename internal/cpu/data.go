@@ -33,6 +33,11 @@ func (e *executor[T]) packData() error {
 	}
 	for i, b := range e.plan.Buffers {
 		if b.Class == plan.Leaf && e.plan.DataOf(i) != nil && (others[i] || !e.read(i)) {
+			if e.Data[i] = inPlace[T](e.plan.DataOf(i)); e.Data[i] != nil && e.division.rows == 0 {
+				e.lent[i] = true
+				e.noteRows(i, b.Len())
+				continue
+			}
 			var err error
 			if e.Data[i], err = e.newRows(i, b.Len()); err != nil {
 				return err
@@ -47,9 +52,23 @@ func (e *executor[T]) packData() error {
 			continue
 		}
 		data := e.plan.DataOf(i)
-		e.lent[i] = data == nil || data == matrix.Matrix(e.bytes[i])
-		e.load(i, data)
+		if e.lent[i] {
+			e.load(i, nil) // the leaf's memory has the rows
+		} else {
+			e.lent[i] = data == nil || data == matrix.Matrix(e.bytes[i])
+			e.load(i, data)
+		}
 		e.noteScale(i, data)
+	}
+	return nil
+}
+
+// inPlace returns the elements of a matrix of float32, which a leaf of float32 reads without a
+// copy; nil: the leaf needs a copy.
+func inPlace[T plan.Float](data matrix.Matrix) []T {
+	if m, ok := data.(*matrix.Singles); ok {
+		x, _ := any(m.Data).([]T)
+		return x
 	}
 	return nil
 }
@@ -67,7 +86,9 @@ func (e *executor[T]) checkPacked() error {
 		if data == nil {
 			continue
 		}
-		bytes += uint64(len(e.Data[i])) * uint64(unsafe.Sizeof(T(0)))
+		if !e.lent[i] {
+			bytes += uint64(len(e.Data[i])) * uint64(unsafe.Sizeof(T(0)))
+		}
 		if x := e.data[i]; x != nil {
 			bytes += uint64(x.Size())
 		}

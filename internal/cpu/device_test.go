@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -294,5 +296,39 @@ func BenchmarkIteration(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A program of float32 with narrow products reads rows of float32 in place, and every program has
+// the bits of rows of float64 that are equal. Bind leaves the rows alone.
+func TestSinglesInPlace(t *testing.T) {
+	const rows, cols = 300, 24
+	x, other := floats(rows, cols, 1), floats(rows, cols, 2)
+	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		for _, hidden := range [][]int{nil, {40}} {
+			same := matrix.NewSingles(rows, cols)
+			x.Float32(same.Data, 0, rows)
+			spec := models.Spec{Inputs: cols, Hidden: hidden}
+			want, got := compile(t, onFloats(spec, x), dtype, engine(t, kernel.Best(), 2)), compile(t, onFloats(spec, same), dtype, engine(t, kernel.Best(), 2))
+			before := numbers(t, want)
+			if !reflect.DeepEqual(before, numbers(t, got)) {
+				t.Errorf("%v, hidden %v: other numbers", dtype, hidden)
+			}
+			clear(same.Data)
+			if inPlace := !reflect.DeepEqual(before, numbers(t, got)); inPlace != (dtype == tensor.Float32 && hidden == nil) {
+				t.Errorf("%v, hidden %v: in place %t", dtype, hidden, inPlace)
+			}
+			for _, p := range []*graph.Problem{want, got} {
+				if err := p.Bind(0, other); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !reflect.DeepEqual(numbers(t, want), numbers(t, got)) {
+				t.Errorf("%v, hidden %v: other numbers after Bind", dtype, hidden)
+			}
+			if slices.ContainsFunc(same.Data, func(v float32) bool { return v != 0 }) {
+				t.Errorf("%v, hidden %v: Bind wrote to the rows", dtype, hidden)
+			}
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 )
@@ -87,21 +86,22 @@ func AttributeOf(c *columnar.Condition, col *columnar.Column, flag bool) (tabula
 // its columns: sex, race=White. Without blocks, an attribute is a feature's number, with the values
 // "feature 5" (the row has an entry) and "the rest". by holds the first feature of each block that
 // the texts use or, without blocks, the features themselves.
-func (d *SparseDesign) Attributes(x *matrix.CSR, texts []string) (attributes []tabular.Attribute, by []int32, err error) {
+func (d *SparseDesign) Attributes(x entries, texts []string) (attributes []tabular.Attribute, by []int32, err error) {
 	if d.Blocks == nil {
 		return d.entries(x, texts)
 	}
+	rows, _ := x.Dims()
 	attributes, columns, err := attributesOf(texts, d.Titles, func(name string) *columnar.Column {
 		block := slices.Index(d.Titles, name)
-		c := &columnar.Column{Name: name, Codes: slices.Repeat([]int32{-1}, x.Rows)}
+		c := &columnar.Column{Name: name, Codes: slices.Repeat([]int32{-1}, rows)}
 		first := slices.Index(d.Blocks, block)
 		c.Values = d.Categories(name)
-		for i := range x.Rows {
-			for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
+		for i := range rows {
+			each(x, i, func(j int32) {
 				if d.Blocks[j] == block {
 					c.Codes[i] = j - int32(first)
 				}
-			}
+			})
 		}
 		return c
 	}, false)
@@ -122,12 +122,13 @@ func (d *SparseDesign) Categories(title string) (list []string) {
 
 // entries makes one attribute for each named feature. The attribute says whether a row has an entry
 // of the feature.
-func (d *SparseDesign) entries(x *matrix.CSR, texts []string) (attributes []tabular.Attribute, features []int32, err error) {
-	if features, err = d.Find(texts, x.Cols); err != nil {
+func (d *SparseDesign) entries(x entries, texts []string) (attributes []tabular.Attribute, features []int32, err error) {
+	rows, cols := x.Dims()
+	if features, err = d.Find(texts, cols); err != nil {
 		return nil, nil, err
 	}
 	for k, j := range features {
-		a := tabular.Attribute{Name: texts[k], Values: []string{"feature " + d.name(j), columnar.TheRest}, Of: make([]int, x.Rows)}
+		a := tabular.Attribute{Name: texts[k], Values: []string{"feature " + d.name(j), columnar.TheRest}, Of: make([]int, rows)}
 		for i := range a.Of {
 			if !x.Has(i, j) {
 				a.Of[i] = 1

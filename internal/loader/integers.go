@@ -35,10 +35,15 @@ func Integers(t *tabular.Tables, share tabular.Share) ([]*matrix.Integers, error
 	for j := range first {
 		first[j], last[j] = math.Inf(1), math.Inf(-1)
 	}
+	_, single := t.Train.Features.(*matrix.Singles)
 	exact := eachElement(t, func(_, j int, x float64) bool {
 		v := math.Round(x*deviation[j] + center[j])
 		first[j], last[j] = min(first[j], v), max(last[j], v)
-		return last[j]-first[j] <= math.MaxUint8 && (v-center[j])/deviation[j] == x
+		exact := (v - center[j]) / deviation[j]
+		if single {
+			exact = float64(float32(exact))
+		}
+		return last[j]-first[j] <= math.MaxUint8 && exact == x
 	})
 	if share != nil {
 		var err error
@@ -124,6 +129,8 @@ func Affine(p *tabular.Preparation, cols int) (center, deviation []float64) {
 	if p == nil {
 		return center, deviation
 	}
+	copy(center, p.Centers)
+	copy(deviation, p.Scales)
 	at := 0
 	for i := range p.Encodings {
 		if e := &p.Encodings[i]; e.Numeric() {

@@ -33,12 +33,15 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (file *LIBSVM, not
 		}
 	}
 	rows := sparseRows(o)
-	rows.Pages = o.Pages
+	rows.Pages, rows.Dense = o.Pages, o.Query != ""
 	if file, err = readRows(ctx, o, rows); err != nil {
 		return nil, notes, warnings, err
 	}
 	if rows.openEnd && inputfile.IsPipe(o.File) {
 		warnings = append(warnings, inputfile.OpenEnd(o.File))
+	}
+	if o.Pages == nil { // nothing is kept
+		return file, notes, warnings, nil
 	}
 	x := file.X
 	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil, Queries: runsOf(file.Queries)}

@@ -17,19 +17,24 @@ import (
 
 // LIBSVM is the content of a file in LIBSVM's format; see recordio.SparseReader.
 type LIBSVM struct {
-	X       *matrix.CSR
+	X       *matrix.CSR      // nil if Singles has the rows
+	Singles *matrix.Singles  // see SparseRows.Dense; nil: X has the rows
 	Labels  []float64        // the numbers in the file: +1 and -1, classes, or grades of relevance
 	Queries *tabular.Queries // the rows' qid, without grades; nil: the file has no qid
 }
 
 // LoadLIBSVM calls ReadLIBSVM on a file.
 func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
+	return loadLIBSVM(path, &SparseRows{Cols: cols})
+}
+
+func loadLIBSVM(path string, rows *SparseRows) (*LIBSVM, error) {
 	f, err := inputfile.OpenInput(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return ReadLIBSVM(f, path, cols)
+	return rows.Read(f, path)
 }
 
 // ReadLIBSVM reads rows with cols features from r, plain or gzip. With cols = 0 the number of
@@ -51,10 +56,14 @@ type SparseRows struct {
 	Pages *mapped.Dir
 	// Room is TableOptions.Room.
 	Room func(bytes uint64) error
+	// Dense keeps the rows as floats if at least a third of the elements is not 0, unless Pages is
+	// set.
+	Dense bool
 	// first, if not nil, keeps few of the entries, and counts them
 	first *firstReading
 	only  recordio.Only
 
+	singles *singleList // the rows as floats; nil: entries
 	labels  *mapped.List[float64]
 	queries queryList
 	starts  *mapped.List[int]
@@ -168,8 +177,11 @@ func (s *SparseRows) add(p *sparsePart) error {
 		s.grouped = p.grouped
 	}
 	s.begins = append(s.begins, s.rows)
-	if s.lines == 0 && s.size > int64(p.bytes) {
-		s.reserve(p, float64(s.size)/float64(p.bytes))
+	if s.lines == 0 {
+		s.reserve(p)
+	}
+	if s.singles != nil {
+		return s.addSingles(p)
 	}
 	if s.first != nil {
 		s.first.counts = append(s.first.counts, p.counts...)
@@ -195,10 +207,7 @@ func (s *SparseRows) add(p *sparsePart) error {
 			return err
 		}
 	}
-	for _, run := range p.queries {
-		s.queries.add(run)
-	}
-	s.rows, s.lines, s.entries, s.largest = s.rows+p.rows, s.lines+len(p.labels), s.entries+len(p.Columns), max(s.largest, p.Largest)
+	s.count(p)
 	if s.Room == nil || s.Pages != nil {
 		return nil
 	}
@@ -208,6 +217,25 @@ func (s *SparseRows) add(p *sparsePart) error {
 		bytes += word * s.entries
 	}
 	return s.Room(columnar.RowCopies * uint64(bytes))
+}
+
+// addSingles does the work of add for rows of floats.
+func (s *SparseRows) addSingles(p *sparsePart) error {
+	s.singles.add(p)
+	s.count(p)
+	if err := s.labels.Append(p.labels); err != nil || s.Room == nil {
+		return err
+	}
+	const word, float = 8, 4
+	return s.Room(uint64(float*s.singles.width+2*word) * uint64(s.lines))
+}
+
+// count counts the rows of a part, and adds their queries.
+func (s *SparseRows) count(p *sparsePart) {
+	for _, run := range p.queries {
+		s.queries.add(run)
+	}
+	s.rows, s.lines, s.entries, s.largest = s.rows+p.rows, s.lines+len(p.labels), s.entries+len(p.Columns), max(s.largest, p.Largest)
 }
 
 // ones appends n values of 1.
@@ -222,12 +250,22 @@ func (s *SparseRows) ones(n int) error {
 	return nil
 }
 
-// reserve allocates memory for the rows of a file that is longer than the first part by the factor,
-// if the rest has as many rows and entries in each byte. An entry takes at least 4 bytes of the
-// file, so that the memory is at most the size of the file.
-func (s *SparseRows) reserve(p *sparsePart, factor float64) {
+// reserve allocates memory for the rows of a file that is longer than the first part, if the rest
+// has as many rows and entries in each byte. An entry takes at least 4 bytes of the file, so that
+// the memory is at most the size of the file. If most files with such a first part have dense rows,
+// reserve makes the list of floats.
+func (s *SparseRows) reserve(p *sparsePart) {
 	const margin = 1.02
+	factor := max(1, float64(s.size)/float64(max(1, p.bytes)))
 	more := func(n int) int { return int(float64(n) * margin * factor) }
+	if width := max(s.Cols, p.Largest); s.Dense && s.Pages == nil && dense(len(p.Columns), len(p.labels), width) {
+		s.singles = newSingleList(width, more(len(p.labels)))
+		s.labels.Grow(more(len(p.labels)))
+		return
+	}
+	if factor == 1 {
+		return
+	}
 	s.labels.Grow(more(len(p.labels)))
 	s.starts.Grow(more(len(p.labels)))
 	s.columns.Grow(more(len(p.Columns)))
@@ -255,6 +293,9 @@ func (s *SparseRows) end(name string) (*LIBSVM, error) {
 		return fail(fmt.Errorf("%w: no row has an entry", dataerr.ErrFormat), "specify the number of features")
 	}
 	file := &LIBSVM{X: x}
+	if s.singles != nil {
+		return s.endSingles(file)
+	}
 	err := s.starts.Append([]int{s.entries})
 	if err == nil {
 		x.Starts, err = s.starts.Slice()
@@ -271,6 +312,23 @@ func (s *SparseRows) end(name string) (*LIBSVM, error) {
 	if err == nil && s.grouped {
 		file.Queries = s.queries.queries()
 	}
+	if err == nil && s.Dense && s.Pages == nil && dense(s.entries, x.Rows, x.Cols) {
+		file.X, file.Singles = nil, singlesOf(x)
+	}
+	return file, err
+}
+
+// endSingles does the work of end for a list of floats, which may have become too sparse.
+func (s *SparseRows) endSingles(file *LIBSVM) (_ *LIBSVM, err error) {
+	if dense(s.entries, s.lines, file.X.Cols) {
+		file.X, file.Singles = nil, s.singles.matrix(file.X.Cols)
+	} else {
+		file.X = s.singles.csr(file.X.Cols, s.entries)
+	}
+	if s.grouped {
+		file.Queries = s.queries.queries()
+	}
+	file.Labels, err = s.labels.Slice()
 	return file, err
 }
 

@@ -48,18 +48,43 @@ func (d *SparseDesign) Find(texts []string, cols int) ([]int32, error) {
 	return features, nil
 }
 
+// entries are the elements of rows in LIBSVM's format that are not 0: *matrix.CSR or
+// *matrix.Singles.
+type entries interface {
+	matrix.Matrix
+	// Has reports whether element (i, j) is not 0.
+	Has(i int, j int32) bool
+}
+
+// each visits the columns of row i whose elements are not 0.
+func each(x entries, i int, visit func(j int32)) {
+	switch x := x.(type) {
+	case *matrix.CSR:
+		for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
+			visit(j)
+		}
+	case *matrix.Singles:
+		for j, v := range x.Row(i) {
+			if v != 0 {
+				visit(int32(j))
+			}
+		}
+	}
+}
+
 // Sparse sets the features and the groups of a sparse table. Each feature for the groups makes one
 // group, the rows with an entry of the feature. With a single group, the other rows form a second
 // group. own reads this process's rows if x has only the entries for groups and attributes; nil: x
 // has all entries.
-func (s *Source) Sparse(x *matrix.CSR, d *SparseDesign, opts tabular.TableOptions, own *localSparse) error {
-	dropped, err := d.Find(opts.Ignore, x.Cols)
+func (s *Source) Sparse(x entries, d *SparseDesign, opts tabular.TableOptions, own *localSparse) error {
+	rows, cols := x.Dims()
+	dropped, err := d.Find(opts.Ignore, cols)
 	if err != nil {
 		return err
 	}
 	by := d.Groups
 	if len(opts.Groups) > 0 {
-		if by, err = d.Find(opts.Groups, x.Cols); err != nil {
+		if by, err = d.Find(opts.Groups, cols); err != nil {
 			return err
 		}
 	}
@@ -69,14 +94,14 @@ func (s *Source) Sparse(x *matrix.CSR, d *SparseDesign, opts tabular.TableOption
 			g.Name = "feature " + g.Name
 		}
 		n := 0
-		for i := range x.Rows {
+		for i := range rows {
 			n += textvalue.Indicator(x.Has(i, j))
 		}
 		g.Rows = make([]int, 0, n)
 		if len(by) == 1 {
-			rest.Rows = make([]int, 0, x.Rows-n)
+			rest.Rows = make([]int, 0, rows-n)
 		}
-		for i := range x.Rows {
+		for i := range rows {
 			if x.Has(i, j) {
 				g.Rows = append(g.Rows, i)
 			} else if len(by) == 1 {
@@ -115,14 +140,25 @@ func (s *Source) Sparse(x *matrix.CSR, d *SparseDesign, opts tabular.TableOption
 			dropped = append(dropped, Twins(x, g)...)
 		}
 	}
-	kept := NewSparse(x, d, dropped)
+	sparseRows, isSparse := x.(*matrix.CSR)
+	if !isSparse || opts.Query != "" && dense(len(sparseRows.Columns), rows, cols) {
+		of := newSingles(x, d, dropped, opts.Pages)
+		if s.Features = of; len(of.kept) == 0 {
+			return errNoFeature
+		}
+		return nil
+	}
+	kept := NewSparse(sparseRows, d, dropped)
 	if kept.Cols == 0 {
-		return fmt.Errorf("datasets: %w: no feature is left", dataerr.ErrColumn)
+		return errNoFeature
 	}
 	kept.pages, kept.own = opts.Pages, own
 	s.Features = kept
 	return nil
 }
+
+// errNoFeature is the error if all features are excluded.
+var errNoFeature = fmt.Errorf("datasets: %w: no feature is left", dataerr.ErrColumn)
 
 // Sensitive returns all features in the blocks of the given features.
 func (d *SparseDesign) Sensitive(by []int32) []int32 {
@@ -139,26 +175,21 @@ func (d *SparseDesign) Sensitive(by []int32) []int32 {
 
 // Twins returns the features that determine the group: features with entries exactly in the group's
 // rows, or exactly in the other rows.
-func Twins(x *matrix.CSR, g tabular.Group) []int32 {
-	inside := make([]bool, x.Rows)
+func Twins(x entries, g tabular.Group) []int32 {
+	rows, cols := x.Dims()
+	inside := make([]bool, rows)
 	for _, i := range g.Rows {
 		inside[i] = true
 	}
 	// number of each feature's entries outside and inside the group
-	counts := make([][2]int, x.Cols)
+	counts := make([][2]int, cols)
 	for i, in := range inside {
-		for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
-			if in {
-				counts[j][1]++
-			} else {
-				counts[j][0]++
-			}
-		}
+		each(x, i, func(j int32) { counts[j][textvalue.Indicator(in)]++ })
 	}
 	n := len(g.Rows)
 	var out []int32
 	for j, c := range counts {
-		if n > 0 && n < x.Rows && (c == [2]int{0, n} || c == [2]int{x.Rows - n, 0}) {
+		if n > 0 && n < rows && (c == [2]int{0, n} || c == [2]int{rows - n, 0}) {
 			out = append(out, int32(j))
 		}
 	}

@@ -20,7 +20,7 @@ func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error)
 	var file *LIBSVM
 	var own *localSparse
 	var err error
-	if sharesSparse(&opts) {
+	if sharesSparse(&opts) && opts.Query == "" {
 		file, own, err = readShared(ctx, &opts)
 	}
 	if err == nil && file == nil {
@@ -29,13 +29,17 @@ func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckWidth(opts.File, file.X); err != nil {
-		return nil, err
+	var x entries = file.Singles
+	if file.Singles == nil {
+		x = file.X
+		if err := CheckWidth(opts.File, file.X); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.setGrades(opts.File, file, &opts); err != nil {
 		return nil, err
 	}
-	return s, s.Sparse(file.X, &SparseDesign{Shift: shiftOf(&opts)}, opts, own)
+	return s, s.Sparse(x, &SparseDesign{Shift: shiftOf(&opts)}, opts, own)
 }
 
 // setGrades sets the labels of a file's rows, and the queries if the options name them.

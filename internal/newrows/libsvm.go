@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
 )
@@ -41,7 +42,7 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		if n.IgnoreUnknown {
 			rows.Cols = 0
 		}
-		return &sparseRows{SparseReader: rows, place: place, keep: keep}
+		return &sparseRows{SparseReader: rows, place: place, keep: keep, of: p}
 	})
 }
 
@@ -50,6 +51,7 @@ type sparseRows struct {
 	recordio.SparseReader
 	place []int
 	keep  []int
+	of    *tabular.Preparation
 	row   recordio.Entries // of the last row
 }
 
@@ -75,6 +77,7 @@ func (s *sparseRows) encode(features []float64) (unknown int, err error) {
 			features[place] = s.row.Value(e)
 		}
 	}
+	s.of.Singly(features)
 	return unknown, nil
 }
 

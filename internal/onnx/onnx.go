@@ -25,6 +25,7 @@ type Type int32
 
 // The types.
 const (
+	Float  Type = 1
 	Uint8  Type = 2
 	Int64  Type = 7
 	String Type = 8

@@ -291,6 +291,9 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 		rows.source = append(rows.source, numbers...)
 		block := make([]float64, len(numbers)*width)
 		file.X.Select(numbers, place, width).Float64(block, 0, len(numbers))
+		for i := range numbers {
+			m.preparation.Singly(block[i*width : (i+1)*width])
+		}
 		scores, err := m.Scores(block)
 		if err != nil {
 			return err

@@ -183,7 +183,7 @@ func (g *onnxGraph) category(e *tabular.Encoding, absent []string, o ONNXOptions
 func (g *onnxGraph) numbers(p *tabular.Preparation) string {
 	g.Input("x", onnx.Double, onnx.Rows, onnx.Size(p.Indices))
 	if len(p.Numbers) == p.Indices {
-		return "x"
+		return g.singly("x", p)
 	}
 	columns := make([]int64, len(p.Numbers))
 	for k, n := range p.Numbers {
@@ -191,7 +191,17 @@ func (g *onnxGraph) numbers(p *tabular.Preparation) string {
 	}
 	list := g.value()
 	g.Ints(list, columns, len(columns))
-	return g.apply("Gather", []string{"x", list}, onnx.Attribute{Name: "axis", Value: int64(1)})
+	return g.singly(g.apply("Gather", []string{"x", list}, onnx.Attribute{Name: "axis", Value: int64(1)}), p)
+}
+
+// singly adds what Preparation.Singly does.
+func (g *onnxGraph) singly(x string, p *tabular.Preparation) string {
+	if len(p.Centers) == 0 {
+		return x
+	}
+	rounded := func(x string) string { return g.cast(g.cast(x, onnx.Float), onnx.Double) }
+	centered := g.apply("Sub", []string{rounded(x), g.doubles(p.Centers, 1, len(p.Centers))})
+	return rounded(g.apply("Div", []string{centered, g.doubles(p.Scales, 1, len(p.Scales))}))
 }
 
 // pictures adds the input of bytes and returns the features.

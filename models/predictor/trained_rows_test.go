@@ -77,7 +77,7 @@ func (c *trial) encoded(t *testing.T, records [][]string) string {
 	switch c.format {
 	case "libsvm":
 		for _, r := range records[1:] {
-			fmt.Fprintf(&out, "%s 1:%s", r[4], r[3])
+			fmt.Fprintf(&out, "%s qid:%s 1:%s", r[4], r[2], r[3])
 			if r[1] == "M" {
 				out.WriteString(" 2:1")
 			}
@@ -238,6 +238,8 @@ func trials() (list []trial) {
 		trial{name: "LIBSVM", format: "libsvm", grp: codes, labels: []string{"-1", "+1"}, bounds: "gap(fpr, 2) <= 0.2; fpr <= 0.4"},
 		trial{name: "LIBSVM, groups", format: "libsvm", grp: []string{"1", "2", "3"}, labels: []string{"0", "1", "2.0"}, bounds: "gap(error, 2) <= 0.2; recall[*] >= 0.1",
 			set: func(o *session.Table) { o.Groups, o.DropSensitive = []string{"3", "4", "5"}, true }},
+		trial{name: "LIBSVM, queries", format: "libsvm", grp: []string{"1", "2"}, labels: []string{"0", "1", "2"}, bounds: "gap(fpr, 2) <= 0.2",
+			set: func(o *session.Table) { o.Query, o.Relevant = "qid", "0" }},
 		trial{name: "LIBSVM, classes", format: "libsvm", grp: codes, labels: []string{"0", "1", "2"}, bounds: "error[*] <= 0.6",
 			set: func(o *session.Table) { o.Classes = []string{"2", "0"} }},
 		trial{name: "test file", format: "test file", grp: []string{"01", "1"}, labels: yes, bounds: "gap(fpr, grp, min 30) <= 0.2",
