@@ -131,6 +131,7 @@ type deviceProblem struct {
 	samples []sampleProgram
 	grades  []problem.Grade
 	grade   int
+	batch   plan.Program // the program on the rows of AddBatch; nil: run or a sample
 }
 
 var (

@@ -25,14 +25,46 @@ type sampleProgram struct {
 // that wraps problem.ErrSettings if the engine is not a device, or if the problem of build has
 // other parameters, constraints or sizes.
 func (p *Problem) AddSample(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) error {
+	own, run, rows, err := p.onRows("sample", build, engine, func(own *deviceProblem, rows int) bool {
+		return rows < p.inputs[0].rows && (len(own.samples) == 0 || float64(rows) > own.samples[len(own.samples)-1].share*float64(p.inputs[0].rows))
+	})
+	if err != nil {
+		return err
+	}
+	own.samples = append(own.samples, sampleProgram{run, float64(rows) / float64(p.inputs[0].rows)})
+	own.listGrades()
+	return nil
+}
+
+// AddBatch compiles the problem on other rows, whose number and labels may differ from those of p.
+// It returns a function after whose call the passes of p are those of these rows, at p's iterate.
+// UseOwn returns to the rows of p. build and the errors are those of AddSample.
+func (p *Problem) AddBatch(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (use func(), err error) {
+	own, run, _, err := p.onRows("batch", build, engine, func(*deviceProblem, int) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	return func() { own.batch = run }, nil
+}
+
+// UseOwn makes the passes of p those of its own rows again: see AddBatch.
+func (p *Problem) UseOwn() {
+	if own, direct := p.compiled.(*deviceProblem); direct {
+		own.batch = nil
+	}
+}
+
+// onRows compiles the problem on other rows for the vectors of p. what names the rows in errors,
+// and suits reports whether their number suits the problem.
+func (p *Problem) onRows(what string, build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine, suits func(own *deviceProblem, rows int) bool) (*deviceProblem, plan.Program, int, error) {
 	own, direct := p.compiled.(*deviceProblem)
 	device, ok := engine.(deviceEngine)
 	if !direct || !ok {
-		return fmt.Errorf("graph: %w: only plans on a device have samples", problem.ErrSettings)
+		return nil, nil, 0, fmt.Errorf("graph: %w: only plans on a device have a %s", problem.ErrSettings, what)
 	}
 	l, lowered, err := device.planOf(build)
 	if err != nil {
-		return fmt.Errorf("graph: compile the sample: %w", err)
+		return nil, nil, 0, fmt.Errorf("graph: compile the %s: %w", what, err)
 	}
 	rows := 0
 	if len(l.Inputs) > 0 {
@@ -45,19 +77,16 @@ func (p *Problem) AddSample(build func(g *gorgonia.ExprGraph) (Definition, error
 	for _, x := range l.Parameters {
 		n += x.Shape().TotalSize()
 	}
-	if m != own.m || n != own.space.Len() || l.Dtype != own.dtype || rows == 0 || rows >= p.inputs[0].rows ||
-		len(own.samples) > 0 && float64(rows) <= own.samples[len(own.samples)-1].share*float64(p.inputs[0].rows) {
-		return fmt.Errorf("graph: %w: a sample of %d rows with %d parameters and %d constraints of %v does not suit a problem on %d rows with %d, %d and %v",
-			problem.ErrSettings, rows, n, m, l.Dtype, p.inputs[0].rows, own.space.Len(), own.m, own.dtype)
+	if m != own.m || n != own.space.Len() || l.Dtype != own.dtype || rows == 0 || !suits(own, rows) {
+		return nil, nil, 0, fmt.Errorf("graph: %w: a %s of %d rows with %d parameters and %d constraints of %v does not suit a problem on %d rows with %d, %d and %v",
+			problem.ErrSettings, what, rows, n, m, l.Dtype, p.inputs[0].rows, own.space.Len(), own.m, own.dtype)
 	}
 	run, err := device.device.Compile(lowered, own.space.Vectors)
 	if err != nil {
-		return fmt.Errorf("graph: compile the sample: %w", err)
+		return nil, nil, 0, fmt.Errorf("graph: compile the %s: %w", what, err)
 	}
 	forget(lowered)
-	own.samples = append(own.samples, sampleProgram{run, float64(rows) / float64(p.inputs[0].rows)})
-	own.listGrades()
-	return nil
+	return own, run, rows, nil
 }
 
 // roundoffOf returns the roundoff of a program's coarse products; 0 if the program has none.
@@ -84,6 +113,9 @@ func (p *deviceProblem) listGrades() {
 
 // present returns the program of the present grade.
 func (p *deviceProblem) present() plan.Program {
+	if p.batch != nil {
+		return p.batch
+	}
 	if p.grade < len(p.samples) {
 		return p.samples[p.grade].run
 	}

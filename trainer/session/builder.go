@@ -22,8 +22,12 @@ type builder struct {
 
 // rows returns rows with the task on them.
 func (b *builder) rows(r load.Rows) build.Rows {
+	var queries func() (paired, others [][]int)
+	if r.Queries != nil {
+		queries = r.ByQuery
+	}
 	return build.Rows{
-		Data: r.Data, Strata: r.Stratified,
+		Data: r.Data, Strata: r.Stratified, Queries: queries,
 		Nodes: func(scores *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error) {
 			return b.statement.Nodes(scores, rowsOf(r))
 		},

@@ -8,5 +8,5 @@ func rowsOf(r load.Rows) Rows {
 	for k, c := range r.Classes {
 		classes[k] = Class(c)
 	}
-	return Rows{Labels: r.Labels, Classes: classes, Groups: r.Groups, Attributes: r.Attributes, Earlier: r.Earlier, Tabular: r.Tabular}
+	return Rows{Labels: r.Labels, Classes: classes, Groups: r.Groups, Attributes: r.Attributes, Earlier: r.Earlier, Queries: r.Queries, Tabular: r.Tabular}
 }

@@ -81,6 +81,8 @@ type Matrix struct {
 	// Attributes and Earlier are for the constraints of a Decisions task: see Rows.
 	Attributes []constraints.Attribute
 	Earlier    map[string][]int
+	// Queries are the queries whose documents the rows are; nil: the rows have no queries.
+	Queries *tabular.Queries
 	// Numbers identify the rows in the caller's data, from 0, for rows.csv; nil: not known.
 	Numbers []int
 }
@@ -125,7 +127,7 @@ func (s Matrices) Load(_ context.Context, on Request) (*Data, error) {
 	l.Description.Normalization, l.Description.FeatureNames = string(models.NormalizeNone), s.Columns
 	for name, m := range load.InSplits(s.Train, s.Validation, s.Test) {
 		r := load.Rows{Data: m.Features, Labels: m.Labels, Groups: m.Groups, Classes: s.classes(), Levels: make([][]float64, len(m.Groups)),
-			Attributes: m.Attributes, Earlier: m.Earlier, Source: m.Numbers, Named: on.on.Needs.Groups()}
+			Attributes: m.Attributes, Earlier: m.Earlier, Queries: m.Queries, Source: m.Numbers, Named: on.on.Needs.Groups()}
 		if err := m.check(s.Columns); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w: %w", name, ErrOptions, err)
 		}

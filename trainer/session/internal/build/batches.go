@@ -42,18 +42,21 @@ type Batches struct {
 	bound *graph.Problem // the task on a batch, with one input: the rows
 	data  matrix.Matrix
 	// strata are the shuffled rows of the strata, counts the numbers c_s
-	strata   [][]int
-	counts   []int
-	rowOrder *rowOrder      // orders the rows of a batch; nil: by their numbers
-	packed   []func() error // makes the rows of a batch the input; nil: not packed yet
-	order    []int          // the order of the batches in a pass
-	pass     int            // the pass of order; -1: none
+	strata [][]int
+	counts []int
+	// whole has the rows of each batch if batches have whole queries; nil: strata give the rows
+	whole    [][]int
+	build    func(batch int) (use func() error, err error) // builds the task on a batch of whole
+	rowOrder *rowOrder                                     // orders the rows of a batch; nil: by their numbers
+	packed   []func() error                                // makes the rows of a batch the input; nil: not packed yet
+	order    []int                                         // the order of the batches in a pass
+	pass     int                                           // the pass of order; -1: none
 	seed     uint64
 	draw     ranks.Procedure // binds the rows of a batch, in all processes
 	drawn    [1]float64      // the message of draw
 	Full     *FullBatch      // the task on all rows
 	From     int             // the first iteration on all rows
-	whole    bool            // the last Sample chose all rows
+	onAll    bool            // the last Sample chose all rows
 	dtype    tensor.Dtype
 	// gathers is the bound of the memory if several batches are packed together; 0: one at a time
 	gathers int64
@@ -92,7 +95,7 @@ var (
 
 // now returns the task on the rows that the last Sample chose.
 func (b batchTask) now() problem.Problem {
-	if b.whole {
+	if b.onAll {
 		return b.Full.Whole()
 	}
 	return b.Problem
@@ -129,8 +132,12 @@ func shuffle(list []int, seed, stream uint64) {
 // passStream begins the streams of the passes, which follow the streams of the strata.
 const passStream = 1 << 32
 
-// NewBatches builds the task on batches of about size rows. all is the task on all rows.
+// NewBatches builds the task on batches of about size rows, which have whole queries if the rows
+// have queries (QueryBatches). all is the task on all rows.
 func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights, all problem.Problem) (*Batches, Sampler, error) {
+	if r.Queries != nil {
+		return newQueryBatches(b, r, size, seed, dtype, weights, all)
+	}
 	n, _ := r.Data.Dims()
 	m := &Batches{seed: seed, pass: -1, dtype: dtype, order: make([]int, (n+size-1)/size)}
 	m.packed = make([]func() error, len(m.order))
@@ -149,6 +156,11 @@ func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, w
 	if m.bound, err = b.Problem(r.Pick(m.List(0)), dtype, weights); err != nil {
 		return nil, nil, err
 	}
+	return m.complete(b, all)
+}
+
+// complete completes the task with its constraints. all is the task on all rows.
+func (m *Batches) complete(b *Builder, all problem.Problem) (*Batches, Sampler, error) {
 	m.draw = b.Devices.Team.Register(m.bind)
 	p, err := b.Complete(m.bound)
 	if err != nil {
@@ -190,6 +202,9 @@ func (b *Batches) LastIterations(iterations int) int {
 // List returns the row numbers of a batch, stratum by stratum. Within a stratum, the rows are in
 // increasing order, or similar sparse rows are neighbours.
 func (b *Batches) List(batch int) []int {
+	if b.whole != nil {
+		return b.whole[batch]
+	}
 	var list []int
 	for s, rows := range b.strata {
 		first := len(list)
@@ -209,7 +224,7 @@ func (b *Batches) PerPass() float64 { return float64(len(b.order)) }
 
 // Sample implements problem.Sampler: it binds the rows of batch k.
 func (b *Batches) Sample(k int) error {
-	if b.whole = k >= b.From; b.whole {
+	if b.onAll = k >= b.From; b.onAll {
 		return nil
 	}
 	b.drawn[0] = float64(k)
@@ -240,6 +255,11 @@ func (b *Batches) batch(k int) int {
 func (b *Batches) bind(message []byte) (err error) {
 	k := int(ranks.Numbers[float64](message)[0])
 	at := b.batch(k)
+	if b.packed[at] == nil && b.whole != nil {
+		if b.packed[at], err = b.build(at); err != nil {
+			return fmt.Errorf("session: batch %d: %w", k, err)
+		}
+	}
 	if b.packed[at] == nil && b.gathers > 0 {
 		if err := b.packAhead(k); err != nil {
 			return err
@@ -285,6 +305,9 @@ func (b *Batches) KeptBytes(float uintptr, pages bool) uint64 {
 		rows += b.counts[s] * len(b.order)
 	}
 	n, d := b.data.Dims()
+	if b.whole != nil {
+		rows = n
+	}
 	elements := uint64(rows) * uint64(d)
 	if x, ok := b.data.(matrix.Sparse); ok {
 		starts, _, _ := x.Entries()

@@ -39,6 +39,9 @@ type Rows struct {
 	Nodes func(scores *gorgonia.Node) (objective *gorgonia.Node, constraints gorgonia.Nodes, err error)
 	// Strata are disjoint sets of all rows, whose shares mini-batches and samples keep.
 	Strata func() [][]int
+	// Queries returns the rows of each query: of the queries with pairs of documents, and of the
+	// others. Batches and samples have whole queries. nil: the rows have no queries.
+	Queries func() (paired, others [][]int)
 	// Pick returns the rows of a list. A later change of the list also changes the returned data.
 	Pick func(list []int) Rows
 }

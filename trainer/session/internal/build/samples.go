@@ -22,6 +22,10 @@ func (b *Builder) AddSamples(p *graph.Problem, r Rows, seed uint64, dtype tensor
 	strata := r.Strata()
 	for _, share := range SampleShares() {
 		list := SampleOf(strata, share, seed)
+		if r.Queries != nil {
+			paired, others := r.Queries()
+			list = SampleOfQueries(paired, others, share, seed)
+		}
 		sample := r.Pick(list)
 		counts = append(counts, len(list))
 		err := p.AddSample(func(g *gorgonia.ExprGraph) (graph.Definition, error) {

@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 )
 
 // Class is a Class of the rows.
@@ -32,7 +33,8 @@ type Rows struct {
 	conditions [][]string  // conditions on columns that describe each group; nil: the group's name
 	Named      bool        // the task's constraints name the groups
 	strata     [][]int     // see stratified; nil: by group and label
-	Source     []int       // each row's number in its files, from 0; nil: not known
+	Queries    *tabular.Queries
+	Source     []int // each row's number in its files, from 0; nil: not known
 }
 
 // Len returns the number of rows.
@@ -57,6 +59,16 @@ func (r Rows) Check() error {
 	for _, a := range r.Attributes {
 		if len(a.Of) != len(r.Labels) {
 			return fmt.Errorf("the attribute %s has %d rows of %d", a.Name, len(a.Of), len(r.Labels))
+		}
+	}
+	if q := r.Queries; q != nil {
+		if len(q.Of) != len(r.Labels) || len(q.Grades) != len(r.Labels) {
+			return fmt.Errorf("%d queries and %d grades of %d rows", len(q.Of), len(q.Grades), len(r.Labels))
+		}
+		for i, k := range q.Of {
+			if k < 0 || int(k) >= len(q.Names) {
+				return fmt.Errorf("row %d has query %d of %d", i, k, len(q.Names))
+			}
 		}
 	}
 	if r.Source != nil && len(r.Source) != len(r.Labels) {
@@ -111,6 +123,9 @@ func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 	for _, a := range r.Attributes {
 		part.Attributes = append(part.Attributes, constraints.Attribute{Name: a.Name, Values: a.Values, Of: pickOf(a.Of)})
 	}
+	if r.Queries != nil {
+		part.Queries = r.Queries.Restrict(list)
+	}
 	for file, of := range r.Earlier {
 		if part.Earlier == nil {
 			part.Earlier = map[string][]int{}
@@ -118,6 +133,19 @@ func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 		part.Earlier[file] = pickOf(of)
 	}
 	return part
+}
+
+// ByQuery returns the rows of each query: of the queries with documents of different classes, and
+// of the others. The rows must have queries.
+func (r Rows) ByQuery() (paired, others [][]int) {
+	for _, rows := range r.Queries.Lists() {
+		if slices.ContainsFunc(rows, func(i int) bool { return r.Labels[i] != r.Labels[rows[0]] }) {
+			paired = append(paired, rows)
+		} else {
+			others = append(others, rows)
+		}
+	}
+	return paired, others
 }
 
 // Stratified returns disjoint sets of all rows. A mini-batch keeps their shares.
