@@ -82,8 +82,11 @@ func classCount(d datasets.Dataset) string {
 }
 
 func downloadSize(d datasets.Dataset) string {
-	if len(d.Files) == 0 {
+	switch {
+	case len(d.Files) == 0:
 		return "none"
+	case d.Page != "":
+		return "by hand"
 	}
 	return megabytes(totalSize(d.Files))
 }

@@ -19,7 +19,7 @@ import (
 
 // loadingFlags are the flags of train that say how to load a table.
 var loadingFlags = []string{
-	"seed", "split", "split-seed", "group", "query", "relevant", "drop-sensitive", "ignore", "file", "table", "key", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
+	"seed", "split", "split-seed", "group", "query", "relevant", "fold", "drop-sensitive", "ignore", "file", "table", "key", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
 	"separator", "header", "columns", "skip", "quote", "missing-values", "zero-based", "test-file", "split-column", "unknown",
 }
 

@@ -84,7 +84,9 @@ func Verify(ctx context.Context, dir, name string, own ...string) (*Report, erro
 		if err != nil {
 			return nil, err
 		}
-		count[status.State]++
+		if file.published() {
+			count[status.State]++
+		}
 		report.Files = append(report.Files, status)
 	}
 	if n := count[Different]; n > 0 {
@@ -174,6 +176,9 @@ func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 		return FileStatus{}, err
 	}
 	status := FileStatus{File: file, State: Original, Size: found.size, SHA256: found.sha256}
+	if !file.published() {
+		status.State, status.Note = Unverified, "no checksum of the file is published"
+	}
 	if err := found.matches(file); err != nil {
 		status.State, status.Note = Different, err.Error()
 	}

@@ -139,8 +139,8 @@ func checkRanking(o *tabular.TableOptions, d Dataset, split tabular.Split) error
 		return wrong("%s has no folds (--fold)", d.Name)
 	case o.Fold < 0 || o.Fold > d.Folds:
 		return wrong("%s has the folds 1 to %d, not %d (--fold)", d.Name, d.Folds, o.Fold)
-	case d.Folds > 0 && split != tabular.Split{}:
-		return wrong("the folds of %s have their own training, validation and test rows (--split)", d.Name)
+	case d.Ranks() && split != tabular.Split{}:
+		return wrong("%s has its own training, validation and test rows (--split)", d.Name)
 	}
 	if o.Relevant != "" {
 		if _, _, err := loader.ParseRelevant(o.Relevant); err != nil {

@@ -26,7 +26,9 @@ type Dataset struct {
 	Files    []File        // files that Fetch downloads; empty for a built-in set or an own file
 	// Relevant is the largest grade of a document that is not relevant, for sets of queries; else nil.
 	Relevant *int
-	Folds    int // number of folds, each with its own training, validation and test rows; 0: none
+	// Page says where the user gets the files, which Fetch cannot download; "": Fetch downloads them
+	Page  string
+	Folds int // number of folds, each with its own training, validation and test rows; 0: none
 	// Filter says which rows of the file the data set has; "": all
 	Filter string
 
@@ -57,9 +59,9 @@ type File struct {
 func All() []Dataset {
 	return []Dataset{
 		syntheticSet(), fashionMNIST(), cifar10(),
-		adult(), bank(), compas(), communities(),
+		adult(), bank(), compas(), communities(), mq2008(), mslr(),
 		ownCSV(), ownLIBSVM(),
-		syntheticAdult(), syntheticBank(), syntheticCompas(), syntheticCommunities(),
+		syntheticAdult(), syntheticBank(), syntheticCompas(), syntheticCommunities(), syntheticMSLR(),
 	}
 }
 
@@ -119,6 +121,9 @@ func LoadImages(dir, name string, seed uint64) (train, test *picture.Images, err
 func (d Dataset) advise(err error) error {
 	if len(d.Files) == 0 {
 		return err
+	}
+	if d.Page != "" {
+		return dataerr.Advise(err, "get the file by hand from "+d.Page)
 	}
 	return dataerr.Advise(err, fmt.Sprintf("get it with `ppal data fetch %s`", d.Name))
 }

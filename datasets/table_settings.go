@@ -79,6 +79,8 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 		option.Custom("relevant", "N|"+tabular.EachGrade, setRelevant(o), func() string { return o.Relevant },
 			"count documents of a grade above N as relevant; "+tabular.EachGrade+": a higher grade comes before every lower grade", tabular.EachGrade).
 			OrRule("the data set's own, else "+tabular.EachGrade, none).With(ranked),
+		option.Count("fold", &o.Fold, option.AtLeast(1), "take the K-th fold of the data set, with its own training, validation and test rows").Or("1").As("K").
+			With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Folds > 0 })...)),
 		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 	}
 	return append(append(list, SplitSettings(o)...),
@@ -115,13 +117,14 @@ func setRelevant(o *tabular.TableOptions) func(text string) error {
 
 // SplitSettings returns the settings of the splits, which tables and pictures have.
 func SplitSettings(o *tabular.TableOptions) []*option.Option {
+	split := option.If(option.NameDataset, Names(func(d Dataset) bool { return !d.Ranks() })...).Called("rows without their own parts")
 	return []*option.Option{
 		option.Custom("split", "70/15/15", setSplit(o), func() string { return o.SplitOrDefault().String() },
 			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
 				" from the others").
 			OrRule(fmt.Sprintf("%v; with --test-file: %v", tabular.DefaultSplit, tabular.SplitWithTestFile), func() string { return o.SplitOrDefault().String() }, "test-file").
-			For(tabular.Split{Train: 100}.String(), OnPictures()),
-		option.Custom("split-seed", "N", setSplitSeed(o), splitSeedText(o), "draw the splits from this seed, and not from --seed").OrRule("--seed", none),
+			For(tabular.Split{Train: 100}.String(), OnPictures()).With(split),
+		option.Custom("split-seed", "N", setSplitSeed(o), splitSeedText(o), "draw the splits from this seed, and not from --seed").OrRule("--seed", none).With(split),
 	}
 }
 

@@ -166,12 +166,12 @@ func (o *Option) SetDefault(text string) error {
 // Text returns the value in the form that Set reads, with every digit of a number.
 func (o *Option) Text() string { return o.value.text() }
 
-// Idle reports whether the value is 0, empty or the plain default: what an option has that nobody
-// sets.
+// Idle reports whether the value is 0, empty or the default without a case: what an option has that
+// nobody sets.
 func (o *Option) Idle() bool {
 	text := o.Text()
 	zero, ok := o.value.(interface{ zero() bool })
-	return text == "" || text == o.fallback || text == o.PlainDefault() || ok && zero.zero()
+	return text == "" || text == o.fallback || text == o.PlainDefault() || o.compute != nil && text == o.compute() || ok && zero.zero()
 }
 
 // Conflict says why the value does not fit the other settings of the struct. It returns "" if the

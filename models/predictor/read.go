@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"ppal/datasets"
+	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
 	"ppal/internal/rundir"
@@ -109,5 +111,8 @@ func (m *Model) Row(texts map[string]string, o Options) (Row, error) {
 
 // noFile returns the error for a model whose rows do not come from a file.
 func (m *Model) noFile() error {
+	if d, err := datasets.Lookup(m.description.Dataset); err == nil && d.Ranks() {
+		return fmt.Errorf("predictor: %s: %w: the features of %s have means over the documents of a query, which single rows do not have", m.dir, dataerr.ErrKind, d.Name)
+	}
 	return fmt.Errorf("predictor: %s: %w: the rows of the run came from a program and not from a file; use Scores", m.dir, ErrModel)
 }

@@ -79,6 +79,9 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	l.Dataset = dataset
 	l.Description.Warnings = append(l.Description.Warnings, r.Warnings...)
 	for _, f := range r.Files {
+		if f.State == datasets.Missing {
+			continue // a file of another fold
+		}
 		l.Description.Data = append(l.Description.Data, rundir.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
 	}
 	if d, err := datasets.Lookup(dataset); err == nil && len(d.Files) > 0 {
