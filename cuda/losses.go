@@ -209,6 +209,54 @@ func (l *lowering) lossGrad(s plan.Step) error {
 	return nil
 }
 
+// pairs are pairs of documents in device memory.
+type pairs struct {
+	*kernels.Pairs
+	table driver.Pointer
+}
+
+// pairsOf uploads the pairs once for all steps over them, and returns the surrogate.
+func (l *lowering) pairsOf(s plan.Step, p describe.Pairs, of describe.Surrogate) (pairs, kernels.Phi, error) {
+	phi, err := kernels.PhiOf(of)
+	if err != nil {
+		return pairs{}, 0, fmt.Errorf("cuda: %v: %w", s, err)
+	}
+	key := &p.Counts[0]
+	if known, ok := l.pairs[key]; ok {
+		return known, phi, nil
+	}
+	own := pairs{Pairs: kernels.NewPairs(p)}
+	if own.table, err = l.table("the pairs", own.Table()); err != nil {
+		return pairs{}, 0, err
+	}
+	l.pairs[key] = own
+	return own, phi, nil
+}
+
+// pairMeans lowers means over pairs of documents.
+func (l *lowering) pairMeans(s *plan.PairMeans) error {
+	p, phi, err := l.pairsOf(s, s.Pairs, s.Phi)
+	if err != nil {
+		return err
+	}
+	scores, out := l.view(s.S), l.view(s.Out)
+	l.emit(s, func(q kernels.Queue) error { return l.set.PairMeans(q, p.Pairs, p.table, phi, scores(), out()) })
+	return nil
+}
+
+// pairMeansGrad lowers the derivative of means over pairs of documents.
+func (l *lowering) pairMeansGrad(s *plan.PairMeansGrad) error {
+	p, phi, err := l.pairsOf(s, s.Pairs, s.Phi)
+	if err != nil {
+		return err
+	}
+	scores, w, out := l.view(s.S), l.view(s.W), l.view(s.Out)
+	l.emit(s, func(q kernels.Queue) error {
+		return l.set.PairMeansGrad(q, p.Pairs, p.table, phi, scores(), w(), out())
+	})
+	return nil
+}
+
 // refuse returns an error for a step without a kernel.
 func (l *lowering) refuse(s plan.Step) error {
 	if o, ok := s.(*plan.Opaque); ok {

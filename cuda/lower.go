@@ -155,6 +155,10 @@ func (l *lowering) step(i int, s plan.Step) error {
 		return l.means(i, s)
 	case *plan.GroupMeansGrad:
 		return l.meansGrad(s)
+	case *plan.PairMeans:
+		return l.pairMeans(s)
+	case *plan.PairMeansGrad:
+		return l.pairMeansGrad(s)
 	}
 	return l.refuse(s)
 }

@@ -29,6 +29,7 @@ type Program struct {
 	quantized map[*plan.Product]driver.Pointer // the places of quantized second factors
 	centered  map[*plan.Product]bool           // a pass of an earlier region quantizes the second factor
 	lists     map[any]driver.Pointer           // uploaded labels, by the address of the first
+	pairs     map[*int64]pairs                 // uploaded pairs, by the address of the first cell's count
 	readers   map[int][]plan.Step              // the steps that read a buffer
 	consumers plan.Consumers
 	numbers   exchange
@@ -86,7 +87,7 @@ func (d *Device) compile(p *plan.Plan, x problem.Vectors, c cuts) (*Program, err
 		return nil, err
 	}
 	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), cuts: c, sparse: map[int]*entries{},
-		eight: map[int]*eightBit{}, quantized: map[*plan.Product]driver.Pointer{}, centered: map[*plan.Product]bool{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
+		eight: map[int]*eightBit{}, quantized: map[*plan.Product]driver.Pointer{}, centered: map[*plan.Product]bool{}, lists: map[any]driver.Pointer{}, pairs: map[*int64]pairs{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(); err != nil {
 		return nil, errors.Join(err, q.close())
 	}

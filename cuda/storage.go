@@ -11,7 +11,7 @@ import (
 
 // storage holds the places of a plan's buffers. Local buffers are whole temporaries. With
 // micro-batches, a buffer with the data's rows holds one window, unless the buffer is data, a
-// constant, or read after a run.
+// constant, or one of whole.
 type storage struct {
 	base     []driver.Pointer // by buffer; for gradients the offset in the vector
 	windowed []bool
@@ -40,6 +40,23 @@ func (p *Program) windows(rows int) []window {
 	return list
 }
 
+// whole returns the buffers that hold all rows: those that are read after a run, and those of the
+// steps over pairs, which access all rows at once.
+func whole(p *plan.Plan) map[int]bool {
+	set := outputs(p)
+	for _, r := range slices.Concat(p.Forward, p.Backward) {
+		for _, s := range r.Steps {
+			switch s.(type) {
+			case *plan.PairMeans, *plan.PairMeansGrad:
+				for _, o := range slices.Concat(s.Reads(), s.Writes()) {
+					set[o.Buffer] = true
+				}
+			}
+		}
+	}
+	return set
+}
+
 // outputs returns the buffers that are read after a run.
 func outputs(p *plan.Plan) map[int]bool {
 	set := map[int]bool{}
@@ -51,7 +68,7 @@ func outputs(p *plan.Plan) map[int]bool {
 
 // place allocates the buffers. The parameters are consecutive parts of the iterate.
 func (p *Program) place(iterate driver.Pointer) error {
-	s, size, kept := &p.storage, p.device.options.MicroBatch, outputs(p.plan)
+	s, size, kept := &p.storage, p.device.options.MicroBatch, whole(p.plan)
 	s.base, s.windowed = make([]driver.Pointer, len(p.plan.Buffers)), make([]bool, len(p.plan.Buffers))
 	for i, b := range p.plan.Buffers {
 		byRow := b.Class == plan.Local || b.RowWise && (b.Class == plan.Kept || b.Class == plan.Temporary)

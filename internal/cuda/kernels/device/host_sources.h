@@ -41,6 +41,9 @@ namespace pair_cu {
 namespace products_cu {
 #include "products.cu"
 }
+namespace rankings_cu {
+#include "rankings.cu"
+}
 namespace slopes_cu {
 #include "slopes.cu"
 }

@@ -1,0 +1,37 @@
+//go:build gpu
+
+package cuda_test
+
+import (
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/internal/cuda/double"
+	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer/graph"
+)
+
+// Problems on pairs have the values of Gorgonia's machine, with and without micro-batches.
+func TestRankings(t *testing.T) {
+	for _, o := range []cuda.Options{{}, {MicroBatch: 50}} {
+		d, err := cuda.On(double.Computing(double.Options{}), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range graphcases.Rankings() {
+			c := r.Case(models.Spec{Inputs: 5, Hidden: []int{7}[i%2:]}, graphcases.Storage(i%4))
+			want := values(t, c, tensor.Float64, graph.Tape{})
+			for dtype, most := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
+				if d := far(values(t, c, dtype, graph.On(d)), want); !(d <= most) {
+					t.Errorf("%+v, %s, %v: differs by %.2g", o, c.Name, dtype, d)
+				}
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
