@@ -68,11 +68,7 @@ func TestSequences(t *testing.T) {
 	for _, dtype := range dtypes {
 		for _, slice := range []int{0, 3, 64} {
 			d, r := recorded(t, cuda.Options{MicroBatch: slice}, 0)
-			cases := graphcases.All()
-			for i, ranking := range graphcases.Rankings() {
-				cases = append(cases, ranking.Case(models.Spec{Inputs: 5, Hidden: []int{7}[i%2:]}, graphcases.Storage(i%4)))
-			}
-			for _, c := range cases {
+			for _, c := range slices.Concat(graphcases.All(), graphcases.Ranked()) {
 				if slice == 0 || slice < c.Rows && c.Rows < 20*slice {
 					t.Run(fmt.Sprintf("%v/%d/%s", dtype, slice, c.Name), func(t *testing.T) { sequence(t, c, dtype, d, r) })
 				}

@@ -20,12 +20,7 @@ import (
 
 // On every level the pair steps agree with Gorgonia's machine in float64.
 func TestPairsAgreeWithGorgonia(t *testing.T) {
-	for i, r := range graphcases.Rankings() {
-		spec := models.Spec{Inputs: 5}
-		if i%2 == 1 {
-			spec = models.Spec{Inputs: 9, Hidden: []int{12}}
-		}
-		c := r.Case(spec, graphcases.Storage(i%4))
+	for _, c := range graphcases.Ranked() {
 		want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))
 		for _, level := range levels() {
 			for _, threads := range []int{1, 3} {

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func allPassed(t *testing.T, list []Result, err error) {
 // The code of the kernels passes the checks: every model and constraint in float64, also by windows
 // of rows, and the remaining parity checks on some cases.
 func TestParity(t *testing.T) {
-	o, all := emulated(t, double.Options{}), graphcases.All()
+	o, all := emulated(t, double.Options{}), slices.Concat(graphcases.All(), graphcases.Ranked())
 	for _, window := range []int{0, windowRows} {
 		list, err := passes(t.Context(), o, precisions()[0], all, window)
 		allPassed(t, list, err)

@@ -65,7 +65,7 @@ func parityCases() []Case {
 		add(p, 0, eightBitCases())
 	}
 	for _, p := range []int{1, 2, 0} { // float32 first
-		add(precisions()[p], 0, slices.Concat(manyScores(graphcases.Values), graphcases.All()))
+		add(precisions()[p], 0, slices.Concat(manyScores(graphcases.Values), graphcases.All(), graphcases.Ranked()))
 	}
 	list = append(list, Case{Name: "vectors", Run: func(_ context.Context, o Options) ([]Result, error) { return vectors(o) }})
 	add(precisions()[0], windowRows, graphcases.All())
@@ -103,7 +103,7 @@ const windowRows = 37
 // small runs parity on a few cases that use every kernel, for tools that slow the program down.
 func small(ctx context.Context, o Options) ([]Result, error) {
 	var list []Result
-	var cases []graphcases.Case
+	cases := graphcases.Ranked()[:2]
 	for i, c := range graphcases.All() {
 		if c.Rows < 10 && i%3 == 0 || c.Rows > 300 && i%7 == 0 {
 			cases = append(cases, c)

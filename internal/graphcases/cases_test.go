@@ -34,13 +34,13 @@ func (k kinds) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
 // tested ones: graph.New runs no pass on them, which this engine could not.
 func TestEveryKindOfStep(t *testing.T) {
 	k := kinds{}
-	for _, c := range graphcases.All() {
+	for _, c := range slices.Concat(graphcases.All(), graphcases.Ranked()) {
 		if _, err := c.Problem(tensor.Float64, k); err != nil {
 			t.Error(err)
 		}
 	}
 	want := []string{"*plan.ActivationGrad", "*plan.BiasActivation", "*plan.Copy", "*plan.GroupMeans", "*plan.GroupMeansGrad", "*plan.Map", "*plan.MarginLoss", "*plan.MarginLossGrad",
-		"*plan.Product", "*plan.SignedLoss", "*plan.SignedLossGrad", "*plan.Sums"}
+		"*plan.PairMeans", "*plan.PairMeansGrad", "*plan.Product", "*plan.SignedLoss", "*plan.SignedLossGrad", "*plan.Sums"}
 	if d := cmp.Diff(want, slices.Sorted(maps.Keys(k))); d != "" {
 		t.Error(d)
 	}

@@ -39,6 +39,14 @@ func Rankings() []Ranking {
 	return list
 }
 
+// Ranked returns the cases of Rankings, with and without a hidden layer, in every form of the rows.
+func Ranked() (list []Case) {
+	for i, r := range Rankings() {
+		list = append(list, r.Case(models.Spec{Inputs: 5, Hidden: []int{7}[i%2:]}, Storage(i%4)))
+	}
+	return list
+}
+
 // rows returns the number of documents.
 func (r Ranking) rows() (n int) {
 	for _, size := range r.Queries {

@@ -7,8 +7,8 @@ package describe
 // reference.
 type Described interface{ Describe() Description }
 
-// Description describes the computation of an op. It is one of the types below. A vector [n]
-// counts as a matrix [n, 1].
+// Description describes the computation of an op. It is one of the types below, PairMeans or
+// PairMeansGrad. A vector [n] counts as a matrix [n, 1].
 type Description interface{ description() }
 
 // Elementwise applies the expression, which package elementwise builds, to the op's inputs, element
