@@ -103,6 +103,10 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	w := kernels.NewMeansGrad(kernels.MeansGradStep{Groups: groups, W: matrix(2, 1)})
 	do(s.GroupMeans(q, m, p, matrix(5, 1)))
 	do(s.GroupMeansGrad(q, w, p, matrix(5, 1), false))
+	pairs := kernels.NewPairs(describe.Pairs{Documents: 5, Groups: 1, Order: []int32{3, 0, 2}, Blocks: []describe.Block{{End: 1}, {End: 3, Level: 1}},
+		Queries: []int32{0, 2}, Counts: []int64{2}})
+	do(s.PairMeans(q, pairs, p, kernels.PhiSigmoid, matrix(5, 1), matrix(1, 1)))
+	do(s.PairMeansGrad(q, pairs, p, kernels.PhiSigmoid, matrix(5, 1), matrix(1, 1), matrix(5, 1)))
 	for _, l := range []kernels.Loss{{Kind: kernels.Margins, Labels: p, Scores: matrix(5, 3)},
 		{Kind: kernels.Signs, Labels: p, Scores: matrix(5, 1)}} {
 		do(s.LossValues(q, l, matrix(5, 1)))
