@@ -94,8 +94,8 @@ func tilesOf(p *describe.Pairs) (list []pairTile) {
 // Table returns the bytes that the caller uploads to an address that is a multiple of 8.
 func (p *Pairs) Table() []byte { return p.table }
 
-// PairMeans sets out (cells x 1) to the means of phi over the pairs: plan.PairMeans. Differences and
-// sums are float64, and the order of the sums depends on the pairs only.
+// PairMeans sets out (cells x 1) to the means of phi over the pairs: plan.PairMeans. Differences
+// and sums are float64, and the order of the sums depends on the pairs only.
 func (s *Set) PairMeans(q Queue, p *Pairs, table driver.Pointer, phi Phi, scores, out Operand) error {
 	c := &call{name: "pair_means"}
 	c.grid, c.block = [3]int{min(p.tileCount, 2048), 1, 1}, [3]int{blockSize, 1, 1}
