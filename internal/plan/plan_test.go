@@ -1,7 +1,10 @@
 package plan_test
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,41 +123,43 @@ func count(half []plan.Region) (regions, products int) {
 	return regions, products
 }
 
-func TestDefaultNetworkCounts(t *testing.T) {
-	for _, test := range []struct {
-		heads             models.Heads
-		forward, backward int
-	}{
-		{models.Shared, 2, 3},       // X W, A V; dV, dA, dW
-		{models.Separate, 1 + 4, 9}, // X [W...], A_k V_k; dV_k, dA_k, X^T [D...]
-	} {
-		for _, centered := range []bool{false, true} {
-			c := classes(test.heads, 8, 6)
-			c.centered = centered
-			_, p := lower(t, c.build(tensor.Float32, 1))
-			if r, n := count(p.Forward); r != 1 || n != test.forward {
-				t.Errorf("%s: forward has %d regions with %d products, want 1 with %d\n%v", test.heads, r, n, test.forward, p)
-			}
-			if r, n := count(p.Backward); r != 1 || n != test.backward {
-				t.Errorf("%s: backward has %d regions with %d products, want 1 with %d\n%v", test.heads, r, n, test.backward, p)
-			}
-			data := p.Inputs[0].Buffer
-			each(p, func(s plan.Step) {
-				out := s.Writes()[0]
-				if out.Rows == len(c.labels) && out.Cols == c.spec.Inputs {
-					t.Errorf("%v has the data's shape", s)
-				}
-				if product, ok := s.(*plan.Product); ok && product.B.Buffer == data {
-					t.Errorf("%v: the data is a right factor", s)
-				}
-			})
+// The cases state a network, its rows and its groups of classes. The command counts prints the
+// numbers of regions over the rows and of the products in them; the command plan prints the plan.
+// No step has the data's shape, and the data are no right factor: both would copy the data.
+func TestPlans(t *testing.T) {
+	cases.Run(t, "testdata/plans.txt", func(t *testing.T, k *cases.Case) string {
+		c := network{spec: models.Spec{Inputs: 10, Outputs: 4, Heads: models.Heads(k.Arg("heads")), Activation: models.Activation(k.Arg("activation"))},
+			phi: constraints.Sigmoid, centered: k.Has("centered")}
+		for _, width := range k.List("hidden") {
+			c.spec.Hidden = append(c.spec.Hidden, number(t, width))
 		}
-	}
+		for class := range c.spec.Outputs {
+			c.labels = append(c.labels, slices.Repeat([]int{class}, number(t, k.Arg("rows")))...)
+		}
+		_, p := lower(t, c.build(tensor.Float32, 1))
+		data := p.Inputs[0].Buffer
+		each(p, func(s plan.Step) {
+			out := s.Writes()[0]
+			if out.Rows == len(c.labels) && out.Cols == c.spec.Inputs {
+				t.Errorf("%v has the data's shape", s)
+			}
+			if product, ok := s.(*plan.Product); ok && product.B.Buffer == data {
+				t.Errorf("%v: the data is a right factor", s)
+			}
+		})
+		if k.Command == "plan" {
+			return p.String()
+		}
+		forward, products := count(p.Forward)
+		backward, grads := count(p.Backward)
+		return fmt.Sprintf("forward: %d regions, %d products; backward: %d regions, %d products", forward, products, backward, grads)
+	})
 }
 
-func TestExplain(t *testing.T) {
-	for _, heads := range []models.Heads{models.Shared, models.Separate} {
-		_, p := lower(t, classes(heads, 8, 6).build(tensor.Float32, 1))
-		cases.Golden(t, "testdata/default-"+string(heads)+".txt", p.String())
+func number(t *testing.T, text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return n
 }
