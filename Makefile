@@ -154,7 +154,7 @@ bench-peers: build .venv-peers/made
 
 # Test the files of runs in PyTorch, scikit-learn, ONNX Runtime and TensorBoard, the Python of docs/guides, and the contenders of the suite.
 check-python: build .venv-peers/made
-	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.using.test_guides peers.using.test_tensorboard peers.suite.tests.test_contenders peers.suite.tests.test_device
+	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.using.test_guides peers.using.test_pretrained peers.using.test_tensorboard peers.suite.tests.test_contenders peers.suite.tests.test_device
 
 # Open report.html of several runs in a Chromium without a screen. SHOTS=folder keeps screenshots.
 BROWSER ?= $$(internal/report/browser.sh)

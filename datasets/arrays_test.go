@@ -205,6 +205,9 @@ func TestArraysWithATestFile(t *testing.T) {
 		}
 		sameTables(t, fmt.Sprint(c), want, got)
 	}
+	opts.File, opts.TestFile = train.arrays["npz"].File, embeddings(t, 90, true).arrays["npz"].File
+	_, err = LoadTable("", "csv", opts)
+	datatest.CheckError(t, err, dataerr.ErrMissing, opts.TestFile+": row ")
 }
 
 // A file of arrays in the order of C, with the elements of the machine, is mapped and not copied.
