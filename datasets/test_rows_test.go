@@ -24,7 +24,8 @@ func TestValuesOfTheTestFile(t *testing.T) {
 		"a missing group":         {"x,c,a,y\n1,,1,no\n2,q,2,yes\n", tabular.TableOptions{Groups: []string{"c"}, Ignore: []string{"c"}}, dataerr.ErrMissing},
 		"an unknown label":        {"x,c,a,y\n1,p,1,no\n2,q,2,maybe\n", tabular.TableOptions{Unknown: tabular.UnknownIgnored}, dataerr.ErrCategory},
 		"an unknown category":     {"x,c,a,y\n1,p,1,no\n2,r,2,yes\n", tabular.TableOptions{Unknown: tabular.UnknownIgnored}, nil},
-		"a missing value":         {"x,c,a,y\n1,p,1,no\n,q,2,yes\n", tabular.TableOptions{Missing: tabular.MissingImputed}, nil},
+		"a missing number":        {"x,c,a,y\n1,p,1,no\n,q,2,yes\n", tabular.TableOptions{Missing: tabular.MissingImputed}, dataerr.ErrMissing},
+		"a missing category":      {"x,c,a,y\n1,p,1,no\n1,,2,yes\n", tabular.TableOptions{Missing: tabular.MissingFlagged}, dataerr.ErrMissing},
 		"an attribute of numbers": {"x,c,a,y\n1,p,1,no\n2,q,2,yes\n", tabular.TableOptions{Categorical: []string{"a"}, Ignore: []string{"a"}, Attributes: []string{"a"}}, nil},
 	} {
 		dir := t.TempDir()

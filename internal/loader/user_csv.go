@@ -179,6 +179,10 @@ func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 	imputed := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	for _, c := range t.Columns {
 		missing := imputed && t.MayMiss(c) || !c.Feature && !c.Group && !c.Label && !c.Split && !c.Query
+		if known != nil && c.Feature { // training made no feature for a missing value
+			column := known.Column(c.encodings()[0].Title())
+			missing = missing && (column.Lacks || column.FirstMissing() >= 0)
+		}
 		spec := columnar.ColumnSpec{Name: c.Name, Missing: missing, Many: !c.Feature && !c.Label}
 		categories := c.Kind == CategoryKind || c.Kind == dateKind && (c.Group || c.Attribute)
 		if known != nil && categories {
