@@ -47,15 +47,11 @@ func Move(from, path string) error {
 	return SyncFolder(path)
 }
 
-// Replace renames the file from to path, which is in the same file system, and does not wait for
-// the disk.
-func Replace(from, path string) error { return Disk.Rename(from, path) }
-
 // File is a new file that replaces path when Commit is called.
 type File struct {
 	handle Handle
 	path   string
-	temp   string // the name of the new file; "": none
+	temp   string // the name of the new file before Commit; "": none
 	closed bool   // nothing is left to close
 	ended  bool   // committed or discarded
 }
@@ -68,9 +64,7 @@ var unfinished sync.Map
 // begun, which syncs a large file for seconds: the Commit then fails.
 func DiscardAll() {
 	unfinished.Range(func(f, _ any) bool {
-		if temp := f.(*File).temp; temp != "" {
-			_ = Disk.Remove(temp) // there is none if a Commit has just ended
-		}
+		_ = Disk.Remove(f.(*File).temp) // there is none without a name, or if a Commit has just ended
 		return true
 	})
 }
@@ -119,15 +113,15 @@ func (f *File) Commit() error {
 	if err := f.handle.Close(); err != nil {
 		return err
 	}
-	if err := f.rename(); err != nil {
+	if err := f.rename(f.temp); err != nil {
 		return err
 	}
 	return SyncFolder(f.path)
 }
 
-// rename replaces path by the new file.
-func (f *File) rename() error {
-	if err := Disk.Rename(f.temp, f.path); err != nil {
+// rename replaces path by the new file, which has the given name.
+func (f *File) rename(name string) error {
+	if err := Disk.Rename(name, f.path); err != nil {
 		return err
 	}
 	f.ended = true

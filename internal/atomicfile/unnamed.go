@@ -53,12 +53,15 @@ func (f *File) Keep(perm os.FileMode) error {
 	if err := f.handle.Chmod(perm); err != nil {
 		return err
 	}
-	if f.temp == "" {
-		name := fmt.Sprintf("%s.%d-%d", f.path, os.Getpid(), f.handle.Fd())
-		if err := Disk.Link(f.handle, name); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		f.temp = name
+	if f.temp != "" {
+		return f.rename(f.temp)
 	}
-	return f.rename()
+	name := fmt.Sprintf("%s.%d-%d", f.path, os.Getpid(), f.handle.Fd())
+	if err := Disk.Link(f.handle, name); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := f.rename(name); err != nil {
+		return errors.Join(err, Disk.Remove(name))
+	}
+	return nil
 }

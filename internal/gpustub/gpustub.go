@@ -102,7 +102,7 @@ func (r recipe) build(folder string) (file string, err error) {
 	if err := r.compile(dir, made); err != nil {
 		return "", err
 	}
-	return file, atomicfile.Replace(made, file)
+	return file, atomicfile.Move(made, file)
 }
 
 // name returns the library's name, which tells its sources, compilers and options.
