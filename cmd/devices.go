@@ -96,8 +96,8 @@ func eightBitSpeed(d *device.Device) (string, error) {
 		return "", err
 	}
 	speeds := [2]float64{}
-	for i, of := range []*device.Device{three, two} {
-		if speeds[i], err = floor.DigitSpeed(of); err != nil {
+	for i, tuned := range []*device.Device{three, two} {
+		if speeds[i], err = floor.DigitSpeed(tuned); err != nil {
 			return "", err
 		}
 	}
@@ -111,12 +111,12 @@ func bfloat16Speed(d *device.Device) (string, error) {
 	var lacking *plan.ProductsError
 	speeds := [2]float64{}
 	for i, p := range []plan.Products{plan.BF16x3, plan.BF16x2} {
-		of, err := d.With(p)
+		tuned, err := d.With(p)
 		if errors.As(err, &lacking) {
 			return "", nil
 		}
 		if err == nil {
-			speeds[i], err = floor.BFloat16Speed(of)
+			speeds[i], err = floor.BFloat16Speed(tuned)
 		}
 		if err != nil {
 			return "", err

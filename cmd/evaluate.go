@@ -119,10 +119,10 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 	for _, name := range names {
 		fmt.Fprintf(w, "\t%s", name)
 	}
-	line := func(name string, rows int, of rates.Rates, extremes map[string]rates.Extreme) {
+	line := func(name string, rows int, values rates.Rates, extremes map[string]rates.Extreme) {
 		fmt.Fprintf(w, "\n%s\t%d", name, rows)
 		for _, rate := range names {
-			if r, ok := of[rate]; ok {
+			if r, ok := values[rate]; ok {
 				fmt.Fprintf(w, "\t%s%s", interval(ending.Number(&r.Value), r.Interval), extreme(extremes[rate]))
 			} else {
 				fmt.Fprint(w, "\t-")

@@ -171,10 +171,10 @@ func printRates(out io.Writer, result *session.Result) {
 		}
 		names := []string{"positive_rate", "tpr", "fpr", "error"}
 		g := grid{append([]string{"group", "rows"}, names...)}
-		line := func(name string, rows int, of map[string]session.Rate, extremes map[string]rates.Extreme) {
+		line := func(name string, rows int, values map[string]session.Rate, extremes map[string]rates.Extreme) {
 			cells := []string{name, strconv.Itoa(rows)}
 			for _, n := range names {
-				cells = append(cells, rateCell(of, n)+extreme(extremes[n]))
+				cells = append(cells, rateCell(values, n)+extreme(extremes[n]))
 			}
 			g = append(g, cells)
 		}
@@ -240,8 +240,8 @@ func printClasses(out io.Writer, t *session.RateTable) {
 }
 
 // rateCell formats a rate in percent with its interval.
-func rateCell(of map[string]session.Rate, name string) string {
-	rate, ok := of[name]
+func rateCell(values map[string]session.Rate, name string) string {
+	rate, ok := values[name]
 	if !ok {
 		return "-"
 	}

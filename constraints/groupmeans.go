@@ -182,7 +182,7 @@ func groupMeans[T float](m *Membership, offsets []float64, l []T) []T {
 func rowSums[T float](m *Membership, l []T) []float64 {
 	sums := make([]float64, m.Groups())
 	for i, v := range l {
-		from, to := m.of(i)
+		from, to := m.groupsOf(i)
 		for e := from; e < to; e++ {
 			if m.rowWeights == nil {
 				sums[m.rowGroups[e]] += float64(v)
@@ -262,7 +262,7 @@ func transposeTimes[T float](m *Membership, w []T) []T {
 	if m.rowWeights != nil {
 		for i := range out {
 			var sum float64
-			for e, end := m.of(i); e < end; e++ {
+			for e, end := m.groupsOf(i); e < end; e++ {
 				sum += m.rowWeights[e] * float64(w[m.rowGroups[e]])
 			}
 			out[i] = T(sum)
@@ -283,7 +283,7 @@ func transposeTimes[T float](m *Membership, w []T) []T {
 	}
 	for i := range out {
 		var sum float64
-		from, to := m.of(i)
+		from, to := m.groupsOf(i)
 		for _, k := range m.rowGroups[from:to] {
 			sum += share[k]
 		}

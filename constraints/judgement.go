@@ -255,19 +255,19 @@ func (c *Counted) coarse(k int, tolerance float64) bool {
 }
 
 // exceeded describes inequality k.
-func (c *Counted) exceeded(k int, by float64, of Judgement) *Exceeded {
+func (c *Counted) exceeded(k int, by float64, judged Judgement) *Exceeded {
 	e := &Exceeded{By: by}
 	least := 0
 	for _, l := range c.system.sides[k] {
 		r := c.one(l).Rates[0]
-		e.Groups, e.Rows, e.Values = append(e.Groups, l.of.group()), append(e.Rows, r.Rows), append(e.Values, r.Value)
+		e.Groups, e.Rows, e.Values = append(e.Groups, l.subset.group()), append(e.Rows, r.Rows), append(e.Values, r.Value)
 		if n := l.rows(c.Rows); least == 0 || n < least {
 			least = n
 		}
 	}
-	if of.State == NotJudged {
+	if judged.State == NotJudged {
 		j := c.system.Bounds[k].Constraint
-		n := int(math.Ceil(float64(least)*of.Tolerance/c.system.Subject[j].MostTolerance() - roundOff))
+		n := int(math.Ceil(float64(least)*judged.Tolerance/c.system.Subject[j].MostTolerance() - roundOff))
 		if c.system.enough(j, n) {
 			e.MinRows = n
 		}

@@ -241,7 +241,7 @@ func (p *parser) rate(sized bool) (Measure, error) {
 	if err != nil {
 		return Measure{}, err
 	}
-	m.rate.of = formatSelectors(list)
+	m.rate.selected = formatSelectors(list)
 	if p.minimumFollows() {
 		at := p.peek()
 		least, err := p.minimum()

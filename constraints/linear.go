@@ -82,7 +82,7 @@ func (c *Cell) key() string {
 
 // named sets the name of the cell from its other fields.
 func (c *Cell) named(classes []string) {
-	var of []string
+	var conditions []string
 	kind := "share decided "
 	switch {
 	case c.loss:
@@ -107,14 +107,14 @@ func (c *Cell) named(classes []string) {
 		if c.not {
 			label = "not " + label
 		}
-		of = append(of, "class "+label)
+		conditions = append(conditions, "class "+label)
 	}
 	for _, w := range c.where {
-		of = append(of, w.attribute+"="+w.value)
+		conditions = append(conditions, w.attribute+"="+w.value)
 	}
 	c.Name = kind
-	if len(of) > 0 {
-		c.Name += " of " + strings.Join(of, ", ")
+	if len(conditions) > 0 {
+		c.Name += " of " + strings.Join(conditions, ", ")
 	}
 }
 
@@ -201,7 +201,7 @@ func (b *boundCell) hits(decisions []int) int {
 // (right + wrong).
 type linear struct {
 	name      string
-	of        slice // the rows
+	subset    subset // the rows
 	constant  float64
 	parts     []part
 	precision bool // parts are the two cells right and wrong
@@ -215,16 +215,16 @@ type part struct {
 
 // rate resolves a kind of rate on one slice as a linear function of cells. It adds new cells to the
 // system.
-func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
-	positive := of.class
+func (s *System) rate(r *resolver, kind rateKind, rows subset) (linear, error) {
+	positive := rows.class
 	if positive < 0 && len(s.classes) == 2 {
 		positive = 1
 	}
 	name := string(kind)
-	if len(of.label) > 0 {
-		name += "[" + strings.Join(of.label, ", ") + "]"
+	if len(rows.label) > 0 {
+		name += "[" + strings.Join(rows.label, ", ") + "]"
 	}
-	l := linear{name: name, of: of}
+	l := linear{name: name, subset: rows}
 	d, ok := kind.definition()
 	switch {
 	case !ok:
@@ -235,8 +235,8 @@ func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
 	}
 	l.constant, l.precision = d.constant, d.quotient
 	for _, p := range d.parts {
-		c := p.cell(of.class, positive)
-		c.where = of.where
+		c := p.cell(rows.class, positive)
+		c.where = rows.where
 		coefficient := p.coefficient
 		if s.Margins != nil {
 			flip, err := s.asMargin(&c, kind)

@@ -51,13 +51,13 @@ const (
 //	Gap(TPR, "sex")
 //	Gap(TPR, "sex", "race").MinRows(100)
 //	Gap(func(...string) Rate { return TPR("shirt") }, "sex")
-func Gap(rate func(of ...string) Rate, attributes ...string) Measure {
+func Gap(rate func(selectors ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formGap, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
 // Ratio returns the smallest over the largest rate over the values of an attribute. Several
 // attributes give their intersections.
-func Ratio(rate func(of ...string) Rate, attributes ...string) Measure {
+func Ratio(rate func(selectors ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formRatio, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
@@ -67,13 +67,13 @@ func Ratio(rate func(of ...string) Rate, attributes ...string) Measure {
 //
 // With the error as the rate, the bound is intersectional fairness (Moon et al., "Intersectional
 // Group Fairness on Neural Networks").
-func Excess(rate func(of ...string) Rate, attributes ...string) Measure {
+func Excess(rate func(selectors ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formExcess, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
 // ExcessOf returns the rate of one value of an attribute minus the rate of all rows. The language
 // has no text for this measure.
-func ExcessOf(rate func(of ...string) Rate, attribute, value string) Measure {
+func ExcessOf(rate func(selectors ...string) Rate, attribute, value string) Measure {
 	m := Excess(rate, attribute)
 	m.only = value
 	return m
@@ -82,14 +82,14 @@ func ExcessOf(rate func(of ...string) Rate, attribute, value string) Measure {
 // MeanExcess returns the mean of a rate over the values of an attribute, each with the same share,
 // minus the rate of all rows. Differences of opposite sign cancel. The language has no text for
 // this measure.
-func MeanExcess(rate func(of ...string) Rate, attributes ...string) Measure {
+func MeanExcess(rate func(selectors ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formMeanExcess, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
 // Distance returns the largest absolute difference between a rate over the values of an attribute
 // and the rate of all rows. The moments of fairlearn bound this measure (Agarwal et al., "A
 // Reductions Approach to Fair Classification", 2018, examples 1 and 2).
-func Distance(rate func(of ...string) Rate, attributes ...string) Measure {
+func Distance(rate func(selectors ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formDistance, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
@@ -158,7 +158,7 @@ func (m Measure) String() string {
 		if m.minimum == 0 {
 			return m.rate.String()
 		}
-		return fmt.Sprintf("%s[%s, %s %d]", m.rate.kind, m.rate.of, wordMin, m.minimum)
+		return fmt.Sprintf("%s[%s, %s %d]", m.rate.kind, m.rate.selected, wordMin, m.minimum)
 	case formGap, formRatio, formExcess, formDistance, formMeanExcess:
 		parts := []string{m.rate.String(), m.attributes}
 		if m.only != "" {

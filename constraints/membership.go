@@ -159,13 +159,13 @@ func (m *Membership) findPatterns(groups []Group, weighted bool) bool {
 		weight float64
 	}
 	list := []pattern{{group: -1}} // pattern 0 has no group
-	of := make([]uint16, m.rows)
+	combination := make([]uint16, m.rows)
 	for k, g := range groups {
 		known := map[key]uint16{}
 		var last key
 		var lastIs uint16 // known[last], if last is in known
 		for e, i := range g.Rows {
-			p := pattern{before: of[i], group: int32(k)}
+			p := pattern{before: combination[i], group: int32(k)}
 			if weighted {
 				p.weight = g.weight(e)
 			}
@@ -182,22 +182,22 @@ func (m *Membership) findPatterns(groups []Group, weighted bool) bool {
 				}
 				last, lastIs = at, is
 			}
-			of[i] = lastIs
+			combination[i] = lastIs
 		}
 	}
 	number := make([]int, len(list)) // from 1; 0: no row has the pattern
 	var used []uint16
-	for i, p := range of {
+	for i, p := range combination {
 		if number[p] == 0 {
 			used = append(used, p)
 			number[p] = len(used)
 		}
-		of[i] = uint16(number[p] - 1)
+		combination[i] = uint16(number[p] - 1)
 	}
 	if 2*len(used) > m.rows {
 		return false
 	}
-	m.patterns, m.rowStarts = of, []int{0}
+	m.patterns, m.rowStarts = combination, []int{0}
 	for _, p := range used {
 		from := len(m.rowGroups)
 		for ; p > 0; p = list[p].before {
@@ -216,7 +216,7 @@ func (m *Membership) findPatterns(groups []Group, weighted bool) bool {
 }
 
 // of returns the range of the entries of row i.
-func (m *Membership) of(i int) (from, to int) {
+func (m *Membership) groupsOf(i int) (from, to int) {
 	if m.patterns != nil {
 		i = int(m.patterns[i])
 	}
@@ -311,7 +311,7 @@ func (m *Membership) CSR() (starts []int, indices []int32, weights []float64) {
 		}
 		next := slices.Clone(m.starts) // next entry of each group
 		for i := range m.rows {
-			for e, end := m.of(i); e < end; e++ {
+			for e, end := m.groupsOf(i); e < end; e++ {
 				k := m.rowGroups[e]
 				m.indices[next[k]] = int32(i)
 				if m.weights != nil {

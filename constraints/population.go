@@ -92,8 +92,8 @@ func (p *Population) check() error {
 	if err := p.checkGroups(); err != nil {
 		return err
 	}
-	for file, of := range p.Earlier {
-		if err := p.checkIndices(of, len(p.Classes)); err != nil {
+	for file, indices := range p.Earlier {
+		if err := p.checkIndices(indices, len(p.Classes)); err != nil {
 			return fmt.Errorf("constraints: earlier decisions of %s: %w", file, err)
 		}
 	}
@@ -119,11 +119,11 @@ func (p *Population) checkGroups() error {
 }
 
 // checkIndices returns an error unless the list has an index from -1 to count-1 for each row.
-func (p *Population) checkIndices(of []int, count int) error {
-	if len(of) != len(p.Labels) {
-		return fmt.Errorf("%d rows, want %d", len(of), len(p.Labels))
+func (p *Population) checkIndices(indices []int, count int) error {
+	if len(indices) != len(p.Labels) {
+		return fmt.Errorf("%d rows, want %d", len(indices), len(p.Labels))
 	}
-	for i, v := range of {
+	for i, v := range indices {
 		if v < -1 || v >= count {
 			return fmt.Errorf("row %d has value %d, want -1..%d", i, v, count-1)
 		}

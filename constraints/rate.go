@@ -19,8 +19,8 @@ import "slices"
 // With more than two classes, only error, accuracy and loss do not need a class. Error, accuracy
 // and loss of a class count the rows of that class only.
 type Rate struct {
-	kind rateKind
-	of   string // the selectors in canonical text, separated by ", "
+	kind     rateKind
+	selected string // the selectors in canonical text, separated by ", "
 }
 
 // rateKind is the name of a rate in the language; "" means no rate.
@@ -146,38 +146,38 @@ func RateNames() []string {
 // PositiveRate returns the share of the rows that are decided positive. The selectors are the
 // selectors of the language: a class's name, a value of an attribute, "attribute=value", or "*" and
 // "attribute=*" for a rate of each class and of each group. The same holds for the other rates.
-func PositiveRate(of ...string) Rate { return newRate(kindPositiveRate, of) }
+func PositiveRate(selectors ...string) Rate { return newRate(kindPositiveRate, selectors) }
 
 // TPR returns the true positive rate, the recall.
-func TPR(of ...string) Rate { return newRate(kindTPR, of) }
+func TPR(selectors ...string) Rate { return newRate(kindTPR, selectors) }
 
 // Recall returns the true positive rate under the name recall, which reports show.
-func Recall(of ...string) Rate { return newRate(kindRecall, of) }
+func Recall(selectors ...string) Rate { return newRate(kindRecall, selectors) }
 
 // FPR returns the false positive rate.
-func FPR(of ...string) Rate { return newRate(kindFPR, of) }
+func FPR(selectors ...string) Rate { return newRate(kindFPR, selectors) }
 
 // TNR returns the true negative rate.
-func TNR(of ...string) Rate { return newRate(kindTNR, of) }
+func TNR(selectors ...string) Rate { return newRate(kindTNR, selectors) }
 
 // FNR returns the false negative rate.
-func FNR(of ...string) Rate { return newRate(kindFNR, of) }
+func FNR(selectors ...string) Rate { return newRate(kindFNR, selectors) }
 
 // Precision returns the share of the rows that are decided positive that are positive.
-func Precision(of ...string) Rate { return newRate(kindPrecision, of) }
+func Precision(selectors ...string) Rate { return newRate(kindPrecision, selectors) }
 
 // Error returns the share of the rows with a wrong decision.
-func Error(of ...string) Rate { return newRate(kindError, of) }
+func Error(selectors ...string) Rate { return newRate(kindError, selectors) }
 
 // Accuracy returns the share of the rows with a right decision.
-func Accuracy(of ...string) Rate { return newRate(kindAccuracy, of) }
+func Accuracy(selectors ...string) Rate { return newRate(kindAccuracy, selectors) }
 
 // Loss returns the mean logistic loss, or the mean cross-entropy of more than two classes.
-func Loss(of ...string) Rate { return newRate(kindLoss, of) }
+func Loss(selectors ...string) Rate { return newRate(kindLoss, selectors) }
 
-func newRate(kind rateKind, of []string) Rate {
+func newRate(kind rateKind, selectors []string) Rate {
 	var list []selector
-	for _, text := range of {
+	for _, text := range selectors {
 		list = append(list, readSelector(text))
 	}
 	return Rate{kind, formatSelectors(list)}
@@ -197,15 +197,15 @@ func (r Rate) Name() string { return string(r.kind) }
 
 // String returns the rate in the language: recall[shirt]. The zero value gives "".
 func (r Rate) String() string {
-	if r.of == "" {
+	if r.selected == "" {
 		return string(r.kind)
 	}
-	return string(r.kind) + "[" + r.of + "]"
+	return string(r.kind) + "[" + r.selected + "]"
 }
 
 // selectors returns the parts between the brackets.
 func (r Rate) selectors() []selector {
-	p := between(r.of)
+	p := between(r.selected)
 	list, _ := p.selectors() // canonical text parses; without selectors there is no list
 	return list
 }

@@ -115,20 +115,20 @@ func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
 	var probabilities *gorgonia.Node
 	for k := range s.cells {
 		cell := &s.cells[k]
-		of := v.viewOf(cell)
+		seen := v.viewOf(cell)
 		switch {
 		case cell.loss && v.losses == nil:
 			v.losses, err = s.losses(scores, v.binary)
-		case cell.loss || v.views[of] != nil:
+		case cell.loss || v.views[seen] != nil:
 		case v.binary:
-			v.views[of], err = s.sigmoids(scores)
+			v.views[seen], err = s.sigmoids(scores)
 		default:
 			if probabilities == nil {
 				if probabilities, err = Softmax(scores); err != nil {
 					return v, err
 				}
 			}
-			v.views[of], err = s.selected(probabilities, of)
+			v.views[seen], err = s.selected(probabilities, seen)
 		}
 		if err != nil {
 			return v, err
@@ -159,22 +159,22 @@ func (s *Sample) sigmoids(scores *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // selected returns the probabilities [n] of a view's decisions, 0 for a row without a decision.
-func (s *Sample) selected(probabilities *gorgonia.Node, of view) (*gorgonia.Node, error) {
+func (s *Sample) selected(probabilities *gorgonia.Node, seen view) (*gorgonia.Node, error) {
 	n, c := s.p.Len(), len(s.p.Classes)
 	ones := make([]float64, n*c)
 	for i, y := range s.p.Labels {
-		t := of.target
+		t := seen.target
 		switch t {
 		case ownClass:
 			t = y
 		case earlierDecision:
-			t = s.p.Earlier[of.file][i]
+			t = s.p.Earlier[seen.file][i]
 		}
 		if t >= 0 {
 			ones[i*c+t] = 1
 		}
 	}
-	targets := constantMatrix(probabilities, fmt.Sprintf("targets %d %s", of.target, of.file), ones, n, c)
+	targets := constantMatrix(probabilities, fmt.Sprintf("targets %d %s", seen.target, seen.file), ones, n, c)
 	product, err := gorgonia.HadamardProd(probabilities, targets)
 	if err == nil {
 		product, err = gorgonia.Sum(product, 1)
@@ -248,7 +248,7 @@ type batch struct {
 func (s *Sample) rateNodes(v rowValues) (*gorgonia.Node, error) {
 	list := make([]term, len(s.cells))
 	for k := range s.cells {
-		list[k] = term{v.of(&s.cells[k]), func() (Group, float64, error) {
+		list[k] = term{v.node(&s.cells[k]), func() (Group, float64, error) {
 			g, constant, err := s.weighted(k, v.binary)
 			return g, -constant, err
 		}}
@@ -259,12 +259,12 @@ func (s *Sample) rateNodes(v rowValues) (*gorgonia.Node, error) {
 // termNodes returns the terms as a vector. binary says that each row has one score.
 func (s *Sample) termNodes(list []term, binary bool) (*gorgonia.Node, error) {
 	var batches []*batch
-	of := map[*gorgonia.Node]*batch{}
+	batchOf := map[*gorgonia.Node]*batch{}
 	for k, t := range list {
-		b := of[t.values]
+		b := batchOf[t.values]
 		if b == nil {
 			b = &batch{values: t.values}
-			of[t.values], batches = b, append(batches, b)
+			batchOf[t.values], batches = b, append(batches, b)
 		}
 		b.places = append(b.places, k)
 	}
@@ -301,7 +301,7 @@ func (s *Sample) termNodes(list []term, binary bool) (*gorgonia.Node, error) {
 }
 
 // of returns the vector that the cell averages.
-func (v *rowValues) of(c *boundCell) *gorgonia.Node {
+func (v *rowValues) node(c *boundCell) *gorgonia.Node {
 	if c.loss {
 		return v.losses
 	}
@@ -369,7 +369,7 @@ func (s *Sample) objectiveNode(v rowValues) (sum *gorgonia.Node, err error) {
 		if err != nil {
 			return nil, err
 		}
-		node, err := op.Apply(v.of(&s.cells[p.cell]))
+		node, err := op.Apply(v.node(&s.cells[p.cell]))
 		if err == nil && sum != nil {
 			node, err = gorgonia.Add(sum, node)
 		}
@@ -410,12 +410,12 @@ func (s *Sample) objectiveMean(k int, binary bool) (groupMean, error) {
 }
 
 // constantMatrix adds a matrix of constants to the graph of a node, in the node's type.
-func constantMatrix(of *gorgonia.Node, name string, values []float64, rows, cols int) *gorgonia.Node {
+func constantMatrix(like *gorgonia.Node, name string, values []float64, rows, cols int) *gorgonia.Node {
 	var data any = values
-	if of.Dtype() == tensor.Float32 {
+	if like.Dtype() == tensor.Float32 {
 		data = singles(values)
 	}
-	return gorgonia.NewMatrix(of.Graph(), of.Dtype(), gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
+	return gorgonia.NewMatrix(like.Graph(), like.Dtype(), gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(data))))
 }
 

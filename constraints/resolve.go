@@ -124,14 +124,14 @@ func (r *resolver) failed(name, problem, hint string) error {
 const className = "class"
 
 // slice restricts a rate to a class and to rows.
-type slice struct {
+type subset struct {
 	class     int // -1: none
 	className string
 	where     []condition
 	label     []string // the selectors as text
 }
 
-func (s slice) with(c condition) slice {
+func (s subset) with(c condition) subset {
 	s.where = append(slices.Clone(s.where), c)
 	slices.SortFunc(s.where, func(a, b condition) int { return strings.Compare(a.attribute, b.attribute) })
 	s.label = append(slices.Clone(s.label), selector{attribute: c.attribute, value: c.value}.String())
@@ -139,7 +139,7 @@ func (s slice) with(c condition) slice {
 }
 
 // group names the rows of the slice, as tables of rates name groups of rows.
-func (s slice) group() string {
+func (s subset) group() string {
 	if len(s.label) == 0 {
 		return AllRows
 	}
@@ -153,7 +153,7 @@ func (s slice) group() string {
 	return name
 }
 
-func (s slice) ofClass(k int, name string) slice {
+func (s subset) ofClass(k int, name string) subset {
 	s.class, s.className = k, name
 	s.label = append(slices.Clone(s.label), quoted(name))
 	return s
@@ -161,10 +161,10 @@ func (s slice) ofClass(k int, name string) slice {
 
 // slices resolves the selectors of a rate. It returns a single slice or, with *, a slice for each
 // class or group. each reports whether a selector was *.
-func (r *resolver) slices(rate Rate) (list []slice, each bool, err error) {
-	list = []slice{{class: -1}}
+func (r *resolver) slices(rate Rate) (list []subset, each bool, err error) {
+	list = []subset{{class: -1}}
 	for _, s := range rate.selectors() {
-		var next []slice
+		var next []subset
 		add, err := r.selector(s)
 		if err != nil {
 			return nil, false, err
@@ -184,7 +184,7 @@ func (r *resolver) slices(rate Rate) (list []slice, each bool, err error) {
 }
 
 // narrow adds the restriction of a selector to a slice.
-type narrow func(slice) (slice, error)
+type narrow func(subset) (subset, error)
 
 // selector returns the restrictions that a selector adds to a slice: one, or with * one for each
 // value.
@@ -273,7 +273,7 @@ func (r *resolver) attribute(name string) (*Attribute, error) {
 }
 
 func (r *resolver) class(k int) narrow {
-	return func(s slice) (slice, error) {
+	return func(s subset) (subset, error) {
 		if s.class >= 0 && s.class != k {
 			return s, r.failed(r.p.Classes[k], "a rate has one class", "write a constraint for each class")
 		}
@@ -282,7 +282,7 @@ func (r *resolver) class(k int) narrow {
 }
 
 func (r *resolver) value(attribute, value string) narrow {
-	return func(s slice) (slice, error) {
+	return func(s subset) (subset, error) {
 		for _, w := range s.where {
 			switch {
 			case w.attribute != attribute:
@@ -365,12 +365,12 @@ func TrainedSystem(minimize Rate, subject []Constraint, rows *Population, leftOu
 
 // compared returns the rates of the slices without those that the last constraint leaves out,
 // because they count fewer training rows than the measure's minimum, or no row.
-func (s *System) compared(r *resolver, m Measure, list []slice) (set []linear, err error) {
+func (s *System) compared(r *resolver, m Measure, list []subset) (set []linear, err error) {
 	var out []string
 	left := &s.LeftOut[len(s.LeftOut)-1]
-	for _, of := range list {
+	for _, rows := range list {
 		cells := len(s.Rates)
-		l, err := s.rate(r, m.rate.kind, of)
+		l, err := s.rate(r, m.rate.kind, rows)
 		if err != nil {
 			return nil, err
 		}

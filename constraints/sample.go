@@ -155,11 +155,11 @@ func (s *Sample) Intersections() ([]Group, error) {
 	for _, m := range s.system.measured {
 		for _, set := range m.sets {
 			for _, l := range set {
-				name := nameOf(l.of.where)
-				if len(l.of.where) < 2 || slices.ContainsFunc(list, func(g Group) bool { return g.Name == name }) {
+				name := nameOf(l.subset.where)
+				if len(l.subset.where) < 2 || slices.ContainsFunc(list, func(g Group) bool { return g.Name == name }) {
 					continue
 				}
-				c := Cell{where: l.of.where, class: -1}
+				c := Cell{where: l.subset.where, class: -1}
 				b, err := c.on(s.p)
 				if err != nil {
 					return nil, err
@@ -190,15 +190,15 @@ func (s *System) BoundGroups() (list []BoundGroups) {
 		for _, set := range m.sets {
 			compares := s.Subject[j].measure.Compares()
 			for k, l := range set {
-				rate := s.tableRate(s.Subject[j].measure.rate.kind, l.of.class)
-				if rate == "" || len(l.of.where) == 0 || k == 0 && s.Subject[j].measure.WithAll() {
+				rate := s.tableRate(s.Subject[j].measure.rate.kind, l.subset.class)
+				if rate == "" || len(l.subset.where) == 0 || k == 0 && s.Subject[j].measure.WithAll() {
 					continue
 				}
 				if own.Rate != rate {
 					list = own.appendTo(list)
 					own = BoundGroups{Rate: rate}
 				}
-				own.Groups = append(own.Groups, nameOf(l.of.where))
+				own.Groups = append(own.Groups, nameOf(l.subset.where))
 			}
 			if compares {
 				list = own.appendTo(list)
@@ -222,7 +222,7 @@ func (b BoundGroups) appendTo(list []BoundGroups) []BoundGroups {
 // if they have neither.
 func (s *System) tableRate(kind rateKind, class int) string {
 	two := len(s.classes) == 2
-	of := func(rate string) string {
+	named := func(rate string) string {
 		switch {
 		case class >= 0 && !two:
 			return rate + "[" + s.classes[class] + "]"
@@ -243,9 +243,9 @@ func (s *System) tableRate(kind rateKind, class int) string {
 		case two && class == 0:
 			return string(kindFPR)
 		}
-		return of(string(kindRecall))
+		return named(string(kindRecall))
 	case kindRecall, kindPrecision:
-		return of(string(d.table))
+		return named(string(d.table))
 	case kindFPR, kindPositiveRate:
 		if two && class != 0 {
 			return string(d.table)

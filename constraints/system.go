@@ -191,7 +191,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 			return m, fmt.Errorf("constraints: %s: there are no earlier decisions of %s", text, c.measure.file)
 		}
 		cell := Cell{class: -1, target: earlierDecision, file: c.measure.file}
-		l := linear{name: c.measure.String(), of: slice{class: -1}, constant: 1, parts: []part{{s.cell(cell), -1}}}
+		l := linear{name: c.measure.String(), subset: subset{class: -1}, constant: 1, parts: []part{{s.cell(cell), -1}}}
 		m.sets = [][]linear{{l}}
 		return m, s.nonEmpty(l, text)
 	case formNone:
@@ -209,13 +209,13 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 		return m, fmt.Errorf("%w: %s: precision is a ratio of decisions, so a difference or ratio of two precisions is not linear; "+
 			"bound the precision of each group instead: precision[%s=*] >= 0.8", ErrNotLinear, text, c.measure.attributeNames()[0])
 	}
-	for _, of := range list {
-		set, err := s.groups(r, c.measure, of)
+	for _, rows := range list {
+		set, err := s.groups(r, c.measure, rows)
 		if err != nil {
 			return m, err
 		}
 		if c.measure.WithAll() {
-			all, err := s.rate(r, c.measure.rate.kind, of)
+			all, err := s.rate(r, c.measure.rate.kind, rows)
 			if err != nil {
 				return m, err
 			}
@@ -228,7 +228,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 
 // eachOf returns the rates of a constraint on a single rate or, with *, on a rate for each class or
 // group.
-func (s *System) eachOf(r *resolver, m Measure, list []slice, each bool) (sets [][]linear, err error) {
+func (s *System) eachOf(r *resolver, m Measure, list []subset, each bool) (sets [][]linear, err error) {
 	if !each {
 		l, err := s.rate(r, m.rate.kind, list[0])
 		if err == nil {
@@ -256,14 +256,14 @@ func (s *System) eachOf(r *resolver, m Measure, list []slice, each bool) (sets [
 }
 
 // groups returns the rates of the groups that a measure compares.
-func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err error) {
-	list := []slice{of}
+func (s *System) groups(r *resolver, m Measure, rows subset) (set []linear, err error) {
+	list := []subset{rows}
 	for _, name := range m.attributeNames() {
 		a, err := r.attribute(name)
 		if err != nil {
 			return nil, err
 		}
-		var next []slice
+		var next []subset
 		for _, old := range list {
 			for _, v := range a.Values {
 				if m.only != "" && v != m.only {

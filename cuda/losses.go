@@ -216,8 +216,8 @@ type pairs struct {
 }
 
 // pairsOf uploads the pairs once for all steps over them, and returns the surrogate.
-func (l *lowering) pairsOf(s plan.Step, p describe.Pairs, of describe.Surrogate) (pairs, kernels.Phi, error) {
-	phi, err := kernels.PhiOf(of)
+func (l *lowering) pairsOf(s plan.Step, p describe.Pairs, surrogate describe.Surrogate) (pairs, kernels.Phi, error) {
+	phi, err := kernels.PhiOf(surrogate)
 	if err != nil {
 		return pairs{}, 0, fmt.Errorf("cuda: %v: %w", s, err)
 	}

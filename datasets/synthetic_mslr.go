@@ -123,16 +123,16 @@ func qualityColumn(quality float64) float64 { return math.Floor(255 / (1 + math.
 
 // query draws the documents of a query.
 func (w *pages) query(s vec.Stream, n int) []page {
-	var of [pageTraits]float64
-	for k := range of {
-		of[k] = 0.3 * normal(s)
+	var traits [pageTraits]float64
+	for k := range traits {
+		traits[k] = 0.3 * normal(s)
 	}
 	shift := 0.3 * normal(s)
 	list := make([]page, n)
 	for i := range list {
 		p := &list[i]
 		for k := range p.traits {
-			p.traits[k] = normal(s) + of[k]
+			p.traits[k] = normal(s) + traits[k]
 			p.relevance += w.relevance[k] * p.traits[k]
 		}
 		p.quality = 0.7*p.traits[0] + 0.7*normal(s)

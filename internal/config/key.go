@@ -115,19 +115,19 @@ func taskKeys() []*Key {
 func sharedKeys(group, setting string, owners []owner, usual string) []*Key {
 	var keys []*Key
 	byName := map[string]*Key{}
-	for _, of := range owners {
-		for _, o := range of.options {
+	for _, candidate := range owners {
+		for _, o := range candidate.options {
 			k := byName[o.Name]
 			if k == nil {
 				k = &Key{Option: o, Group: group, Everyday: slices.Contains(everyday, o.Name), defaults: map[string]string{}}
 				byName[o.Name] = k
 				keys = append(keys, k)
 			}
-			if of.name == usual {
+			if candidate.name == usual {
 				k.Option = o
 			}
-			k.Owners = append(k.Owners, of.name)
-			k.defaults[of.name] = o.PlainDefault()
+			k.Owners = append(k.Owners, candidate.name)
+			k.defaults[candidate.name] = o.PlainDefault()
 		}
 	}
 	for _, k := range keys {

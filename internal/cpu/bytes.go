@@ -52,7 +52,7 @@ func byteScratch(e *executor[float32]) []*kernel.ByteScratch {
 }
 
 func (s *byteScores) prepare(e *executor[float32]) {
-	s.slices = s.grades.of(e.coarse)
+	s.slices = s.grades.digits(e.coarse)
 	if s.transposed != nil {
 		transpose(e, s.p.B, s.transposed)
 	}
@@ -128,7 +128,7 @@ func (s *byteGradient) prepare(e *executor[float32]) {
 }
 
 func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
-	d := s.slices[t].of(s.e.coarse)
+	d := s.slices[t].digits(s.e.coarse)
 	d.Resize(hi-lo, s.p.B.Cols)
 	if s.own != nil {
 		s.own.quantize(d, t, w, lo, hi, s.x.ByteScale(), s.scratch[t])

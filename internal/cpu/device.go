@@ -182,7 +182,7 @@ func (e *executor[T]) newGrades(rows, cols int) grades {
 }
 
 // of returns the digits for the program's present products.
-func (g grades) of(coarse bool) *kernel.Digits {
+func (g grades) digits(coarse bool) *kernel.Digits {
 	if coarse {
 		return g[1]
 	}

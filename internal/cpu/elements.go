@@ -267,7 +267,7 @@ func (c *columnSums[T]) block(_ int, w *worker[T], lo, hi int) error {
 	switch {
 	case c.fused:
 	case c.s.In.Cols == 1:
-		c.slots[w.slot][0] += c.one.of(w, lo, hi)
+		c.slots[w.slot][0] += c.one.sum(w, lo, hi)
 	default:
 		w.k.AddColumns(c.slots[w.slot], w.blockOf(c.s.In, lo, hi))
 	}
@@ -294,7 +294,7 @@ func (c *columnSums[T]) finish(e *executor[T], roots []int) {
 type columnSum[T plan.Float] struct{ in plan.View }
 
 // of returns the sum of rows lo to hi-1.
-func (c columnSum[T]) of(w *worker[T], lo, hi int) (sum float64) {
+func (c columnSum[T]) sum(w *worker[T], lo, hi int) (sum float64) {
 	column := w.From(c.in, lo)
 	if c.in.Stride == 1 {
 		return w.k.Sum(column[:hi-lo])

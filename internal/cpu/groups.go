@@ -177,7 +177,7 @@ func (m *rangeMeans[T]) shareRows() int { return rowsForSums(m.s.Count) }
 
 func (m *rangeMeans[T]) block(_ int, w *worker[T], lo, hi int) error {
 	sums := m.slots[w.slot]
-	m.rows.within(lo, hi, func(k, from, to int) { sums[k] += m.in.of(w, from, to) })
+	m.rows.within(lo, hi, func(k, from, to int) { sums[k] += m.in.sum(w, from, to) })
 	return nil
 }
 

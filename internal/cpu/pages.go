@@ -194,8 +194,8 @@ func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
 // called. reading finds their memory first, because Keep may change a leaf later.
 func (s *stream) reading(lo, hi int) func() {
 	var parts [][]byte
-	for _, of := range s.read {
-		parts = append(parts, of(lo, hi)...)
+	for _, memory := range s.read {
+		parts = append(parts, memory(lo, hi)...)
 	}
 	return sync.OnceFunc(func() {
 		for _, part := range parts {

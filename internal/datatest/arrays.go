@@ -120,7 +120,7 @@ func halfBits(x float64) uint16 {
 
 // halves has the numbers of 16 bits by the bits of their values.
 var halves = sync.OnceValue(func() map[uint64]uint16 {
-	of := map[uint64]uint16{}
+	encoded := map[uint64]uint16{}
 	for bits := range 1 << 15 {
 		exponent, fraction := bits>>10, float64(bits&1023)
 		value := math.Ldexp(1+fraction/1024, exponent-15)
@@ -132,9 +132,9 @@ var halves = sync.OnceValue(func() map[uint64]uint16 {
 		case exponent == 31:
 			value = math.Inf(1)
 		}
-		of[math.Float64bits(value)], of[math.Float64bits(-value)] = uint16(bits), uint16(bits)|1<<15
+		encoded[math.Float64bits(value)], encoded[math.Float64bits(-value)] = uint16(bits), uint16(bits)|1<<15
 	}
-	return of
+	return encoded
 })
 
 // NPZ returns an archive of arrays, as numpy.savez or numpy.savez_compressed writes it.

@@ -88,18 +88,18 @@ func (r Ranking) Case(spec models.Spec, storage Storage) Case {
 		if err != nil {
 			return nil, nil, err
 		}
-		of := func(phi constraints.Phi) (*gorgonia.Node, error) {
+		meanOf := func(phi constraints.Phi) (*gorgonia.Node, error) {
 			op, err := constraints.NewPairMeans(pairs, phi)
 			if err != nil {
 				return nil, err
 			}
 			return op.Apply(scores)
 		}
-		objective, err := of(r.Objective)
+		objective, err := meanOf(r.Objective)
 		if err != nil {
 			return nil, nil, err
 		}
-		bounded, err := of(r.Constraints)
+		bounded, err := meanOf(r.Constraints)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -25,9 +25,9 @@ func (r *queryRun) is(name []byte) bool { return name != nil && r.Name == string
 
 // queryList numbers queries in the order of their first rows.
 type queryList struct {
-	place map[string]int32
-	names []string
-	of    []int32
+	place   map[string]int32
+	names   []string
+	queryOf []int32
 }
 
 // add adds rows.
@@ -41,16 +41,16 @@ func (l *queryList) add(run queryRun) {
 		l.place[run.Name], l.names = k, append(l.names, run.Name)
 	}
 	for range run.Rows {
-		l.of = append(l.of, k)
+		l.queryOf = append(l.queryOf, k)
 	}
 }
 
 // queries returns the queries of all rows; nil: there are no rows.
 func (l *queryList) queries() *tabular.Queries {
-	if l.of == nil {
+	if l.queryOf == nil {
 		return nil
 	}
-	return &tabular.Queries{Names: l.names, Of: l.of}
+	return &tabular.Queries{Names: l.names, Of: l.queryOf}
 }
 
 // runsOf returns the runs of rows of each query; nil for nil.
@@ -106,19 +106,19 @@ func (t *UserTable) takeQueries(s *columnar.Sheet) error {
 		}
 		return nil
 	}
-	of, failures := make([]uint8, len(label.Values)), make([]error, len(label.Values))
+	grades, failures := make([]uint8, len(label.Values)), make([]error, len(label.Values))
 	for k, text := range label.Values {
 		x, ok := textvalue.Number([]byte(text))
 		if !ok {
 			x = math.NaN()
 		}
-		of[k], failures[k] = grade(x)
+		grades[k], failures[k] = grade(x)
 	}
 	for i, code := range label.Codes {
 		if err := failures[code]; err != nil {
 			return fail(i, err)
 		}
-		t.grades = append(t.grades, of[code])
+		t.grades = append(t.grades, grades[code])
 	}
 	return nil
 }
@@ -236,16 +236,16 @@ func (s *Source) divideQueries(split tabular.Split, seed uint64) (parts [3][]int
 // assignedQueries is divideQueries if the file says to which part a row belongs. The split draws
 // the parts of the queries that the file leaves open.
 func (s *Source) assignedQueries(split tabular.Split, seed uint64) (parts [3][]int, err error) {
-	q, of := s.queries, make([]int8, s.queries.Len())
+	q, levels := s.queries, make([]int8, s.queries.Len())
 	var open []int
-	seen := make([]bool, len(of))
+	seen := make([]bool, len(levels))
 	for i, k := range q.Of {
 		p := s.assigned[i]
-		if seen[k] && of[k] != p {
+		if seen[k] && levels[k] != p {
 			return parts, fmt.Errorf("datasets: %s: %w: the query %s has rows in two parts, the second in row %d; a query belongs to one part",
 				s.Name, dataerr.ErrSplit, q.Names[k], s.number(i)+1)
 		}
-		if of[k], seen[k] = p, true; p == undecided {
+		if levels[k], seen[k] = p, true; p == undecided {
 			open = append(open, i)
 		}
 	}

@@ -87,15 +87,15 @@ func (e *Encoded) standardise(train []int) (constant []string, err error) {
 			all = append(all, newTotals())
 		}
 	}
-	each := func(do func(g numbers, of []totals)) error {
+	each := func(do func(g numbers, sums []totals)) error {
 		return e.inTurn(all, func() {
 			recordio.InParallel(len(groups), func(i int) { do(groups[i], all[begins[i]:][:len(groups[i])]) })
 		})
 	}
-	if err := each(func(g numbers, of []totals) { g.add(of, positions) }); err != nil {
+	if err := each(func(g numbers, sums []totals) { g.add(sums, positions) }); err != nil {
 		return nil, err
 	}
-	if err := each(func(g numbers, of []totals) { g.addSquares(of, positions) }); err != nil {
+	if err := each(func(g numbers, sums []totals) { g.addSquares(sums, positions) }); err != nil {
 		return nil, err
 	}
 	for i, g := range groups {

@@ -142,8 +142,8 @@ func (s *Source) Sparse(x entries, d *SparseDesign, opts tabular.TableOptions, o
 	}
 	sparseRows, isSparse := x.(*matrix.CSR)
 	if !isSparse || opts.Query != "" && dense(len(sparseRows.Columns), rows, cols) {
-		of := newSingles(x, d, dropped, opts.Pages)
-		if s.Features = of; len(of.kept) == 0 {
+		values := newSingles(x, d, dropped, opts.Pages)
+		if s.Features = values; len(values.kept) == 0 {
 			return errNoFeature
 		}
 		return nil

@@ -210,10 +210,10 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 		c.Profile.Reset()
 	}
 	absent := columnar.NewTextSet(absentOf(t.Opts))
-	var fields, of []int // the fields that are read by records, and their columns
+	var fields, places []int // the fields that are read by records, and their columns
 	for i, c := range t.Columns {
 		if !c.wide {
-			fields, of = append(fields, c.Field), append(of, i)
+			fields, places = append(fields, c.Field), append(places, i)
 		}
 	}
 	arrays := newArrayReader(text, t.Columns)
@@ -229,7 +229,7 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 			own.reset(t.Columns)
 			left, columns = left[:0], columns[:0]
 			for k, field := range fields {
-				i := of[k]
+				i := places[k]
 				if own.numbers[i] = absent.Numbers(records, c, field); own.numbers[i] == nil {
 					own.profiles[i].Full = full[i].Load()
 					left, columns = append(left, field), append(columns, i)

@@ -27,15 +27,15 @@ func inBlock(text *recordio.Delimited, field int) bool {
 // arrayReader makes the profiles of the columns that lie in blocks. It looks for the numbers that
 // are not finite; the other numbers need no look.
 type arrayReader struct {
-	blocks []recordio.Block
-	places [][]int // of each block: the index of each column's profile, or -1
-	of     []*UserColumn
-	rows   atomic.Int64 // that the workers have read
+	blocks  []recordio.Block
+	places  [][]int // of each block: the index of each column's profile, or -1
+	columns []*UserColumn
+	rows    atomic.Int64 // that the workers have read
 }
 
 // newArrayReader returns a reader of the columns of a file that are wide.
 func newArrayReader(text *recordio.Delimited, columns []*UserColumn) *arrayReader {
-	r := &arrayReader{of: columns}
+	r := &arrayReader{columns: columns}
 	at := 0
 	for _, b := range text.Blocks() {
 		places, used := make([]int, b.Columns), false
@@ -80,7 +80,7 @@ func (r *arrayReader) worker() func(c recordio.Chunk, profiles []*columnar.Profi
 
 // end completes the profiles of the columns.
 func (r *arrayReader) end() {
-	for _, c := range r.of {
+	for _, c := range r.columns {
 		if c.wide {
 			c.Profile.EndNumbers(int(r.rows.Load()))
 		}

@@ -42,17 +42,17 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		if n.IgnoreUnknown {
 			rows.Cols = 0
 		}
-		return &sparseRows{SparseReader: rows, place: place, keep: keep, of: p}
+		return &sparseRows{SparseReader: rows, place: place, keep: keep, preparation: p}
 	})
 }
 
 // sparseRows are rows in LIBSVM's format.
 type sparseRows struct {
 	recordio.SparseReader
-	place []int
-	keep  []int
-	of    *tabular.Preparation
-	row   recordio.Entries // of the last row
+	place       []int
+	keep        []int
+	preparation *tabular.Preparation
+	row         recordio.Entries // of the last row
 }
 
 // each implements decoder.
@@ -77,7 +77,7 @@ func (s *sparseRows) encode(features []float64) (unknown int, err error) {
 			features[place] = s.row.Value(e)
 		}
 	}
-	s.of.Singly(features)
+	s.preparation.Singly(features)
 	return unknown, nil
 }
 

@@ -137,7 +137,7 @@ func TestNewRowsLIBSVMChunks(t *testing.T) {
 	if err := set.Read(strings.NewReader("# \"\n"+strings.Repeat(line, 3*recordio.ChunkBytes/len(line))), "file"); err != nil || first > recordio.ChunkBytes/len(line) {
 		t.Errorf("a quote joins chunks: a block of %d rows, %v", first, err)
 	}
-	w := worker{results: set.newResults(2), texts: copies{}, rows: &sparseRows{SparseReader: recordio.SparseReader{Name: "file", Cols: 6}, place: make([]int, 6), of: &tabular.Preparation{}}}
+	w := worker{results: set.newResults(2), texts: copies{}, rows: &sparseRows{SparseReader: recordio.SparseReader{Name: "file", Cols: 6}, place: make([]int, 6), preparation: &tabular.Preparation{}}}
 	if err := w.do(recordio.Chunk{Text: []byte("1 2:1\n1 2:1"), Line: 4}, &Block{}); !errors.Is(err, recordio.ErrLongRecord) || err.(*dataerr.FileError).Line != 5 {
 		t.Errorf("a line that does not end: %v", err)
 	}

@@ -120,11 +120,11 @@ func (a *Array) readAt(p []byte, at int64) error {
 
 // file returns the regular file that holds the elements, and the place of the first one there; nil
 // if there is none.
-func (a *Array) file(of io.ReaderAt) (*os.File, int64) {
+func (a *Array) file(source io.ReaderAt) (*os.File, int64) {
 	if a.packed {
 		return nil, 0
 	}
-	return inputfile.Regular(of), a.base + a.offset
+	return inputfile.Regular(source), a.base + a.offset
 }
 
 // native reports whether the elements have the bytes of a slice of numbers in memory.

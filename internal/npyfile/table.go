@@ -196,13 +196,13 @@ func (t *table) Next([]byte) (recordio.Chunk, error) {
 
 // Records implements BinaryTable.
 func (t *table) Records() recordio.RecordReader {
-	return &records{of: t, raw: make([][]byte, len(t.arrays)), loaded: make([]bool, len(t.arrays))}
+	return &records{table: t, raw: make([][]byte, len(t.arrays)), loaded: make([]bool, len(t.arrays))}
 }
 
 // records are the rows of chunks. The elements of an array are read when the first of them is
 // needed.
 type records struct {
-	of     *table
+	table  *table
 	rows   recordio.RowRange
 	row    int      // in the chunk
 	raw    [][]byte // of each array
@@ -213,11 +213,11 @@ type records struct {
 
 // element returns the bytes that begin with an element of the row; nil after an error.
 func (r *records) element(field int) (*Array, []byte) {
-	f := &r.of.fields[field]
-	a := r.of.arrays[f.array]
+	f := &r.table.fields[field]
+	a := r.table.arrays[f.array]
 	if !r.loaded[f.array] && r.failed == nil {
 		r.loaded[f.array] = true
-		r.raw[f.array], r.failed = r.of.read(a, r.raw[f.array], r.rows)
+		r.raw[f.array], r.failed = r.table.read(a, r.raw[f.array], r.rows)
 	}
 	if r.failed != nil {
 		return a, nil
@@ -248,7 +248,7 @@ func (r *records) Each(c recordio.Chunk, visit func() error) error {
 	r.rows, r.failed = c.Rows.(recordio.RowRange), nil
 	clear(r.loaded)
 	for r.row = range r.rows.To - r.rows.From {
-		for _, field := range r.of.texts {
+		for _, field := range r.table.texts {
 			if text := r.Text(field); !utf8.Valid(text) {
 				return r.Fail(field, fmt.Errorf("%w: the text is not in UTF-8", dataerr.ErrFormat))
 			}
@@ -314,11 +314,11 @@ func (r *records) Key(field int) uint64 {
 
 // Position implements RecordReader: the row of the file, from 1.
 func (r *records) Position(field int) (line, column int) {
-	return r.of.row(r.rows.From+r.row) + 1, field + 1
+	return r.table.row(r.rows.From+r.row) + 1, field + 1
 }
 
 // Fail implements RecordReader.
 func (r *records) Fail(field int, err error) error {
 	row, column := r.Position(field)
-	return &dataerr.FileError{Path: r.of.name, Offset: -1, Row: row, Column: column, Err: err}
+	return &dataerr.FileError{Path: r.table.name, Offset: -1, Row: row, Column: column, Err: err}
 }

@@ -94,17 +94,17 @@ func (s *scheduler) ofPictures(v *value) bool {
 	if known, ok := s.large[v]; ok {
 		return known
 	}
-	of := false
+	reads := false
 	switch v.kind {
 	case convolveKind, inputGrad, filterGrad, poolKind, poolGrad:
-		of = true
+		reads = true
 	case mapKind, sumsKind, rangeKind, reshapeKind:
 		for _, w := range v.in {
-			of = of || s.spaces[w] > 0 && s.ofPictures(w)
+			reads = reads || s.spaces[w] > 0 && s.ofPictures(w)
 		}
 	}
-	s.large[v] = of
-	return of
+	s.large[v] = reads
+	return reads
 }
 
 // half schedules the values of the list that are not computed yet.

@@ -31,8 +31,8 @@ func notAnArray(name string) error {
 
 // joinTable joins the table beside a file of arrays to the arrays. layout says how to read the
 // table beside, and which rows belong together. name names the file of the arrays.
-func joinTable(of BinaryTable, name string, layout tabular.Layout) (BinaryTable, error) {
-	arrays, ok := of.(ArrayTable)
+func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTable, error) {
+	arrays, ok := first.(ArrayTable)
 	if !ok {
 		return nil, notAnArray(name)
 	}
@@ -191,7 +191,7 @@ func (j *joined) Records() RecordReader { return &joinedRecords{j.ArrayTable.Rec
 // joinedRecords are the rows of chunks of a joined table.
 type joinedRecords struct {
 	RecordReader // of the arrays
-	of           *joined
+	joined       *joined
 	row          int
 }
 
@@ -217,13 +217,13 @@ func (r *joinedRecords) EachField(c Chunk, fields []int, visit func(i int)) erro
 // beside returns the field of the table beside the arrays that a field of the record is, if it is
 // one.
 func (r *joinedRecords) beside(field int) (own int, is bool) {
-	return field - r.of.fields, field >= r.of.fields
+	return field - r.joined.fields, field >= r.joined.fields
 }
 
 // Text implements RecordReader.
 func (r *joinedRecords) Text(field int) []byte {
 	if own, is := r.beside(field); is {
-		return r.of.text(r.row, own)
+		return r.joined.text(r.row, own)
 	}
 	return r.RecordReader.Text(field)
 }
@@ -247,7 +247,7 @@ func (r *joinedRecords) Key(field int) uint64 {
 // Position implements RecordReader.
 func (r *joinedRecords) Position(field int) (line, column int) {
 	if own, is := r.beside(field); is {
-		return r.of.lines[r.row], own + 1
+		return r.joined.lines[r.row], own + 1
 	}
 	return r.RecordReader.Position(field)
 }
@@ -255,7 +255,7 @@ func (r *joinedRecords) Position(field int) (line, column int) {
 // Fail implements RecordReader.
 func (r *joinedRecords) Fail(field int, err error) error {
 	if own, is := r.beside(field); is {
-		return r.of.fail(r.row, own, err)
+		return r.joined.fail(r.row, own, err)
 	}
 	return r.RecordReader.Fail(field, err)
 }

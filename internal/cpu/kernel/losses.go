@@ -51,7 +51,7 @@ func (k *Kernels[F]) SignedLossGrad(phi Loss, out, s, minus, d []F, add bool) {
 
 // tails holds the passes of one level over logistic tails.
 type tails[F Float] struct {
-	of            func(n int, out, s *F)
+	pass          func(n int, out, s *F)
 	sigmoid       func(n int, out, tails, minus *F)
 	logisticSums  func(n int, tails, s, minus *F, sums *float64)
 	grad, gradAdd [smoothCount]func(n int, out, tails, minus, d *F)
@@ -76,7 +76,7 @@ const smoothCount = int(LogisticLoss) + 1
 func (k *Kernels[F]) LogisticTails(out, s []F) {
 	checkLength("LogisticTails", len(out), len(s))
 	if len(out) > 0 {
-		k.tails.of(len(out), &out[0], &s[0])
+		k.tails.pass(len(out), &out[0], &s[0])
 	}
 }
 
@@ -277,7 +277,7 @@ func hingeSlope64(x float64) float64 {
 func tailsGo[F Float]() tails[F] {
 	sigmoidGrad := func(tail, minus float64) float64 { return math.Abs(tail) * (1 - math.Abs(tail)) }
 	logisticGrad := func(tail, minus float64) float64 { return tailSigmoid64(minus * tail) }
-	t := tails[F]{of: unaryGo[F](tail64), sigmoid: tailSigmoidGo[F], logisticSums: tailLogisticSumsGo[F]}
+	t := tails[F]{pass: unaryGo[F](tail64), sigmoid: tailSigmoidGo[F], logisticSums: tailLogisticSumsGo[F]}
 	for phi, slope := range []func(tail, minus float64) float64{SigmoidLoss: sigmoidGrad, LogisticLoss: logisticGrad} {
 		t.grad[phi], t.gradAdd[phi] = tailGradGo[F](slope, false), tailGradGo[F](slope, true)
 		t.gradWhere[phi], t.gradAddWhere[phi] = tailGradWhereGo(t.grad[phi]), tailGradWhereGo(t.gradAdd[phi])

@@ -60,7 +60,7 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.narrow.combine[1] = combine1F32AVX512
 		k.narrow.dots[1] = dots1F32AVX512
 		k.narrow.addColumns = addColumnsF32AVX512
-		k.tails.of = tailsF32AVX512
+		k.tails.pass = tailsF32AVX512
 		k.tails.sigmoid = tailSigmoidF32AVX512
 		k.tails.grad[SigmoidLoss] = tailSigmoidGradF32AVX512
 		k.tails.gradWhere[SigmoidLoss] = tailSigmoidGradWhereF32AVX512
@@ -132,7 +132,7 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.narrow.combine[1] = combine1F32AVX2
 		k.narrow.dots[1] = dots1F32AVX2
 		k.narrow.addColumns = addColumnsF32AVX2
-		k.tails.of = tailsF32AVX2
+		k.tails.pass = tailsF32AVX2
 		k.tails.sigmoid = tailSigmoidF32AVX2
 		k.tails.grad[SigmoidLoss] = tailSigmoidGradF32AVX2
 		k.tails.gradWhere[SigmoidLoss] = tailSigmoidGradWhereF32AVX2
@@ -210,7 +210,7 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.narrow.combine[1] = combine1F64AVX512
 		k.narrow.dots[1] = dots1F64AVX512
 		k.narrow.addColumns = addColumnsF64AVX512
-		k.tails.of = tailsF64AVX512
+		k.tails.pass = tailsF64AVX512
 		k.tails.sigmoid = tailSigmoidF64AVX512
 		k.tails.grad[SigmoidLoss] = tailSigmoidGradF64AVX512
 		k.tails.gradWhere[SigmoidLoss] = tailSigmoidGradWhereF64AVX512
@@ -282,7 +282,7 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.narrow.combine[1] = combine1F64AVX2
 		k.narrow.dots[1] = dots1F64AVX2
 		k.narrow.addColumns = addColumnsF64AVX2
-		k.tails.of = tailsF64AVX2
+		k.tails.pass = tailsF64AVX2
 		k.tails.sigmoid = tailSigmoidF64AVX2
 		k.tails.grad[SigmoidLoss] = tailSigmoidGradF64AVX2
 		k.tails.gradWhere[SigmoidLoss] = tailSigmoidGradWhereF64AVX2

@@ -256,9 +256,9 @@ func (s *activeSet) descend() bool {
 }
 
 // positions writes the positions of true.
-func positions(dst []int, of []bool) []int {
+func positions(dst []int, set []bool) []int {
 	dst = dst[:0]
-	for i, v := range of {
+	for i, v := range set {
 		if v {
 			dst = append(dst, i)
 		}

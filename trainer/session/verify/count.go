@@ -16,12 +16,12 @@ type plan struct {
 	// sets are the rates of one value: a single set of rows, or the groups that are compared. The
 	// first set of an excess or a distance has all rows. Of several sets, the set with the worst
 	// value counts.
-	sets [][]slice
+	sets [][]subset
 }
 
 // slice is a set of rows: of a class, or with class -1 of all classes, that have the values of the
 // attributes.
-type slice struct {
+type subset struct {
 	class int
 	where []place
 }
@@ -31,10 +31,10 @@ type slice struct {
 type place struct{ attribute, value int }
 
 // with returns the slice with one more condition.
-func (s slice) with(p place) slice { return slice{s.class, append(slices.Clip(s.where), p)} }
+func (s subset) with(p place) subset { return subset{s.class, append(slices.Clip(s.where), p)} }
 
 // rows calls do for each row of the population that meets the conditions on attributes.
-func (s slice) rows(p *constraints.Population, do func(i int)) {
+func (s subset) rows(p *constraints.Population, do func(i int)) {
 	meets := func(i int) bool {
 		for _, w := range s.where {
 			if w.attribute < len(p.Attributes) && p.Attributes[w.attribute].Of[i] != w.value {
@@ -97,13 +97,13 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 	if m.form == "l1" {
 		return p, nil
 	}
-	list := []slice{{class: -1}}
+	list := []subset{{class: -1}}
 	for _, s := range m.selectors {
 		if list, err = narrowed(list, s, train); err != nil {
 			return nil, fmt.Errorf("verify: %s: %w", text, err)
 		}
 	}
-	enough := func(s slice) bool {
+	enough := func(s subset) bool {
 		for _, own := range p.halves() {
 			n := 0
 			s.rows(train, func(i int) {
@@ -117,22 +117,22 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 		}
 		return true
 	}
-	for _, of := range list {
+	for _, rows := range list {
 		if !m.compares() {
-			if enough(of) {
-				p.sets = append(p.sets, []slice{of})
+			if enough(rows) {
+				p.sets = append(p.sets, []subset{rows})
 			}
 			continue
 		}
-		groups := []slice{of}
+		groups := []subset{rows}
 		for _, name := range m.attributes {
 			if groups, err = narrowed(groups, selector{attribute: name, value: m.only, each: m.only == ""}, train); err != nil {
 				return nil, fmt.Errorf("verify: %s: %w", text, err)
 			}
 		}
-		set := slices.DeleteFunc(groups, func(s slice) bool { return !enough(s) })
+		set := slices.DeleteFunc(groups, func(s subset) bool { return !enough(s) })
 		if m.withAll() {
-			set = slices.Insert(set, 0, of)
+			set = slices.Insert(set, 0, rows)
 		}
 		p.sets = append(p.sets, set)
 	}
@@ -140,11 +140,11 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 }
 
 // narrowed adds a selector to every slice.
-func narrowed(list []slice, s selector, p *constraints.Population) (next []slice, err error) {
+func narrowed(list []subset, s selector, p *constraints.Population) (next []subset, err error) {
 	attributes, values := names(p)
-	class := func(k int) func(slice) slice { return func(s slice) slice { return slice{k, s.where} } }
-	value := func(a, k int) func(slice) slice { return func(s slice) slice { return s.with(place{a, k}) } }
-	var add []func(slice) slice
+	class := func(k int) func(subset) subset { return func(s subset) subset { return subset{k, s.where} } }
+	value := func(a, k int) func(subset) subset { return func(s subset) subset { return s.with(place{a, k}) } }
+	var add []func(subset) subset
 	switch a := index(attributes, s.attribute); {
 	case s.attribute == "" && s.each, s.attribute == "class" && a < 0 && s.each:
 		for k := range p.Classes {
@@ -237,7 +237,7 @@ func (m *measure) target(p *constraints.Population, class, i int) (target int, o
 
 // decided holds the decisions on the rows of a part.
 type decided struct {
-	of     []int                      // the class of each row
+	class  []int                      // the class of each row
 	unsure []bool                     // rows whose decision the error of the scores can change
 	chance func(i, class int) float64 // the surrogate of a decision
 	miss   func(i, class int) float64 // the surrogate of another decision
@@ -251,7 +251,7 @@ type tally struct {
 	hits, rows, unsure int     // of decisions
 	base               int     // rows before any decision: of a precision, more than rows
 	smooth, weight     float64 // the smooth rate is their quotient
-	of                 slice
+	subset             subset
 	// halves are the rates whose mean is the rate; rows and weight are then those of the smaller, and
 	// the other counts are 0.
 	halves []tally
@@ -280,8 +280,8 @@ func (t tally) doubt() (most float64) {
 }
 
 // tally counts the rate of the measure on a slice.
-func (m measure) tally(s slice, d *decided) (t tally) {
-	t.of = s
+func (m measure) tally(s subset, d *decided) (t tally) {
+	t.subset = s
 	if list := m.halves(); len(list) > 1 {
 		t.halves = []tally{list[0].tally(s, d), list[1].tally(s, d)}
 		t.rows, t.base = min(t.halves[0].rows, t.halves[1].rows), min(t.halves[0].base, t.halves[1].base)
@@ -303,7 +303,7 @@ func (m measure) tally(s slice, d *decided) (t tally) {
 			if d.rows.Labels[i] == target {
 				t.smooth += chance
 			}
-			if d.of[i] == target {
+			if d.class[i] == target {
 				t.rows++
 				if d.rows.Labels[i] == target {
 					t.hits++
@@ -320,7 +320,7 @@ func (m measure) tally(s slice, d *decided) (t tally) {
 		default:
 			t.smooth += d.chance(i, target)
 		}
-		if (d.of[i] == target) != other {
+		if (d.class[i] == target) != other {
 			t.hits++
 		}
 	})

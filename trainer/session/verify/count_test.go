@@ -104,7 +104,7 @@ func TestCounting(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					d := &decided{of: of, unsure: make([]bool, rows.Len()), norm: 2.5, rows: rows}
+					d := &decided{class: of, unsure: make([]bool, rows.Len()), norm: 2.5, rows: rows}
 					l := &evaluator{outputs: outputs}
 					chances := make([]float64, outputs)
 					d.chance = func(i, class int) float64 { return l.probability(chances, scores, int32(i), class) }

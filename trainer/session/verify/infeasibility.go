@@ -69,8 +69,8 @@ func (c *check) infeasibility() error {
 
 // excess compares the name and the excess of a constraint of a conflict with the values of g.
 func (c *check) excess(one *rundir.Conflicting, g []float64) {
-	for j, of := range c.in.Constraints {
-		if one.Constraint == of.Name || one.Constraint == fmt.Sprintf("%s <= %v", of.Name, of.Bound) {
+	for j, constraint := range c.in.Constraints {
+		if one.Constraint == constraint.Name || one.Constraint == fmt.Sprintf("%s <= %v", constraint.Name, constraint.Bound) {
 			c.report.exact(sectionProof, "infeasibility.conflict.excess of "+one.Constraint, one.Excess, g[j])
 			return
 		}
@@ -114,7 +114,7 @@ func (c *check) combination(proof *rundir.Infeasibility, n model, at point, e fl
 	}
 	// The gradient of f is the same in both, so the difference is the gradient of y.g.
 	base, _ := c.lagrangian(n, at.scores, make([]float64, len(y)))
-	of := func(w []float64) []float64 {
+	gradient := func(w []float64) []float64 {
 		v, _ := c.lagrangian(n, at.scores, w)
 		addTo(v, base, -1)
 		return v
@@ -123,7 +123,7 @@ func (c *check) combination(proof *rundir.Infeasibility, n model, at point, e fl
 	for _, j := range violated[:min(len(violated), gradients)] {
 		one := make([]float64, len(y))
 		one[j] = 1
-		lengths += y[j] * norm(of(one))
+		lengths += y[j] * norm(gradient(one))
 		sum += y[j]
 	}
 	boundary := boundary64
@@ -134,7 +134,7 @@ func (c *check) combination(proof *rundir.Infeasibility, n model, at point, e fl
 	if domain.Kind != problem.Ball && domain.Kind != problem.Box {
 		domain = problem.Regularizer{}
 	}
-	residual := norm(stationary(&domain, n.ends(), at.x, of(y), boundary))
+	residual := norm(stationary(&domain, n.ends(), at.x, gradient(y), boundary))
 	scale := lengths / sum
 	r.compare(sectionProof, "infeasibility.stationarity", proof.Stationarity, number{residual / scale, tolerance, true})
 	if proof.Radius == 0 {

@@ -27,14 +27,14 @@ func (c *check) intervals(k int) error {
 	}
 	doubt := c.parts[k].doubt
 	objective, list := c.parts[k].intervals()
-	compare := func(of string, interval, validation *[2]float64, want *[2]float64) {
+	compare := func(name string, interval, validation *[2]float64, want *[2]float64) {
 		if p.Name == session.Validation {
-			c.interval(sectionDecisions, "validation interval of "+of, validation, want, doubt)
+			c.interval(sectionDecisions, "validation interval of "+name, validation, want, doubt)
 		} else if len(c.in.Parts) == 2 && validation != nil {
-			c.report.problem("validation interval of %s: the run has no validation rows", of)
+			c.report.problem("validation interval of %s: the run has no validation rows", name)
 		}
 		if k == len(c.in.Parts)-1 {
-			c.interval(sectionDecisions, "interval of "+of, interval, want, doubt)
+			c.interval(sectionDecisions, "interval of "+name, interval, want, doubt)
 		}
 	}
 	compare("objective_on_decisions", o.Objective.Interval, o.Objective.ValidationInterval, objective)

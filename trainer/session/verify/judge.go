@@ -13,7 +13,7 @@ type inequality struct {
 	over      float64 // the amount by which the decisions exceed it, at most 0 if they do not
 	tolerance float64 // the weight of one row of its smaller set of rows
 	unit      float64 // factor from these units to the unit of the constraint's value
-	of        []tally // the one or two rates that it bounds
+	rates     []tally // the one or two rates that it bounds
 }
 
 // lossTolerance is the absolute tolerance of a loss, and the tolerance of the l1 norm relative to
@@ -39,9 +39,9 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 		return []inequality{{over: sign * (v.value - bound), tolerance: lossTolerance * bound, unit: 1}}
 	}
 	rate := func(t tally) float64 { return t.value(p.rate == "loss") }
-	add := func(over, unit float64, of ...tally) {
+	add := func(over, unit float64, rates ...tally) {
 		least := math.MaxInt
-		for _, t := range of {
+		for _, t := range rates {
 			least = min(least, t.base)
 		}
 		tolerance := 1 / float64(least)
@@ -50,10 +50,10 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 			return
 		case p.rate == "loss":
 			tolerance = lossTolerance
-		case of[0].halves != nil: // one row of a half
+		case rates[0].halves != nil: // one row of a half
 			tolerance /= 2
 		}
-		list = append(list, inequality{over, tolerance, unit, of})
+		list = append(list, inequality{over, tolerance, unit, rates})
 	}
 	for _, set := range v.sets {
 		if p.form == meanExcess { // one row of the smallest group moves the mean by its share
@@ -152,8 +152,8 @@ func (p *plan) most(bound float64) float64 {
 func (p *plan) exceeded(q inequality, v counted, state constraints.State, bound float64, rows *constraints.Population) *constraints.Exceeded {
 	e := &constraints.Exceeded{By: q.over * q.unit}
 	least := math.MaxInt
-	for _, t := range q.of {
-		e.Groups, e.Rows, e.Values = append(e.Groups, t.of.name(rows)), append(e.Rows, t.rows), append(e.Values, t.value(p.rate == "loss"))
+	for _, t := range q.rates {
+		e.Groups, e.Rows, e.Values = append(e.Groups, t.subset.name(rows)), append(e.Rows, t.rows), append(e.Values, t.value(p.rate == "loss"))
 		least = min(least, t.base)
 	}
 	if state == constraints.NotJudged {
@@ -189,7 +189,7 @@ func (p *plan) remain(v counted, n int) bool {
 }
 
 // name names the rows of a slice.
-func (s slice) name(p *constraints.Population) string {
+func (s subset) name(p *constraints.Population) string {
 	attributes, values := names(p)
 	where := slices.Clone(s.where)
 	slices.SortFunc(where, func(a, b place) int { return strings.Compare(attributes[a.attribute], attributes[b.attribute]) })

@@ -24,12 +24,12 @@ func (r *evaluator) published(scores []float64, f float64, e slack) []named {
 		return append(list, r.ofGroups(scores, e)...)
 	}
 	gap := func(name string, label int) named { // 0: all labels
-		var of [2]number
+		var numbers [2]number
 		for k, g := range r.p.Rows.Groups {
 			rows := slices.DeleteFunc(slices.Clone(g.Rows), func(i int) bool { return label != 0 && r.p.Rows.Labels[i] != label })
-			of[k] = r.share(rows, func(i int) bool { return r.decided[i] == 1 })
+			numbers[k] = r.share(rows, func(i int) bool { return r.decided[i] == 1 })
 		}
-		return named{name, number{math.Abs(of[0].value - of[1].value), of[0].tolerance + of[1].tolerance, of[0].defined && of[1].defined}}
+		return named{name, number{math.Abs(numbers[0].value - numbers[1].value), numbers[0].tolerance + numbers[1].tolerance, numbers[0].defined && numbers[1].defined}}
 	}
 	if list = append(list, gap("dp_gap", 0)); r.in.Task == session.NameEqualizedOdds {
 		list = append(list, gap("tpr_gap", 1), gap("fpr_gap", -1))

@@ -363,15 +363,15 @@ func (r *evaluator) slope(c *cell, to, p, s []float64, t int, weight float64) {
 // count counts the decisions of the scores on the rows of the part.
 func (r *evaluator) count(scores []float64, e float64) {
 	n := len(r.p.Classes)
-	d := &decided{of: make([]int, n), unsure: make([]bool, n), norm: r.norm, rows: r.p.Population}
+	d := &decided{class: make([]int, n), unsure: make([]bool, n), norm: r.norm, rows: r.p.Population}
 	for i := range n {
 		own := scores[i*r.outputs:][:r.outputs]
 		d.unsure[i] = unsureOf(own, e)
 		switch {
 		case r.outputs > 1:
-			d.of[i] = largestAt(own)
+			d.class[i] = largestAt(own)
 		case own[0] > 0:
-			d.of[i] = 1
+			d.class[i] = 1
 		}
 	}
 	p := make([]float64, r.outputs)
@@ -395,9 +395,9 @@ func (r *evaluator) count(scores []float64, e float64) {
 		v := own.count(d, r.in.System.Subject[j].IsAtLeast())
 		r.values, r.doubt = append(r.values, v), max(r.doubt, v.doubt)
 	}
-	r.decided = d.of
+	r.decided = d.class
 	accepted := 0
-	for _, k := range d.of {
+	for _, k := range d.class {
 		if k == 1 {
 			accepted++
 		}
@@ -406,7 +406,7 @@ func (r *evaluator) count(scores []float64, e float64) {
 	r.hits = make([]int, len(r.cells))
 	for k, cell := range r.cells {
 		for at, i := range cell.rows {
-			if !cell.loss && (d.of[i] == cell.targets[at]) != cell.missed {
+			if !cell.loss && (d.class[i] == cell.targets[at]) != cell.missed {
 				r.hits[k]++
 			}
 		}

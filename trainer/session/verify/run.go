@@ -99,9 +99,9 @@ func (c *check) end() *Report {
 // files reads the summary and the run's files, and compares the checksums.
 func (c *check) files() (err error) {
 	r := c.report
-	var of rundir.Seal
+	var sealed rundir.Seal
 	var closed bool
-	c.summary, of, closed, err = rundir.ReadSealed(c.dir.Summary())
+	c.summary, sealed, closed, err = rundir.ReadSealed(c.dir.Summary())
 	switch {
 	case errors.Is(err, seal.ErrChanged):
 		r.problem("summary.json has been changed: its checksum does not match")
@@ -123,7 +123,7 @@ func (c *check) files() (err error) {
 		known[name] = true
 		data, err := seal.Read(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && !of.Has(path):
+		case errors.Is(err, fs.ErrNotExist) && !sealed.Has(path):
 			continue
 		case errors.Is(err, fs.ErrNotExist):
 			r.problem("%s is missing", name)
@@ -131,9 +131,9 @@ func (c *check) files() (err error) {
 		case err != nil:
 			r.problem("%v", err)
 			continue
-		case of.Check(path, data) != nil:
+		case sealed.Check(path, data) != nil:
 			r.problem("%s has been changed: its checksum is not the one in summary.json", name)
-		case of.Has(path):
+		case sealed.Has(path):
 			r.Files = append(r.Files, name)
 		case closed:
 			r.skip("whether %s was changed: summary.json has no checksum of it", name)

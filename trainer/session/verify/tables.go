@@ -61,21 +61,21 @@ func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(shares)) {
-			of := shares[name]
+			counts := shares[name]
 			v, ok := reported[name]
 			switch {
-			case !ok && of[1] == 0:
-			case !ok || of[1] == 0 && doubtful == 0:
+			case !ok && counts[1] == 0:
+			case !ok || counts[1] == 0 && doubtful == 0:
 				r.problem("%s: %s: summary.json and the check differ in whether there are rows", section, where+name)
-			case of[1] > 0:
-				share := float64(2*doubtful)/float64(of[1]) + 1e-12
+			case counts[1] > 0:
+				share := float64(2*doubtful)/float64(counts[1]) + 1e-12
 				r.compare(section, fmt.Sprintf("rates.%s %s%s", p.Name, where, name), v.Value,
-					number{float64(of[0]) / float64(of[1]), share, true})
-				r.compare(section, fmt.Sprintf("rows of rates.%s %s%s", p.Name, where, name), float64(v.Rows), number{float64(of[1]), float64(doubtful), true})
+					number{float64(counts[0]) / float64(counts[1]), share, true})
+				r.compare(section, fmt.Sprintf("rows of rates.%s %s%s", p.Name, where, name), float64(v.Rows), number{float64(counts[1]), float64(doubtful), true})
 				if p.Name == session.Training {
 					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, nil, 0)
 				} else {
-					i := statistics.Count{Hits: of[0], Rows: of[1]}.Interval(rates.Level)
+					i := statistics.Count{Hits: counts[0], Rows: counts[1]}.Interval(rates.Level)
 					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, &[2]float64{i.Low, i.High}, share)
 				}
 			}

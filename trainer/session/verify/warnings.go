@@ -64,7 +64,7 @@ func (c *check) sentences(key string, list, whole []string, starts [][]string) {
 // The warning names one of those in which it weighs the most.
 func (r *evaluator) small() (list [][]string) {
 	rows := r.p.Population
-	none := &decided{of: make([]int, len(r.p.Classes)), unsure: make([]bool, len(r.p.Classes)), rows: rows,
+	none := &decided{class: make([]int, len(r.p.Classes)), unsure: make([]bool, len(r.p.Classes)), rows: rows,
 		chance: func(int, int) float64 { return 0 }, miss: func(int, int) float64 { return 1 }, loss: func(int, int) float64 { return 0 }}
 	for j, p := range r.plans {
 		subject := r.in.System.Subject[j]

@@ -19,15 +19,15 @@ func (l *Data) addEarlier(files []string) error {
 		for _, split := range l.Splits {
 			r := &split.Rows
 			pictures := !r.Tabular && split.Name == rundir.Test
-			of := make([]int, r.Len())
+			classes := make([]int, r.Len())
 			found := 0
-			for i := range of {
-				of[i] = -1
+			for i := range classes {
+				classes[i] = -1
 				if i >= len(r.Source) || pictures {
 					continue
 				}
 				if d, ok := decisions[r.Source[i]]; ok {
-					of[i] = d
+					classes[i] = d
 					found++
 				}
 			}
@@ -38,7 +38,7 @@ func (l *Data) addEarlier(files []string) error {
 			if r.Earlier == nil {
 				r.Earlier = map[string][]int{}
 			}
-			r.Earlier[file] = of
+			r.Earlier[file] = classes
 			r.strata = nil // the pictures' classes
 		}
 	}
@@ -48,11 +48,11 @@ func (l *Data) addEarlier(files []string) error {
 // classTexts returns the texts that stand for each class in files of decisions.
 func (l *Data) classTexts() (texts [][]string) {
 	for k, c := range l.Splits[0].Classes {
-		of := []string{c.Name}
+		names := []string{c.Name}
 		if l.Label != nil {
-			of = append(of, l.Label.Values()[k])
+			names = append(names, l.Label.Values()[k])
 		}
-		texts = append(texts, of)
+		texts = append(texts, names)
 	}
 	return texts
 }

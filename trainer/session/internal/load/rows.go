@@ -113,10 +113,10 @@ func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 		}
 		part.Groups = append(part.Groups, own)
 	}
-	pickOf := func(of []int) []int {
+	pickOf := func(indices []int) []int {
 		own := make([]int, len(list))
 		for at, i := range list {
-			own[at] = of[i]
+			own[at] = indices[i]
 		}
 		return own
 	}
@@ -126,11 +126,11 @@ func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 	if r.Queries != nil {
 		part.Queries = r.Queries.Restrict(list)
 	}
-	for file, of := range r.Earlier {
+	for file, indices := range r.Earlier {
 		if part.Earlier == nil {
 			part.Earlier = map[string][]int{}
 		}
-		part.Earlier[file] = pickOf(of)
+		part.Earlier[file] = pickOf(indices)
 	}
 	return part
 }
@@ -201,7 +201,7 @@ func (r Rows) byEveryProperty() [][]int {
 	}
 	place := map[string]int32{}
 	var key []byte
-	of := make([]int32, r.Len()) // the combination of each row
+	combination := make([]int32, r.Len()) // the combination of each row
 	for i := range r.Labels {
 		key = key[:0]
 		for _, values := range properties {
@@ -217,22 +217,22 @@ func (r Rows) byEveryProperty() [][]int {
 			k = int32(len(place))
 			place[string(key)] = k
 		}
-		of[i] = k
+		combination[i] = k
 	}
-	return r.lists(of, len(place))
+	return r.lists(combination, len(place))
 }
 
 // lists returns the rows of each number in of, which are below n.
-func (r Rows) lists(of []int32, n int) [][]int {
+func (r Rows) lists(combination []int32, n int) [][]int {
 	sizes := make([]int, n) // counted first: a slice that grows takes several times the memory
-	for _, k := range of {
+	for _, k := range combination {
 		sizes[k]++
 	}
 	all := make([][]int, n)
 	for k, size := range sizes {
 		all[k] = make([]int, 0, size)
 	}
-	for i, k := range of {
+	for i, k := range combination {
 		all[k] = append(all[k], i)
 	}
 	return all
