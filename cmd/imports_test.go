@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A program without GPU support does not link the device, its kernels or the package that checks
-// them.
+// A program without GPU support does not link the device, its kernels, the package that checks them
+// or Gorgonia's binding of the driver.
 func TestProgramWithoutGPUSupport(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestProgramWithoutGPUSupport(t *testing.T) {
 		return strings.Fields(string(out))
 	}
 	without, with := deps(""), deps("gpu")
-	for _, path := range []string{"ppal/cuda", "ppal/internal/cuda/kernels", "ppal/internal/cuda/nvidia", "ppal/internal/gpucheck", "ppal/internal/graphcases"} {
+	for _, path := range []string{"ppal/cuda", "ppal/internal/cuda/kernels", "gorgonia.org/cu", "ppal/internal/gpucheck", "ppal/internal/graphcases"} {
 		if slices.Contains(without, path) {
 			t.Errorf("without the tag gpu the program links %s", path)
 		}

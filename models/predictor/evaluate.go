@@ -11,6 +11,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/dataerr"
+	"ppal/internal/columnar"
 	"ppal/internal/loader"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
@@ -154,14 +155,15 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 
 // groupedBy returns the attributes of By, and for each text such as sex*race a constraint whose
 // groups are the intersections. It reads a text as a comparison in the language of constraints
-// does, and the name of a column also if the language needs quotes around the name. The error is a
-// *constraints.SyntaxError.
+// does. A condition (age=25) and the name of a column that the language would quote are read as
+// --group reads them. The error is a *constraints.SyntaxError.
 func (o EvaluateOptions) groupedBy() (by []string, crossed []constraints.Constraint, err error) {
 	for _, text := range o.By {
 		names, err := constraints.ParseAttributes(text)
+		_, op, _ := columnar.CutOperator(text)
 		switch {
 		case err == nil:
-		case strings.ContainsAny(text, `*"`):
+		case op == "" && strings.ContainsAny(text, `*"`):
 			return nil, nil, fmt.Errorf("predictor: groups: %w", err)
 		default:
 			names = []string{text}
