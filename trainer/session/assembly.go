@@ -344,7 +344,12 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 	size, all := a.options.BatchSize, train.Len()
 	switch {
 	case a.builder.statement.sampled:
-		a.sampler, err = newDraws(a.builder, train, seed, a.dtype, weights)
+		sample, failure := a.builder.statement.samples.sample(rowsOf(train))
+		if failure != nil {
+			return failure
+		}
+		a.sampler, err = build.NewDraws(a.builder.Builder, build.DrawnRows{Data: train.Data, Sample: sample, Bound: a.builder.statement.Constraints[0].Bound,
+			Labels: train.Labels, Groups: train.Groups, Levels: train.Levels}, seed, a.dtype, weights)
 	case size >= all:
 		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
 	case size > 0:
@@ -352,7 +357,7 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 			err = a.checkBatches()
 		}
 	}
-	if d := a.builder.statement.decided(); err != nil || a.batches == nil || d != nil && d.on == OnDecisions {
+	if err != nil || a.batches == nil || a.onDecisions() {
 		return err
 	}
 	a.finishOnAll(a.options.Settings.Iterations)
@@ -405,3 +410,29 @@ func (a *assembly) Explain() string { return a.splits[0].problem.Explain() }
 
 // Close implements Pipeline.
 func (a *assembly) Close() error { return a.devices.Close() }
+
+// recordWork estimates the work of a record, in iterations, and returns the number of records that
+// a run takes in any case.
+func (a *assembly) recordWork() (iterations float64, least int) {
+	var rows []matrix.Matrix
+	for _, s := range a.splits {
+		rows = append(rows, s.Data)
+	}
+	batch := 0
+	if a.sampler != nil {
+		batch = a.options.BatchSize
+	}
+	return a.builder.RecordWork(rows, batch, a.sampler != nil || a.products == Int8.String() || a.sampled)
+}
+
+// iterationWork estimates the work of an iteration on all training rows.
+func (a *assembly) iterationWork() float64 { return a.builder.IterationWork(a.splits[0].Data) }
+
+// stepWork returns the work of an iteration on the training rows, or on one batch of them.
+func (a *assembly) stepWork() float64 {
+	work := a.iterationWork()
+	if train := a.splits[0].Rows; a.onBatches(train) {
+		work *= float64(a.options.BatchSize) / float64(train.Len())
+	}
+	return work
+}

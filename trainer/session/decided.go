@@ -15,17 +15,13 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
-	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 )
 
 // decisions are the constraints of a task on rates of decisions.
 type decisions struct {
-	system *constraints.System
-	bounds *problem.AffineMap // the bounds, with the shifts
-	on     BoundsOn
+	measure.Bounds
 	shared *samples
-	nodes  []Constraint // of a statement of nodes, which state the constraints; nil: the system states them
 }
 
 // decided returns the constraints on rates of decisions; nil if the task has none.
@@ -33,26 +29,25 @@ func (s *Statement) decided() *decisions {
 	if s.system == nil {
 		return nil
 	}
-	d := &decisions{system: s.system, bounds: s.Affine, on: s.boundsOn, shared: s.samples}
+	d := &decisions{measure.Bounds{System: s.system, On: s.boundsOn, Confidence: s.confidence}, s.samples}
 	if s.Decided != nil {
-		d.nodes = s.Constraints
+		d.OfNodes = s.bounds()
 	}
 	return d
 }
 
-// surrogate returns the smooth value of constraint j, and whether it exceeds the bound by at most
-// tolerance. terms are the smooth terms of the system, and values f and g + bound of a statement
-// of nodes.
-func (d *decisions) surrogate(j int, terms, values []float64, tolerance float64) (value float64, met bool) {
-	if d.nodes != nil {
-		return values[1+j], values[1+j]-d.nodes[j].Bound <= tolerance
+// decided returns the constraints on rates of decisions; nil if the task has none.
+func (a *assembly) decided() *decisions {
+	d := a.builder.statement.decided()
+	if d != nil {
+		d.Tolerance = a.options.feasibilityTolerance()
 	}
-	return d.system.SmoothValue(j, terms), d.system.Excess(j, terms) <= tolerance
+	return d
 }
 
-// sample returns the system on rows.
-func (d *decisions) sample(r load.Rows) (*constraints.Sample, error) {
-	return d.shared.sample(rowsOf(r))
+// onDecisions reports whether bounds apply to decisions.
+func (a *assembly) onDecisions() bool {
+	return a.builder.statement.system != nil && a.builder.statement.boundsOn == OnDecisions
 }
 
 // sampleOf returns the system on the rows of a split. The split keeps it.
@@ -61,13 +56,13 @@ func (d *decisions) sampleOf(s *split) (*constraints.Sample, error) {
 		return s.sample, nil
 	}
 	var err error
-	s.sample, err = d.sample(s.Rows)
+	s.sample, err = d.shared.sample(rowsOf(s.Rows))
 	return s.sample, err
 }
 
 // newConfidence returns the plan of the promises; nil if the task asks for no confidence.
 func (a *assembly) newConfidence() (*measure.Confidence, error) {
-	level, d := a.builder.statement.confidence, a.builder.statement.decided()
+	level, d := a.builder.statement.confidence, a.decided()
 	if level == 0 {
 		return nil, nil
 	}
@@ -83,7 +78,7 @@ func (a *assembly) newConfidence() (*measure.Confidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := measure.NewConfidence(d.system, sample, validation.Len(), level)
+	c, err := measure.NewConfidence(d.System, sample, validation.Len(), level)
 	if errors.Is(err, promise.ErrLoss) {
 		return nil, &OptionError{Option: "confidence", Problem: "is for rates of decisions", Err: err}
 	}
@@ -104,25 +99,9 @@ func checkConfidence(level float64, on BoundsOn) error {
 	return nil
 }
 
-// The resolutions of scores. The resolution is the largest relative distance at which the exact
-// step treats two scores as equal. The resolution is several rounding units of the weights,
-// because the threshold must survive the rounding of the weights.
-const (
-	resolutionOfFloat32 = 1e-5
-	resolutionOfFloat64 = 1e-12
-)
-
-// resolution returns the resolution of scores for the run's precision.
-func (a *assembly) resolution() float64 {
-	if a.dtype == tensor.Float32 {
-		return resolutionOfFloat32
-	}
-	return resolutionOfFloat64
-}
-
 // optimizeDecisions runs the feedback rounds and then the exact step.
 func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
-	d, train := a.builder.statement.decided(), a.splits[0]
+	d, train := a.decided(), a.splits[0]
 	sample, err := d.sampleOf(train)
 	if err != nil {
 		return nil, err
@@ -131,7 +110,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	if len(train.Classes) == 2 {
 		positive = train.OfLabel(train.Classes[1].Label)
 	}
-	f, early, err := measure.NewSolution(d.system, sample, classNames(train.Classes), train.Len(), positive)
+	f, early, err := measure.NewSolution(d.System, sample, classNames(train.Classes), train.Len(), positive)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +129,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	}
 	var scores []float64 // of the training rows
 	feedback := decide.Feedback{
-		Smooth: smooth, Rates: f.Rates, Target: f.Target, Start: a.builder.statement.start, Resolution: a.resolution(),
+		Smooth: smooth, Rates: f.Rates, Target: f.Target, Start: a.builder.statement.start, Resolution: measure.Resolution(a.dtype == tensor.Float32),
 		Scores: func() (_ []float64, err error) {
 			scores, err = a.appendScores(scores[:0], train)
 			return scores, err
@@ -187,7 +166,7 @@ func (a *assembly) exactStep(f *measure.Solution) error {
 	if err != nil {
 		return err
 	}
-	return f.ExactStep(scores, a.resolution(), a.confidence, func() ([]float64, error) { return a.scores64(a.part(Validation)) })
+	return f.ExactStep(scores, measure.Resolution(a.dtype == tensor.Float32), a.confidence, func() ([]float64, error) { return a.scores64(a.part(Validation)) })
 }
 
 // applyExactStep adds the offsets to the scores: it changes the weights of the iterate.

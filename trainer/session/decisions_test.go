@@ -258,20 +258,38 @@ func TestChurnOfPictures(t *testing.T) {
 	if got := sample.Rows()[1]; got != n*3/4 {
 		t.Errorf("%d of %d training rows have an earlier decision", got, n)
 	}
-	d := e.builder.statement.decided()
 	for k, s := range e.splits {
 		scores := make([]float64, 3*s.Len())
 		for i := range s.Len() {
 			scores[3*i+i%3] = 1 // the earlier decision
 		}
-		counted, _, err := d.count(s, scores, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counted := countOn(t, e, s, scores)
 		if v := counted.Values[0]; v.Defined != (k < 2) || v.Value != 0 {
 			t.Errorf("%s: %+v, want the churn 0", s.Name, v)
 		}
 	}
+}
+
+// countOn counts the decisions of scores on a split.
+func countOn(t *testing.T, a *assembly, s *split, scores []float64) constraints.Counted {
+	t.Helper()
+	sample, err := a.decided().sampleOf(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided, err := sample.Decide(scores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, smooth, err := sample.Smooth(scores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := sample.CountWith(decided, smooth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counted
 }
 
 // onDecisions returns a published problem with bounds on decisions.

@@ -59,8 +59,7 @@ func (a *assembly) resolved() map[string]string {
 		}
 		list["threads"] = strconv.Itoa(n)
 	}
-	decided := a.builder.statement.decided()
-	if s := a.options.Settings; s.RecordEvery == 0 && (decided == nil || decided.on != OnDecisions) { // the rounds differ
+	if s := a.options.Settings; s.RecordEvery == 0 && !a.onDecisions() { // the rounds differ
 		s.RecordWork, s.LeastRecords = a.recordWork()
 		every, _ := s.Intervals()
 		list["record-every"] = strconv.Itoa(every)

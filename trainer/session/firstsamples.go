@@ -31,11 +31,10 @@ var samplesPay = sampleRule{least: 500, work: 1e7}
 func (a *assembly) addSamples() error {
 	train, pays := a.splits[0], cmp.Or(a.options.samplesPay, samplesPay)
 	rule, ok := a.options.Method.(trainer.DualRule)
-	d := a.builder.statement.decided()
 	switch {
 	case a.options.AllRows || a.sampler != nil || !ok || rule.PrimalStep().Kind != step.LBFGS,
 		a.devices.CPU == nil || a.devices.GPU != nil || a.devices.Team != nil || a.devices.Pages != nil,
-		models.IsLinear(a.builder.Model) || d != nil && d.on == OnDecisions || a.iterationWork() < pays.work:
+		models.IsLinear(a.builder.Model) || a.onDecisions() || a.iterationWork() < pays.work:
 		return nil
 	}
 	strata := a.splits[0].Rows.Stratified()

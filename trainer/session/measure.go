@@ -12,8 +12,9 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/measure"
 )
 
 // Result is a trained model, certified and measured in float64.
@@ -54,7 +55,7 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
 	s.RecordWork, s.LeastRecords = a.recordWork()
 	if s.RecordEvery == 0 {
-		s.RecordShare = recordShare
+		s.RecordShare = build.RecordShare
 	}
 	if err := a.setMerits(&s); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	if a.batches != nil && a.batches.From < s.Iterations {
 		s.AllRowsFrom = a.batches.From
 	}
-	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
+	if a.onDecisions() {
 		return a.optimizeDecisions(ctx, s)
 	}
 	if a.sampler == nil {
@@ -135,10 +136,6 @@ func (a *assembly) iterate() []float64 {
 	return x
 }
 
-// sphereOfFloat32 is the largest relative distance from the sphere of the ball at which float32
-// weights count as points on the sphere.
-const sphereOfFloat32 = 1e-6
-
 // Certify implements Pipeline. For a task with bounds on decisions, the certificate describes the
 // smooth problem with the shifts of the feedback before the exact step. The measures describe the
 // model after the exact step.
@@ -155,20 +152,11 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := problem.Point{Constraints: make([]float64, len(a.builder.statement.Constraints))}
-	if at.Objective, err = p.Forward(at.Constraints); err != nil {
+	at, certificate, err := measure.Certify(p, len(a.builder.statement.Constraints), r, a.dtype == tensor.Float32, a.solved)
+	if err != nil {
 		return nil, err
 	}
-	var set certify.Settings
-	if a.dtype == tensor.Float32 {
-		set.Sphere = sphereOfFloat32
-	}
-	if result.Certificate, err = certifyBetter(p, &at, r.Certificate, set); err != nil {
-		return nil, err
-	}
-	if err := a.measureProof(p, r, set.Sphere); err != nil {
-		return nil, err
-	}
+	result.Certificate = certificate
 	result.Certifying = time.Since(began)
 	result.Objective, result.Constraints = at.Objective+a.builder.Regularizer.Value(x), at.Constraints
 	if err := a.applyExactStep(); err != nil {
@@ -181,57 +169,19 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	decided := a.builder.statement.decided()
 	last := len(all) - 1
 	if result.Examples, err = a.examples(a.splits[last], all[last], a.options.Files.Examples); err != nil {
 		return nil, err
 	}
+	decided := a.decided()
 	if decided == nil {
 		return result, nil
 	}
 	if result.Outcome, err = a.outcome(r, all, result.Values); err != nil {
 		return nil, err
 	}
-	decided.multipliers(result.Outcome, result.Certificate.Nu)
+	decided.Multipliers(result.Outcome, result.Certificate.Nu)
 	return result, nil
-}
-
-// measureProof replaces the numbers of a proof of infeasibility by the numbers of p, the smooth
-// problem in float64, because the gradients of saturated sigmoids are small in float32 and inexact.
-// A proof that p does not confirm stays as it is.
-func (a *assembly) measureProof(p problem.Problem, r *trainer.Result, sphere float64) error {
-	if r.Infeasible == nil || a.dtype == tensor.Float64 {
-		return nil
-	}
-	if smooth, ok := p.(*problem.Affine); ok && a.solved != nil {
-		best, rounds := smooth.Map().Shifts(), a.solved.Rounds.Rounds
-		if err := smooth.Map().SetShifts(rounds[len(rounds)-1].Shifts); err != nil {
-			return err
-		}
-		defer func() { _ = smooth.Map().SetShifts(best) }() // they were valid
-	}
-	x := make([]float64, p.Space().Len())
-	p.Space().Read(x, problem.Iterate)
-	defer p.Space().Write(problem.Iterate, x)
-	proof, err := infeasible.Measure(p, r.Infeasible.X, infeasible.Settings{Sphere: sphere})
-	if err == nil && proof.Proves() {
-		r.Infeasible = proof
-	}
-	return err
-}
-
-// certifyBetter certifies the iterate of p with the multiplier of the training loop's certificate
-// and, if that certificate replaced the method's own multiplier, with the method's own, and returns
-// the better certificate. certifyBetter does not search for a multiplier again, because the passes
-// of p are slow.
-func certifyBetter(p problem.Problem, at *problem.Point, trained certify.Certificate, s certify.Settings) (c certify.Certificate, err error) {
-	if trained.Own == nil {
-		c, err = certify.Measure(p, at, trained.Nu, s)
-	} else {
-		c, err = certify.Better(p, at, trained.Own.Nu, trained.Nu, s)
-	}
-	c.NotResolved = trained.NotResolved
-	return c, err
 }
 
 // measureSplits adds the measures of every split to the result, and returns the scores of the
@@ -245,7 +195,7 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 	var results []func() (measured, error)
 	for _, s := range a.splits {
 		scoresOf := a.scores
-		if st.decided() != nil { // count decisions as a program that loads the weights
+		if st.system != nil { // count decisions as a program that loads the weights
 			scoresOf = a.scores64
 		}
 		scores, err := scoresOf(s)

@@ -45,7 +45,7 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 		return err
 	}
 	var sample *constraints.Sample
-	d := a.builder.statement.decided()
+	d := a.decided()
 	if d != nil {
 		if sample, err = d.sampleOf(s); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 		return err
 	}
 	if d != nil {
-		m.Rates.MarkExtremes(d.system.BoundGroups())
+		m.Rates.MarkExtremes(d.System.BoundGroups())
 	}
 	m.ROC = decided.ROC()
 	return nil

@@ -107,8 +107,8 @@ func (s *Session) continueFrom(first int) error {
 // limitsMatter implements limited.
 func (a *assembly) limitsMatter(before int) string {
 	set := a.options.Settings
-	switch d := a.builder.statement.decided(); {
-	case d != nil && d.on == OnDecisions:
+	switch {
+	case a.onDecisions():
 		return "the rounds of bounds on decisions end at shares of the limit"
 	case before < set.Iterations && len(a.finishes) > 0:
 		return "the iterations before its limit use all rows"

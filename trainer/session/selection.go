@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ppal/trainer"
+	"ppal/trainer/session/internal/measure"
 )
 
 // takeValidationRows is the part of an error message that tells how a run gets validation rows.
@@ -38,7 +39,7 @@ func (a *assembly) part(name Split) *split {
 // method's own f and g are the merit on the training rows.
 func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 	s.TrainMerit, s.ValidationMerit = nil, nil
-	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
+	if a.onDecisions() {
 		if s.TrainMerit, err = a.merit(a.splits[0]); err != nil {
 			return err
 		}
@@ -56,48 +57,32 @@ func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 // row belongs to the smallest cell of each bound on decisions, else to the smallest class (of each
 // group, on tables).
 func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
-	list := a.builder.statement.Constraints
-	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
-		of, err := a.meritOnDecisions(s)
-		return func() trainer.Merit { return of(s.last.decisions) }, err
+	if a.onDecisions() {
+		merit, err := a.meritOnDecisions(s)
+		return func() trainer.Merit { return merit(s.last.decisions) }, err
 	}
 	smallest := math.MaxInt
-	strata := s.Stratified()
-	for _, rows := range strata {
+	for _, rows := range s.Stratified() {
 		smallest = min(smallest, len(rows))
 	}
-	tolerance := max(a.feasibilityTolerance(), 1/float64(smallest))
-	return func() trainer.Merit {
-		values, g := s.last.Values, make([]float64, len(list))
-		for j, c := range list {
-			g[j] = values[1+j] - c.Bound
-		}
-		return trainer.MeritOf(values[0], g, tolerance)
-	}, nil
+	merit := measure.Merit(a.builder.statement.bounds(), max(a.options.feasibilityTolerance(), 1/float64(smallest)))
+	return func() trainer.Merit { return merit(s.last.Values) }, nil
 }
 
-// meritOnDecisions returns the function for the merit of counted values on a split: the objective,
-// and then the value of each inequality.
+// meritOnDecisions returns the function for the merit of counted values on a split.
 func (a *assembly) meritOnDecisions(s *split) (func(values []float64) trainer.Merit, error) {
-	d := a.builder.statement.decided()
+	d := a.decided()
 	sample, err := d.sampleOf(s)
 	if err != nil {
 		return nil, err
 	}
-	list, tolerances := a.builder.statement.Constraints, d.tolerances(sample.Rows(), a.feasibilityTolerance())
-	return func(values []float64) trainer.Merit {
-		g := make([]float64, len(list))
-		for j, c := range list {
-			g[j] = values[1+j] - c.Bound - tolerances[j]
-		}
-		return trainer.MeritOf(values[0], g, 0)
-	}, nil
+	return d.Merit(a.builder.statement.bounds(), sample.Rows()), nil
 }
 
 // judge returns the function for the merit of the last measured iterate on the validation rows,
 // with offsets of the scores; nil if the run has no validation rows.
 func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), error) {
-	held, d := a.part(Validation), a.builder.statement.decided()
+	held, d := a.part(Validation), a.decided()
 	if held == nil {
 		return nil, nil
 	}
@@ -105,7 +90,7 @@ func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), erro
 	if err != nil {
 		return nil, err
 	}
-	of, err := a.meritOnDecisions(held)
+	merit, err := a.meritOnDecisions(held)
 	if err != nil {
 		return nil, err
 	}
@@ -122,26 +107,6 @@ func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), erro
 		if err != nil {
 			return trainer.Merit{}, err
 		}
-		return of(m.decisions), nil
+		return merit(m.decisions), nil
 	}, nil
-}
-
-// tolerances returns the excess of each inequality that does not count as a violation. The rates
-// count the rows of a split. The excess is the weight of a single row of the smallest cell, and
-// least is its minimum. An inequality with an empty cell never counts.
-func (d *decisions) tolerances(rows []int, least float64) []float64 {
-	list := make([]float64, len(d.system.Bounds))
-	for j, b := range d.system.Bounds {
-		list[j] = least
-		for k, n := range rows {
-			switch c := math.Abs(b.Coefficients[k]); {
-			case c == 0:
-			case n == 0:
-				list[j] = math.Inf(1)
-			default:
-				list[j] = max(list[j], c/float64(n))
-			}
-		}
-	}
-	return list
 }

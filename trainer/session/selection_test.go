@@ -142,10 +142,7 @@ func TestMeritOnDecisions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counted, _, err := a.builder.statement.decided().count(part, scores, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counted := countOn(t, a, part, scores)
 		gap, fpr := counted.Values[0], counted.Values[1]
 		smallest := len(part.Labels)
 		for _, r := range gap.Rates {

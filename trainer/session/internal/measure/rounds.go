@@ -20,6 +20,22 @@ const (
 	WarnPromise     trainer.WarningCode = "promise"      // a bound is not promised for new rows
 )
 
+// The resolutions of scores. The resolution is the largest relative distance at which the exact
+// step treats two scores as equal. The resolution is several rounding units of the weights,
+// because the threshold must survive the rounding of the weights.
+const (
+	resolutionOfFloat32 = 1e-5
+	resolutionOfFloat64 = 1e-12
+)
+
+// Resolution returns the resolution of scores whose weights are of float32, or else of float64.
+func Resolution(single bool) float64 {
+	if single {
+		return resolutionOfFloat32
+	}
+	return resolutionOfFloat64
+}
+
 // Solution is the result of the rounds of feedback for bounds on decisions.
 type Solution struct {
 	System  *constraints.System

@@ -1,4 +1,4 @@
-package session
+package build
 
 import (
 	"gorgonia.org/gorgonia"
@@ -10,30 +10,38 @@ import (
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
-	"ppal/trainer/session/internal/load"
 )
 
-// draws is the intersectional task with a single constraint. Every iteration draws the group of
+// DrawnRows are the rows of a task that draws the group of its single constraint.
+type DrawnRows struct {
+	Data   matrix.Matrix
+	Sample *constraints.Sample // the task's system on the rows
+	Bound  float64             // of the constraint
+	Labels []int               // -1 or +1
+	Groups []constraints.Group
+	Levels [][]float64 // quantiles that describe each group
+}
+
+// Draws is the intersectional task with a single constraint. Every iteration draws the group of
 // the constraint. The group of iteration k is a function of the seed and k alone.
-type draws struct {
+type Draws struct {
 	*graph.Problem
 	groups *constraints.GroupDraws
-	rows   load.Rows
-	eps    float64
+	rows   DrawnRows
 	group  int             // group of the last sample
 	draw   ranks.Procedure // binds the weights of a sample, in all processes
 }
 
-var _ problem.DrawnGroup = (*draws)(nil)
+var (
+	_ problem.DrawnGroup = (*Draws)(nil)
+	_ Sampler            = (*Draws)(nil)
+)
 
-// newDraws builds the task on rows r at the given weights.
-func newDraws(b *builder, r load.Rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
-	sample, err := b.statement.samples.sample(rowsOf(r))
-	if err != nil {
-		return nil, err
-	}
-	d := &draws{rows: r, eps: b.statement.Constraints[0].Bound}
-	if d.groups, err = sample.NewDraws(dtype, seed); err != nil {
+// NewDraws builds the task on rows at the given weights.
+func NewDraws(b *Builder, r DrawnRows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*Draws, error) {
+	d := &Draws{rows: r}
+	var err error
+	if d.groups, err = r.Sample.NewDraws(dtype, seed); err != nil {
 		return nil, err
 	}
 	d.Problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
@@ -41,7 +49,7 @@ func newDraws(b *builder, r load.Rows, seed uint64, dtype tensor.Dtype, weights 
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		f, c, drawn, err := sample.SampledNodes(scores)
+		f, c, drawn, err := r.Sample.SampledNodes(scores)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -58,10 +66,10 @@ func newDraws(b *builder, r load.Rows, seed uint64, dtype tensor.Dtype, weights 
 }
 
 // Sample implements problem.Sampler.
-func (d *draws) Sample(k int) error { return d.draw(ranks.Bytes([]float64{float64(k)})) }
+func (d *Draws) Sample(k int) error { return d.draw(ranks.Bytes([]float64{float64(k)})) }
 
 // bind binds the weights of the sample whose number is the message.
-func (d *draws) bind(message []byte) error {
+func (d *Draws) bind(message []byte) error {
 	k := int(ranks.Numbers[float64](message)[0])
 	d.group = d.groups.Group(k)
 	weights, err := graph.Values(d.groups.Weights(k))
@@ -72,16 +80,16 @@ func (d *draws) bind(message []byte) error {
 }
 
 // GroupFeatures implements problem.DrawnGroup.
-func (d *draws) GroupFeatures() []float64 { return d.rows.Levels[d.group] }
+func (d *Draws) GroupFeatures() []float64 { return d.rows.Levels[d.group] }
 
 // DecisionViolation implements problem.DrawnGroup. The value is the share of wrong decisions in
 // the group, minus the share of wrong decisions among all rows, minus the bound.
-func (d *draws) DecisionViolation() (float64, error) {
+func (d *Draws) DecisionViolation() (float64, error) {
 	v, err := d.Watched(0)
 	if err != nil {
 		return 0, err
 	}
-	wrong := make([]bool, d.rows.Len())
+	wrong := make([]bool, len(d.rows.Labels))
 	all := 0
 	for i, s := range graph.Float64s(v) {
 		if wrong[i] = (s > 0) != (d.rows.Labels[i] > 0); wrong[i] {
@@ -95,8 +103,8 @@ func (d *draws) DecisionViolation() (float64, error) {
 			inside++
 		}
 	}
-	return float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.eps, nil
+	return float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.rows.Bound, nil
 }
 
 // PerPass returns 1, because every iteration uses all rows.
-func (d *draws) PerPass() float64 { return 1 }
+func (d *Draws) PerPass() float64 { return 1 }
