@@ -1,20 +1,15 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/ranks"
-	"ppal/internal/relay"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
-	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -52,10 +47,6 @@ type assembly struct {
 	changed    error               // why kept rows are not those that were read; nil before check
 }
 
-// weightStream separates the random stream of the initial weights from other streams of the same
-// seed.
-const weightStream = 0x77656967687473
-
 // assemble opens the device, loads the data, states the task on them and builds the problem. If ctx
 // is cancelled, assemble returns the context's error after the step that is running.
 func assemble(ctx context.Context, o Options) (*assembly, error) {
@@ -69,9 +60,6 @@ func assemble(ctx context.Context, o Options) (*assembly, error) {
 	}
 	return a, nil
 }
-
-const coarseNote = "The first iterations multiply with two digits of the weights and derivatives, until the steps need three. " +
-	"--products int8x3 always multiplies with three digits."
 
 // build does the steps of assemble that come after the device is open.
 func (a *assembly) build(ctx context.Context) (err error) {
@@ -141,27 +129,6 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	return a.checkHistory()
 }
 
-// chooseSteps chooses the method if the choice is the session's, and the primal step.
-func (a *assembly) chooseSteps() (err error) {
-	o := &a.options
-	if _, multipliers := o.Method.(*method.ALM); o.choosesMethod && multipliers && step.QuasiNewtonRefuses(a.Problem()) != "" {
-		d, _ := o.description()
-		if o.Method, err = firstOrderMethod(d.Name); err != nil {
-			return err
-		}
-	}
-	if note := method.ChoosePrimal(o.Method, a.Problem()); note != "" {
-		a.notes = append(a.notes, note)
-	}
-	return nil
-}
-
-// coarse reports whether the training begins with coarse products.
-func (a *assembly) coarse() bool {
-	rule, ok := a.options.Method.(trainer.DualRule)
-	return ok && rule.PrimalStep().Kind == step.LBFGS && problem.FeaturesOf(a.Problem()).Graded != nil
-}
-
 // read reads the data for the device, and states the task on the training rows.
 func (a *assembly) read(ctx context.Context, source Source) (err error) {
 	loaded, err := source.Load(ctx, Request{request(a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0)})
@@ -193,34 +160,28 @@ func (a *assembly) take(l *load.Data) {
 	}
 }
 
-// newBuilder states the task on the training rows, and completes the model's shape and the
-// regularizer.
-func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
-	smooth := method.SmoothOn(a.options.Method, a.onBatches(train))
-	statement, err := a.options.Task.State(rowsOf(train), smooth)
-	if err != nil {
-		return nil, err
+const coarseNote = "The first iterations multiply with two digits of the weights and derivatives, until the steps need three. " +
+	"--products int8x3 always multiplies with three digits."
+
+// coarse reports whether the training begins with coarse products.
+func (a *assembly) coarse() bool {
+	rule, ok := a.options.Method.(trainer.DualRule)
+	return ok && rule.PrimalStep().Kind == step.LBFGS && problem.FeaturesOf(a.Problem()).Graded != nil
+}
+
+// chooseSteps chooses the method if the choice is the session's, and the primal step.
+func (a *assembly) chooseSteps() (err error) {
+	o := &a.options
+	if _, multipliers := o.Method.(*method.ALM); o.choosesMethod && multipliers && step.QuasiNewtonRefuses(a.Problem()) != "" {
+		d, _ := o.description()
+		if o.Method, err = firstOrderMethod(d.Name); err != nil {
+			return err
+		}
 	}
-	if err := statement.check(); err != nil {
-		return nil, err
+	if note := method.ChoosePrimal(o.Method, a.Problem()); note != "" {
+		a.notes = append(a.notes, note)
 	}
-	if statement, err = statement.onDecisions(rowsOf(train)); err != nil {
-		return nil, err
-	}
-	b := &builder{statement: statement, Builder: &build.Builder{
-		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: forBuilder(a.devices),
-		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
-	}}
-	if b.Model, err = models.Sized(a.options.Model, train.Features(), max(1, statement.Outputs)); err != nil {
-		return nil, err
-	}
-	if b.HasScales() {
-		b.Scales = problem.NewScales(b.Parameters())
-	}
-	if b.Regularizer.Kind == problem.GroupL1 && b.Regularizer.Groups == nil {
-		b.Regularizer.Groups = build.ParameterEnds(b.Model)
-	}
-	return b, nil
+	return nil
 }
 
 // onBatches reports whether the training rows are taken in mini-batches.
@@ -228,148 +189,16 @@ func (a *assembly) onBatches(train load.Rows) bool {
 	return a.options.BatchSize > 0 && a.options.BatchSize < train.Len()
 }
 
-// start returns the initial weights as trained. start draws the weights from the seed or reads
-// them from a file.
-func (a *assembly) start() (models.Weights, error) {
-	if a.options.Init == "" {
-		return models.Init(a.builder.Model, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
-	}
-	m, err := a.readInit(a.options.Init)
-	if err != nil {
-		return nil, &InitError{Path: a.options.Init, Err: err}
-	}
-	return a.data.Normalization.Unfold(a.builder.Model, m.Weights)
-}
+// iterationWork estimates the work of an iteration on all training rows.
+func (a *assembly) iterationWork() float64 { return a.builder.IterationWork(a.splits[0].Data) }
 
-// readInit reads the model in the file of the initial weights, and identifies the file.
-func (a *assembly) readInit(path string) (models.Model, error) {
-	data, err := seal.ReadBeside(path)
-	if err != nil {
-		return models.Model{}, err
+// stepWork returns the work of an iteration on the training rows, or on one batch of them.
+func (a *assembly) stepWork() float64 {
+	work := a.iterationWork()
+	if train := a.splits[0].Rows; a.onBatches(train) {
+		work *= float64(a.options.BatchSize) / float64(train.Len())
 	}
-	m, err := models.Load(bytes.NewReader(data), a.builder.Model)
-	if err != nil {
-		return m, fmt.Errorf("%s: %w", path, err)
-	}
-	sum := rundir.NewSum()
-	sum.Write(data)
-	file := sum.File(path)
-	a.init = &file
-	return m, nil
-}
-
-// buildSplits builds the problem of the training rows and, at the same time if the statement allows
-// it, the blocks of the other rows and the measures of every split.
-func (a *assembly) buildSplits(weights models.Weights) (err error) {
-	train := a.splits[0]
-	if a.buildsConcurrently() {
-		rest := relay.Go(func() error { return a.buildMeasures(weights) })
-		err := a.buildTraining(train, weights)
-		if failure := rest(); err == nil {
-			err = failure
-		}
-		return err
-	}
-	if err := a.buildTraining(train, weights); err != nil {
-		return err
-	}
-	if err := a.buildMeasures(weights); err != nil || a.devices.Team == nil {
-		return err
-	}
-	x, err := models.Stack(a.builder.Model, weights)
-	if err != nil {
-		return err
-	}
-	// all processes build the blocks of the certificate in the same order
-	for _, s := range a.splits {
-		if _, err := a.builder.exactBlocks(s, x); err != nil {
-			return err
-		}
-		s.divide(a.devices)
-	}
-	return nil
-}
-
-// buildsConcurrently reports whether buildSplits builds several problems at the same time. Bounded
-// memory has no room for them, buildTraining replaces 8-bit rows, and several processes need a
-// fixed order.
-func (a *assembly) buildsConcurrently() bool {
-	return a.builder.statement.pure && a.devices.Team == nil && a.devices.Pages == nil && !a.eightBit
-}
-
-// smallTask is the largest number of scores for which buildMeasures builds the certificate's
-// problem: during the training, its graph takes about 100 bytes for each score.
-const smallTask = 1 << 17
-
-// buildMeasures builds the blocks of the rows that are not for training, and the measures of every
-// split. If the rows are few and the training problem is built at the same time, buildMeasures
-// builds the certificate's problem too.
-func (a *assembly) buildMeasures(weights models.Weights) (err error) {
-	for i, s := range a.splits {
-		if i > 0 {
-			if s.blocks, err = a.builder.HeldOut(s.Data, a.dtype, weights); err != nil {
-				return err
-			}
-		}
-		if s.measure, err = a.builder.measurer(s.Rows); err != nil {
-			return fmt.Errorf("session: %s rows: %w", s.Name, err)
-		}
-	}
-	train := a.splits[0]
-	if !a.buildsConcurrently() || train.Len()*a.builder.Outputs() > smallTask {
-		return nil
-	}
-	if train.exact, err = a.builder.NewBlocks(train.Data, tensor.Float64, weights); err != nil {
-		return err
-	}
-	train.head, err = a.builder.Head(a.builder.rows(train.Rows))
-	return err
-}
-
-// buildTraining builds the problem of the training rows. If the engine stores 8-bit rows exactly,
-// the split reads the rows from the engine, and buildTraining releases the original rows.
-func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
-	if s.problem, err = a.builder.Problem(a.builder.rows(s.Rows), a.dtype, weights); err != nil {
-		return err
-	}
-	if own := s.problem.Stored(0); own != nil && own != s.Data {
-		s.Data = own
-		a.data.FreeMemory()
-	}
-	return nil
-}
-
-// buildSampler builds the sampled problem if training uses mini-batches or drawn groups.
-func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Weights) (err error) {
-	size, all := a.options.BatchSize, train.Len()
-	switch {
-	case a.builder.statement.sampled:
-		sample, failure := a.builder.statement.samples.sample(rowsOf(train))
-		if failure != nil {
-			return failure
-		}
-		a.sampler, err = build.NewDraws(a.builder.Builder, build.DrawnRows{Data: train.Data, Sample: sample, Bound: a.builder.statement.Constraints[0].Bound,
-			Labels: train.Labels, Groups: train.Groups, Levels: train.Levels}, seed, a.dtype, weights)
-	case size >= all:
-		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
-	case size > 0:
-		if a.batches, a.sampler, err = build.NewBatches(a.builder.Builder, a.builder.rows(train), size, seed, a.dtype, weights, a.problem); err == nil {
-			err = a.checkBatches()
-		}
-	}
-	if err != nil || a.batches == nil || a.onDecisions() {
-		return err
-	}
-	a.finishOnAll(a.options.Settings.Iterations)
-	return nil
-}
-
-// finishOnAll lets the last iterations before the limit use all rows.
-func (a *assembly) finishOnAll(limit int) {
-	a.finishes = nil
-	if note := a.batches.FinishOnAll(a.options.Method, limit, a.devices.Team == nil || a.devices.Team.Rank() == 0); note != "" {
-		a.finishes = []string{note}
-	}
+	return work
 }
 
 // checkProducts refuses products of digits if the training rows are not 8-bit data. On the CPU,
@@ -397,6 +226,17 @@ func (a *assembly) checkBFloat16() error {
 		"is %s, which is for dense data on the CPU; the features of %s are others, want auto or float32", p, a.data.Name())}
 }
 
+// checkHistory refuses a primal step whose earlier vectors do not fit in memory. On a GPU they lie
+// in the device's memory.
+func (a *assembly) checkHistory() error {
+	history := method.History(a.options.Method)
+	if history == 0 || a.devices.GPU != nil {
+		return nil
+	}
+	bytes := uint64(history) * uint64(a.parameters) * uint64(a.dtype.Size())
+	return a.devices.Options.CheckMemory(bytes, fmt.Sprintf("the %d vectors of %d parameters of the step lbfgs (another: --primal nesterov) need", history, a.parameters))
+}
+
 // Problem implements Pipeline.
 func (a *assembly) Problem() problem.Problem {
 	if a.sampler != nil {
@@ -410,29 +250,3 @@ func (a *assembly) Explain() string { return a.splits[0].problem.Explain() }
 
 // Close implements Pipeline.
 func (a *assembly) Close() error { return a.devices.Close() }
-
-// recordWork estimates the work of a record, in iterations, and returns the number of records that
-// a run takes in any case.
-func (a *assembly) recordWork() (iterations float64, least int) {
-	var rows []matrix.Matrix
-	for _, s := range a.splits {
-		rows = append(rows, s.Data)
-	}
-	batch := 0
-	if a.sampler != nil {
-		batch = a.options.BatchSize
-	}
-	return a.builder.RecordWork(rows, batch, a.sampler != nil || a.products == Int8.String() || a.sampled)
-}
-
-// iterationWork estimates the work of an iteration on all training rows.
-func (a *assembly) iterationWork() float64 { return a.builder.IterationWork(a.splits[0].Data) }
-
-// stepWork returns the work of an iteration on the training rows, or on one batch of them.
-func (a *assembly) stepWork() float64 {
-	work := a.iterationWork()
-	if train := a.splits[0].Rows; a.onBatches(train) {
-		work *= float64(a.options.BatchSize) / float64(train.Len())
-	}
-	return work
-}

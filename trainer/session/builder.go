@@ -1,12 +1,21 @@
 package session
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"strings"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
+	"ppal/internal/relay"
+	"ppal/internal/rundir"
+	"ppal/internal/seal"
+	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/device"
@@ -18,6 +27,41 @@ import (
 type builder struct {
 	*build.Builder
 	statement *Statement
+}
+
+// newBuilder states the task on the training rows, and completes the model's shape and the
+// regularizer.
+func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
+	smooth := method.SmoothOn(a.options.Method, a.onBatches(train))
+	statement, err := a.options.Task.State(rowsOf(train), smooth)
+	if err != nil {
+		return nil, err
+	}
+	if err := statement.check(); err != nil {
+		return nil, err
+	}
+	if statement, err = statement.onDecisions(rowsOf(train)); err != nil {
+		return nil, err
+	}
+	b := &builder{statement: statement, Builder: &build.Builder{
+		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: forBuilder(a.devices),
+		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
+	}}
+	if b.Model, err = models.Sized(a.options.Model, train.Features(), max(1, statement.Outputs)); err != nil {
+		return nil, err
+	}
+	if b.HasScales() {
+		b.Scales = problem.NewScales(b.Parameters())
+	}
+	if b.Regularizer.Kind == problem.GroupL1 && b.Regularizer.Groups == nil {
+		b.Regularizer.Groups = build.ParameterEnds(b.Model)
+	}
+	return b, nil
+}
+
+// forBuilder returns what a builder needs of the devices.
+func forBuilder(d *device.Devices) build.Devices {
+	return build.Devices{Train: d.Train, Measure: d.Measure, Team: d.Team, Share: d.Share, Memory: d.Options.Memory}
 }
 
 // rows returns rows with the task on them.
@@ -115,6 +159,121 @@ func (b *builder) nodesMeasurer(r load.Rows) (func(scores []float64) (Measures, 
 	}, nil
 }
 
+// weightStream separates the random stream of the initial weights from other streams of the same
+// seed.
+const weightStream = 0x77656967687473
+
+// start returns the initial weights as trained. start draws the weights from the seed or reads
+// them from a file.
+func (a *assembly) start() (models.Weights, error) {
+	if a.options.Init == "" {
+		return models.Init(a.builder.Model, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
+	}
+	m, err := a.readInit(a.options.Init)
+	if err != nil {
+		return nil, &InitError{Path: a.options.Init, Err: err}
+	}
+	return a.data.Normalization.Unfold(a.builder.Model, m.Weights)
+}
+
+// readInit reads the model in the file of the initial weights, and identifies the file.
+func (a *assembly) readInit(path string) (models.Model, error) {
+	data, err := seal.ReadBeside(path)
+	if err != nil {
+		return models.Model{}, err
+	}
+	m, err := models.Load(bytes.NewReader(data), a.builder.Model)
+	if err != nil {
+		return m, fmt.Errorf("%s: %w", path, err)
+	}
+	sum := rundir.NewSum()
+	sum.Write(data)
+	file := sum.File(path)
+	a.init = &file
+	return m, nil
+}
+
+// buildSplits builds the problem of the training rows and, at the same time if the statement allows
+// it, the blocks of the other rows and the measures of every split.
+func (a *assembly) buildSplits(weights models.Weights) (err error) {
+	train := a.splits[0]
+	if a.buildsConcurrently() {
+		rest := relay.Go(func() error { return a.buildMeasures(weights) })
+		err := a.buildTraining(train, weights)
+		if failure := rest(); err == nil {
+			err = failure
+		}
+		return err
+	}
+	if err := a.buildTraining(train, weights); err != nil {
+		return err
+	}
+	if err := a.buildMeasures(weights); err != nil || a.devices.Team == nil {
+		return err
+	}
+	x, err := models.Stack(a.builder.Model, weights)
+	if err != nil {
+		return err
+	}
+	// all processes build the blocks of the certificate in the same order
+	for _, s := range a.splits {
+		if _, err := a.builder.exactBlocks(s, x); err != nil {
+			return err
+		}
+		s.divide(a.devices)
+	}
+	return nil
+}
+
+// buildsConcurrently reports whether buildSplits builds several problems at the same time. Bounded
+// memory has no room for them, buildTraining replaces 8-bit rows, and several processes need a
+// fixed order.
+func (a *assembly) buildsConcurrently() bool {
+	return a.builder.statement.pure && a.devices.Team == nil && a.devices.Pages == nil && !a.eightBit
+}
+
+// smallTask is the largest number of scores for which buildMeasures builds the certificate's
+// problem: during the training, its graph takes about 100 bytes for each score.
+const smallTask = 1 << 17
+
+// buildMeasures builds the blocks of the rows that are not for training, and the measures of every
+// split. If the rows are few and the training problem is built at the same time, buildMeasures
+// builds the certificate's problem too.
+func (a *assembly) buildMeasures(weights models.Weights) (err error) {
+	for i, s := range a.splits {
+		if i > 0 {
+			if s.blocks, err = a.builder.HeldOut(s.Data, a.dtype, weights); err != nil {
+				return err
+			}
+		}
+		if s.measure, err = a.builder.measurer(s.Rows); err != nil {
+			return fmt.Errorf("session: %s rows: %w", s.Name, err)
+		}
+	}
+	train := a.splits[0]
+	if !a.buildsConcurrently() || train.Len()*a.builder.Outputs() > smallTask {
+		return nil
+	}
+	if train.exact, err = a.builder.NewBlocks(train.Data, tensor.Float64, weights); err != nil {
+		return err
+	}
+	train.head, err = a.builder.Head(a.builder.rows(train.Rows))
+	return err
+}
+
+// buildTraining builds the problem of the training rows. If the engine stores 8-bit rows exactly,
+// the split reads the rows from the engine, and buildTraining releases the original rows.
+func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
+	if s.problem, err = a.builder.Problem(a.builder.rows(s.Rows), a.dtype, weights); err != nil {
+		return err
+	}
+	if own := s.problem.Stored(0); own != nil && own != s.Data {
+		s.Data = own
+		a.data.FreeMemory()
+	}
+	return nil
+}
+
 // usesScales reports whether the training takes quasi-Newton steps of a model with scales.
 func (a *assembly) usesScales() bool {
 	rule, ok := a.options.Method.(trainer.DualRule)
@@ -128,9 +287,4 @@ func (a *assembly) setScales() error {
 	}
 	train := a.splits[0].Rows
 	return a.builder.SetScales(train.Data, train.Labels)
-}
-
-// forBuilder returns what a builder needs of the devices.
-func forBuilder(d *device.Devices) build.Devices {
-	return build.Devices{Train: d.Train, Measure: d.Measure, Team: d.Team, Share: d.Share, Memory: d.Options.Memory}
 }

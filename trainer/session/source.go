@@ -3,18 +3,15 @@ package session
 import (
 	"context"
 	"os"
+	"reflect"
+	"slices"
 
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/datasets"
-	"ppal/datasets/matrix"
 	"ppal/internal/option"
-	"ppal/internal/ranks"
-	"ppal/internal/relay"
 	"ppal/internal/rundir"
-	"ppal/trainer/graph"
-	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 )
@@ -33,17 +30,17 @@ type Source interface {
 // Request holds the properties of a run that determine the form of the rows.
 type Request struct{ on load.Request }
 
-// request returns the request of a run whose needs of the rows are needs.
-func request(d *device.Devices, dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
-	return load.Request{Seed: seed, Dtype: dtype, Needs: needs, Batches: batches, CPU: d.CPU, Integers: d.IntegerProducts, Pages: d.Pages,
-		Room: d.Options.Room(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
-}
-
 // Seed returns the seed of the run, for sources that split or draw rows.
 func (r Request) Seed() uint64 { return r.on.Seed }
 
 // Needs returns the properties of the rows that the run's constraints name.
 func (r Request) Needs() constraints.Needs { return r.on.Needs }
+
+// request returns the request of a run whose needs of the rows are needs.
+func request(d *device.Devices, dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
+	return load.Request{Seed: seed, Dtype: dtype, Needs: needs, Batches: batches, CPU: d.CPU, Integers: d.IntegerProducts, Pages: d.Pages,
+		Room: d.Options.Room(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
+}
 
 // Data are the rows of a run and their description.
 type Data struct{ *load.Data }
@@ -53,53 +50,6 @@ func NewDataFile(name string, content []byte) DataFile {
 	sum := rundir.NewSum()
 	sum.Write(content)
 	return sum.File(name)
-}
-
-// split is a part of the rows. The problem computes the scores of the training rows, blocks the
-// scores of all other rows.
-type split struct {
-	*load.Split
-	problem *graph.Problem      // nil except for the training rows
-	blocks  *build.Blocks       // nil for the training rows
-	exact   *build.Blocks       // blocks in float64; nil before exactBlocks
-	head    *graph.Problem      // the task on the scores in float64; nil before exact
-	sample  *constraints.Sample // the constraints of a Decisions task; nil before sampleOf
-	measure func(scores []float64) (Measures, error)
-	last    Measures        // measures of the last record
-	scores  []float64       // scores of the last record
-	fetch   ranks.Procedure // writes the features of a row of any process to room; nil: all rows are here
-	room    []float64
-}
-
-// divide sets the split's fetch if other processes have the features of some rows.
-func (s *split) divide(d *device.Devices) {
-	part, ok := s.Data.(interface {
-		matrix.Matrix
-		Has(i int) bool
-	})
-	if !ok {
-		return
-	}
-	s.fetch = d.Team.Register(func(message []byte) error {
-		i := int(ranks.Numbers[float64](message)[0])
-		if d.Team.Rank() > 0 {
-			s.room = make([]float64, s.Features())
-		}
-		if clear(s.room); part.Has(i) {
-			part.Float64(s.room, i, i+1)
-		}
-		return d.Team.Sum(s.room)
-	})
-}
-
-// readRow writes the features of row i.
-func (s *split) readRow(features []float64, i int) error {
-	if s.fetch == nil {
-		s.Data.Float64(features, i, i+1)
-		return nil
-	}
-	s.room = features
-	return s.fetch(ranks.Bytes([]float64{float64(i)}))
 }
 
 // DataOptions returns the choice of the data set and of the directory of its files: flags of ppal
@@ -116,11 +66,47 @@ func DataOptions(name, dir *string) []*option.Option {
 // dataDir returns the directory of a data set's files.
 func dataDir(name, explicit string) (string, error) { return datasets.DirOf(name, explicit, os.Getenv) }
 
-// startIf is relay.Start if concurrently is true. Otherwise startIf calls f before it returns.
-func startIf[T any](concurrently bool, f func() (T, error)) (wait func() (T, error)) {
-	if concurrently {
-		return relay.Start(f)
+// Cached returns a source that reads the rows of s once and serves several sessions with the same
+// Options.Device, such as the runs of a sweep. The source reads the rows again for a session with
+// another seed, or with constraints that need other attributes. The source is not safe for
+// concurrent use.
+func Cached(s Source) Source { return &cachedSource{Source: s} }
+
+// cachedSource keeps the rows of a source.
+type cachedSource struct {
+	Source
+	kept *Data
+	on   Request // the request for which the rows were read
+}
+
+// readFrom returns the source that reads the rows of s.
+func readFrom(s Source) Source {
+	if c, ok := s.(*cachedSource); ok {
+		return c.Source
 	}
-	result, err := f()
-	return func() (T, error) { return result, err }
+	return s
+}
+
+// Load implements Source.
+func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
+	if c.kept == nil || !c.on.same(on) {
+		l, err := c.Source.Load(ctx, on)
+		if err != nil {
+			return nil, err
+		}
+		c.kept, c.on = l, Request{load.Request{Dtype: on.on.Dtype, Seed: on.on.Seed, Needs: on.on.Needs}}
+	}
+	own := *c.kept.Data
+	own.Splits = make([]*load.Split, len(c.kept.Splits))
+	for k, s := range c.kept.Splits {
+		part := *s // without data that a session builds
+		own.Splits[k] = &part
+	}
+	own.Description.Data = slices.Clone(c.kept.Description.Data)
+	return &Data{&own}, nil
+}
+
+// same reports whether rows that were read for request r are also valid for the other Request.
+func (r Request) same(other Request) bool {
+	return r.on.Dtype == other.on.Dtype && r.on.Seed == other.on.Seed && reflect.DeepEqual(r.on.Needs, other.on.Needs)
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
 )
 
 // Task is an objective f and constraints g <= 0 on the scores of a model. NeymanPearson,
@@ -238,4 +240,68 @@ func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
 		return problem.MakePiecewise(p, s.Pieces)
 	}
 	return p, nil
+}
+
+// needs returns the properties of the rows that the task's constraints use.
+func (o *Options) needs() constraints.Needs {
+	if t, ok := o.Task.(Needing); ok {
+		return t.Needs()
+	}
+	return constraints.Needs{}
+}
+
+// Column adds the constants [n, 1] to the graph of the scores [n, C], in the type of the scores.
+// Nodes of a Statement uses Column for a constant of each row, such as a target. A graph can use
+// each name only once.
+func Column(scores *gorgonia.Node, name string, values []float64) *gorgonia.Node {
+	return build.Constant(scores.Graph(), scores.Dtype(), name, values, len(values), 1)
+}
+
+// Number returns a constant in the type of the scores.
+func Number(scores *gorgonia.Node, x float64) *gorgonia.Node {
+	if scores.Dtype() == tensor.Float32 {
+		return gorgonia.NewConstant(float32(x))
+	}
+	return gorgonia.NewConstant(x)
+}
+
+// Objective is an objective of a program's own for the constraints of a Decisions task. It adds the
+// scalar f to the graph of the scores [n, outputs]. The session calls it for several sets of rows,
+// with float32 and with float64 scores.
+type Objective func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error)
+
+// On returns the objective of the rows as a problem of the scores, in float64 on Gorgonia's
+// machine. Package verify evaluates the objective in this way too.
+func (o Objective) On(rows Rows, outputs int) (*graph.Problem, error) {
+	return onScores(len(rows.Labels), outputs, func(scores *gorgonia.Node) (graph.Definition, error) {
+		f, err := o(scores, rows)
+		return graph.Definition{Objective: f}, err
+	})
+}
+
+// onScores returns nodes as a problem of n rows of scores.
+func onScores(n, outputs int, define func(scores *gorgonia.Node) (graph.Definition, error)) (*graph.Problem, error) {
+	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		scores := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(n, outputs),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(n, outputs), tensor.WithBacking(make([]float64, n*outputs)))))
+		d, err := define(scores)
+		d.Parameters = gorgonia.Nodes{scores}
+		return d, err
+	}, graph.Tape{})
+	if err != nil {
+		return nil, fmt.Errorf("session: the task in float64: %w", err)
+	}
+	return p, nil
+}
+
+// value returns a function that computes f from the scores of the rows; nil without an objective.
+func (o Objective) value(rows Rows, outputs int) (func(scores []float64) (float64, error), error) {
+	if o == nil {
+		return nil, nil
+	}
+	p, err := o.On(rows, outputs)
+	return func(scores []float64) (float64, error) {
+		p.Space().Write(problem.Iterate, scores)
+		return p.Forward(nil)
+	}, err
 }

@@ -7,8 +7,52 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/load"
 	"ppal/trainer/step"
 )
+
+// buildSampler builds the sampled problem if training uses mini-batches or drawn groups.
+func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Weights) (err error) {
+	size, all := a.options.BatchSize, train.Len()
+	switch {
+	case a.builder.statement.sampled:
+		sample, failure := a.builder.statement.samples.sample(rowsOf(train))
+		if failure != nil {
+			return failure
+		}
+		a.sampler, err = build.NewDraws(a.builder.Builder, build.DrawnRows{Data: train.Data, Sample: sample, Bound: a.builder.statement.Constraints[0].Bound,
+			Labels: train.Labels, Groups: train.Groups, Levels: train.Levels}, seed, a.dtype, weights)
+	case size >= all:
+		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
+	case size > 0:
+		if a.batches, a.sampler, err = build.NewBatches(a.builder.Builder, a.builder.rows(train), size, seed, a.dtype, weights, a.problem); err == nil {
+			err = a.checkBatches()
+		}
+	}
+	if err != nil || a.batches == nil || a.onDecisions() {
+		return err
+	}
+	a.finishOnAll(a.options.Settings.Iterations)
+	return nil
+}
+
+// finishOnAll lets the last iterations before the limit use all rows.
+func (a *assembly) finishOnAll(limit int) {
+	a.finishes = nil
+	if note := a.batches.FinishOnAll(a.options.Method, limit, a.devices.Team == nil || a.devices.Team.Rank() == 0); note != "" {
+		a.finishes = []string{note}
+	}
+}
+
+// checkBatches refuses mini-batches whose packed rows, which the CPU keeps beside all rows, do not
+// fit in memory. A process has its part of the rows.
+func (a *assembly) checkBatches() error {
+	if a.devices.CPU == nil || a.devices.GPU != nil {
+		return nil // each iteration copies the rows of its batch
+	}
+	bytes := a.batches.KeptBytes(a.dtype.Size(), a.devices.Pages != nil) / uint64(a.devices.Team.Size())
+	return a.devices.Options.CheckMemory(bytes, "the second packed copy of the rows for --batch-size (train without it) needs")
+}
 
 // sampleRule decides whether samples pay.
 type sampleRule struct {

@@ -1,0 +1,283 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/internal/relay"
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/measure"
+)
+
+// Certify implements Pipeline. For a task with bounds on decisions, the certificate describes the
+// smooth problem with the shifts of the feedback before the exact step. The measures describe the
+// model after the exact step.
+func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
+	began, result := time.Now(), &Result{Training: r}
+	x := a.iterate()
+	train := a.splits[0]
+	smooth, err := a.builder.exact(train, x)
+	if err != nil {
+		return nil, err
+	}
+	a.data.FreeMemory() // otherwise the memory of the training stays beside float64 vectors
+	p, err := a.builder.statement.complete(smooth)
+	if err != nil {
+		return nil, err
+	}
+	at, certificate, err := measure.Certify(p, len(a.builder.statement.Constraints), r, a.dtype == tensor.Float32, a.solved)
+	if err != nil {
+		return nil, err
+	}
+	result.Certificate = certificate
+	result.Certifying = time.Since(began)
+	result.Objective, result.Constraints = at.Objective+a.builder.Regularizer.Value(x), at.Constraints
+	if err := a.applyExactStep(); err != nil {
+		return nil, err
+	}
+	if _, err := a.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
+		return nil, err
+	}
+	all, err := a.measureSplits(result)
+	if err != nil {
+		return nil, err
+	}
+	last := len(all) - 1
+	if result.Examples, err = a.examples(a.splits[last], all[last], a.options.Files.Examples); err != nil {
+		return nil, err
+	}
+	decided := a.decided()
+	if decided == nil {
+		return result, nil
+	}
+	if result.Outcome, err = a.outcome(r, all, result.Values); err != nil {
+		return nil, err
+	}
+	decided.Multipliers(result.Outcome, result.Certificate.Nu)
+	return result, nil
+}
+
+// exactStep finds the offsets of the scores in float64 at the iterate.
+func (a *assembly) exactStep(f *measure.Solution) error {
+	scores, err := a.scores64(a.splits[0])
+	if err != nil {
+		return err
+	}
+	return f.ExactStep(scores, measure.Resolution(a.dtype == tensor.Float32), a.confidence, func() ([]float64, error) { return a.scores64(a.part(Validation)) })
+}
+
+// applyExactStep adds the offsets to the scores: it changes the weights of the iterate.
+func (a *assembly) applyExactStep() error {
+	if a.solved == nil || !a.solved.Exact.Moved {
+		return nil
+	}
+	x := a.iterate()
+	if err := models.AddToScores(a.builder.Model, x, a.solved.Exact.Offsets); err != nil {
+		return err
+	}
+	a.problem.Space().Write(problem.Iterate, x)
+	return nil
+}
+
+// scores64 returns the scores of a split in float64 at the iterate.
+func (a *assembly) scores64(s *split) ([]float64, error) {
+	x := a.iterate()
+	b, err := a.builder.exactBlocks(s, x)
+	if err != nil {
+		return nil, err
+	}
+	return b.Scores(x)
+}
+
+// measureSplits adds the measures of every split to the result, and returns the scores of the
+// splits. If the statement is pure, the splits are measured at the same time.
+func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
+	st := a.builder.statement
+	type measured struct {
+		SplitMeasures
+		values []float64
+	}
+	var results []func() (measured, error)
+	for _, s := range a.splits {
+		scoresOf := a.scores
+		if st.system != nil { // count decisions as a program that loads the weights
+			scoresOf = a.scores64
+		}
+		scores, err := scoresOf(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, scores)
+		results = append(results, startIf(st.pure, func() (measured, error) {
+			m, err := a.measuresOf(s, scores)
+			if err != nil {
+				return measured{}, err
+			}
+			own := measured{SplitMeasures{Name: s.Name, Named: m.Named}, m.Values}
+			err = a.measureRates(s, &own.SplitMeasures, scores)
+			return own, err
+		}))
+	}
+	for k, wait := range results {
+		own, failure := wait()
+		if err == nil {
+			err = failure
+		}
+		if k == 0 {
+			result.Values = own.values
+		}
+		result.Splits = append(result.Splits, own.SplitMeasures)
+	}
+	return all, err
+}
+
+// measuresOf returns the measures of a split's scores at the iterate. At the end of most runs, the
+// last record has the same scores, and measuresOf returns the measures of the record.
+func (a *assembly) measuresOf(s *split, scores []float64) (Measures, error) {
+	if a.builder.Terms == nil && s.last.Named != nil && slices.Equal(scores, s.scores) {
+		return s.last, nil
+	}
+	return s.measure(scores)
+}
+
+// measureRates sets the rates and the ROC curve of a split, if the scores decide.
+func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) error {
+	decided, err := s.decided(scores)
+	if decided == nil || err != nil {
+		return err
+	}
+	var sample *constraints.Sample
+	d := a.decided()
+	if d != nil {
+		if sample, err = d.sampleOf(s); err != nil {
+			return err
+		}
+	}
+	groups, err := s.RateGroups(sample)
+	if err != nil {
+		return err
+	}
+	if m.Rates, err = decided.Rates(groups); err != nil {
+		return err
+	}
+	if d != nil {
+		m.Rates.MarkExtremes(d.System.BoundGroups())
+	}
+	m.ROC = decided.ROC()
+	return nil
+}
+
+// outcome counts the decisions of every split. scores holds the scores of each split, in the order
+// of the splits, and values f and g + bound of the training rows.
+func (a *assembly) outcome(r *trainer.Result, scores [][]float64, values []float64) (*Outcome, error) {
+	d, list := a.decided(), make([]measure.Judged, len(a.splits))
+	parameters, err := a.builder.Terms.At(a.iterate())
+	if err != nil {
+		return nil, err
+	}
+	for k, s := range a.splits {
+		list[k] = measure.Judged{Split: s.Name, Classes: len(s.Classes), Scores: scores[k]}
+		if list[k].Sample, err = d.sampleOf(s); err != nil {
+			return nil, fmt.Errorf("session: %s rows: %w", s.Name, err)
+		}
+		if list[k].Labels, err = rowsOf(s.Rows).indices(); err != nil {
+			return nil, err
+		}
+	}
+	o, err := d.Outcome(list, parameters, values)
+	if err != nil {
+		return nil, err
+	}
+	o.GradientEvaluations = r.Point.GradientEvaluations
+	if a.solved != nil {
+		a.solved.Describe(o)
+		a.confidence.Describe(o)
+	}
+	return o, nil
+}
+
+// DefaultExamples is the default of Files.Examples.
+const DefaultExamples = 5
+
+// examples returns the wrong decisions of scores with the largest margins on a split, at most most
+// of each class. examples returns nil if the scores decide nothing.
+func (a *assembly) examples(s *split, scores []float64, most int) (*rundir.Examples, error) {
+	decided, err := s.decided(scores)
+	if decided == nil || err != nil {
+		return nil, err
+	}
+	d := a.data.Description
+	display := &measure.Display{Source: s.Source, Attributes: s.Attributes, Features: s.Features(), Read: s.readRow,
+		Center: a.data.Center, Scale: a.data.Scale, Preparation: d.Preparation, Names: d.FeatureNames}
+	if _, bytes := s.Data.(matrix.EightBit); bytes && d.Preparation == nil && a.data.Label == nil && a.data.Shape.Pixels() == s.Features() {
+		display.Shape, display.Pixels = a.data.Shape, s.pixels
+	}
+	return decided.Examples(display, most)
+}
+
+// startIf is relay.Start if concurrently is true. Otherwise startIf calls f before it returns.
+func startIf[T any](concurrently bool, f func() (T, error)) (wait func() (T, error)) {
+	if concurrently {
+		return relay.Start(f)
+	}
+	result, err := f()
+	return func() (T, error) { return result, err }
+}
+
+// certifyTimer is a Pipeline that can estimate the wall time of Certify before the training. A
+// session with a time limit ends the training earlier by that time.
+type certifyTimer interface {
+	certifyTime() (time.Duration, error)
+}
+
+var _ certifyTimer = (*assembly)(nil)
+
+// certifyPasses is the number of forward and backward passes in float64 that Certify takes, for
+// each row: the values, the gradients with two multipliers in one pass, and the scores for the
+// measures.
+const certifyPasses = 3
+
+// certifyTime implements certifyTimer. It times a forward and a backward pass of one block of
+// training rows in float64, and multiplies by the number of blocks of all splits and by
+// certifyPasses.
+func (a *assembly) certifyTime() (time.Duration, error) {
+	x := a.iterate()
+	b, err := a.builder.exactBlocks(a.splits[0], x)
+	if err != nil {
+		return 0, err
+	}
+	took, block, err := b.TimePass(x)
+	if err != nil || block == 0 {
+		return 0, err
+	}
+	rows := 0
+	for _, s := range a.splits {
+		rows += s.Len()
+	}
+	return time.Duration(float64(took) * certifyPasses * float64(rows) / float64(block*a.devices.Team.Size())), nil
+}
+
+// SaveModel implements Pipeline. The weights of the file act on raw rows.
+func (a *assembly) SaveModel(path string) error { return a.SaveWeights(path, a.iterate()) }
+
+// SaveWeights implements weightsSaver.
+func (a *assembly) SaveWeights(path string, x []float64) error {
+	model, n := a.builder.Model, a.data.Normalization
+	trained, err := models.Unstack(model, x)
+	if err != nil {
+		return err
+	}
+	raw, err := n.Fold(model, trained)
+	if err != nil {
+		return err
+	}
+	return models.SaveFile(path, models.Model{Architecture: model, Weights: raw, Normalization: n}, a.dtype)
+}

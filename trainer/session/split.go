@@ -1,0 +1,154 @@
+package session
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/ranks"
+	"ppal/trainer/graph"
+	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/internal/load"
+	"ppal/trainer/session/internal/measure"
+)
+
+// split is a part of the rows. The problem computes the scores of the training rows, blocks the
+// scores of all other rows.
+type split struct {
+	*load.Split
+	problem *graph.Problem      // nil except for the training rows
+	blocks  *build.Blocks       // nil for the training rows
+	exact   *build.Blocks       // blocks in float64; nil before exactBlocks
+	head    *graph.Problem      // the task on the scores in float64; nil before exact
+	sample  *constraints.Sample // the constraints of a Decisions task; nil before sampleOf
+	measure func(scores []float64) (Measures, error)
+	last    Measures        // measures of the last record
+	scores  []float64       // scores of the last record
+	fetch   ranks.Procedure // writes the features of a row of any process to room; nil: all rows are here
+	room    []float64
+}
+
+// part returns the split with the name, or nil.
+func (a *assembly) part(name Split) *split {
+	for _, s := range a.splits {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// divide sets the split's fetch if other processes have the features of some rows.
+func (s *split) divide(d *device.Devices) {
+	part, ok := s.Data.(interface {
+		matrix.Matrix
+		Has(i int) bool
+	})
+	if !ok {
+		return
+	}
+	s.fetch = d.Team.Register(func(message []byte) error {
+		i := int(ranks.Numbers[float64](message)[0])
+		if d.Team.Rank() > 0 {
+			s.room = make([]float64, s.Features())
+		}
+		if clear(s.room); part.Has(i) {
+			part.Float64(s.room, i, i+1)
+		}
+		return d.Team.Sum(s.room)
+	})
+}
+
+// readRow writes the features of row i.
+func (s *split) readRow(features []float64, i int) error {
+	if s.fetch == nil {
+		s.Data.Float64(features, i, i+1)
+		return nil
+	}
+	s.room = features
+	return s.fetch(ranks.Bytes([]float64{float64(i)}))
+}
+
+// pixels returns the 8-bit values of row i, which another process may have.
+func (s *split) pixels(i int) ([]uint8, error) {
+	data, bytes := s.Data.(matrix.EightBit), make([]uint8, s.Features())
+	if s.fetch == nil {
+		return data.ByteRow(i, bytes), nil
+	}
+	row := make([]float64, len(bytes))
+	if err := s.readRow(row, i); err != nil {
+		return nil, err
+	}
+	for j, v := range row {
+		bytes[j] = uint8(math.Round(v / data.ByteScale()))
+	}
+	return bytes, nil
+}
+
+// decided returns the decisions of scores on the split; nil if the scores of a task of the caller's
+// own are neither a single score for two classes nor a score for each class.
+func (s *split) decided(scores []float64) (*measure.Decided, error) {
+	labels, err := rowsOf(s.Rows).indices()
+	if err != nil {
+		return nil, err
+	}
+	return measure.Decide(s.Name, classNames(s.Classes), labels, scores), nil
+}
+
+// classNames returns the names of the classes.
+func classNames(classes []load.Class) []string {
+	names := make([]string, len(classes))
+	for k, c := range classes {
+		names[k] = c.Name
+	}
+	return names
+}
+
+// rowsOf returns the labels, classes and groups for a task.
+func rowsOf(r load.Rows) Rows {
+	classes := make([]Class, len(r.Classes))
+	for k, c := range r.Classes {
+		classes[k] = Class(c)
+	}
+	return Rows{Labels: r.Labels, Classes: classes, Groups: r.Groups, Attributes: r.Attributes, Earlier: r.Earlier, Queries: r.Queries, Tabular: r.Tabular}
+}
+
+// pair returns an error unless the rows have two groups and every row is in exactly one group.
+func (r Rows) pair() error {
+	t := tabular.Table{Labels: r.Labels}
+	for _, g := range r.Groups {
+		t.Groups = append(t.Groups, tabular.Group{Name: g.Name, Rows: g.Rows})
+	}
+	_, _, err := t.Partition()
+	return err
+}
+
+// twoClasses returns an error for a task about two classes if the rows have more.
+func (r Rows) twoClasses(task string) error {
+	if len(r.Classes) == 2 {
+		return nil
+	}
+	return &OptionError{Option: "label", Problem: fmt.Sprintf("gives %d classes, and --problem %s is about two: name the positive class, as in "+
+		"--label COLUMN=%s, or bound rates of classes, as in --subject-to \"gap(tpr[%[3]s], COLUMN) <= 0.05\"", len(r.Classes), task, r.Classes[0].Name)}
+}
+
+// groupNames returns the names of the groups.
+func (r Rows) groupNames() []string {
+	var names []string
+	for _, g := range r.Groups {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// attribute returns the attribute whose values are the groups, and these values. Groups that
+// overlap have the attribute constraints.GroupsName.
+func (r Rows) attribute() (name string, values []string) {
+	if a, ok := load.OfGroups(r.Groups, len(r.Labels)); ok {
+		return a.Quoted(), a.Values
+	}
+	return constraints.GroupsName, r.groupNames()
+}
