@@ -3,6 +3,8 @@ package session
 import (
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
@@ -151,4 +153,75 @@ func (r Rows) attribute() (name string, values []string) {
 		return a.Quoted(), a.Values
 	}
 	return constraints.GroupsName, r.groupNames()
+}
+
+// population returns the rows for the constraint language. Disjoint groups become an attribute.
+// Other groups are the values of the attribute "groups".
+func (r Rows) population() (*constraints.Population, error) {
+	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier}
+	a, ok := load.OfGroups(r.Groups, len(r.Labels))
+	switch {
+	case !ok:
+		p.Groups = r.Groups
+	case !slices.ContainsFunc(p.Attributes, func(other constraints.Attribute) bool { return other.Name == a.Name }):
+		p.Attributes = append(slices.Clip(p.Attributes), a)
+	}
+	for _, c := range r.Classes {
+		p.Classes = append(p.Classes, c.Name)
+	}
+	var err error
+	p.Labels, err = r.indices()
+	return p, err
+}
+
+// indices returns the class of each row, as an index into Classes.
+func (r Rows) indices() ([]int, error) {
+	place := make(map[int]int, len(r.Classes)) // position of a label in Classes
+	for k, c := range r.Classes {
+		place[c.Label] = k
+	}
+	list := make([]int, len(r.Labels))
+	for i, y := range r.Labels {
+		k, known := place[y]
+		if !known {
+			return nil, fmt.Errorf("session: %w: row %d has label %d, which is not a class", ErrOptions, i, y)
+		}
+		list[i] = k
+	}
+	return list, nil
+}
+
+// samples are the samples of a system on the splits of a table, which graphs and measures share.
+// Each copy would take tens of bytes for each row.
+type samples struct {
+	system *constraints.System
+	mutex  sync.Mutex
+	of     map[*int]*constraints.Sample // by the address of the labels
+}
+
+// sample returns the system on the rows. Rows of a mini-batch or of the caller have their own
+// sample.
+func (s *samples) sample(r Rows) (*constraints.Sample, error) {
+	if !r.Tabular || len(r.Labels) == 0 {
+		return r.sample(s.system)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if known := s.of[&r.Labels[0]]; known != nil {
+		return known, nil
+	}
+	sample, err := r.sample(s.system)
+	if err == nil {
+		s.of[&r.Labels[0]] = sample
+	}
+	return sample, err
+}
+
+// sample returns the system on the rows.
+func (r Rows) sample(s *constraints.System) (*constraints.Sample, error) {
+	p, err := r.population()
+	if err != nil {
+		return nil, err
+	}
+	return s.On(p)
 }
