@@ -122,7 +122,10 @@ func SplitSettings(o *tabular.TableOptions) []*option.Option {
 		option.Custom("split", "70/15/15", setSplit(o), func() string { return o.SplitOrDefault().String() },
 			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
 				" from the others").
-			OrRule(fmt.Sprintf("%v; with --test-file: %v", tabular.DefaultSplit, tabular.SplitWithTestFile), func() string { return o.SplitOrDefault().String() }, "test-file").
+			OrRule(fmt.Sprintf("%v; with --test-file: %v", tabular.DefaultSplit, tabular.SplitWithTestFile), func() string {
+				without := tabular.TableOptions{TestFile: o.TestFile}
+				return without.SplitOrDefault().String()
+			}, "test-file").
 			For(tabular.Split{Train: 100}.String(), OnPictures()).With(split),
 		option.Custom("split-seed", "N", setSplitSeed(o), splitSeedText(o), "draw the splits from this seed, and not from --seed").OrRule("--seed", none).With(split),
 	}
