@@ -145,7 +145,7 @@ func isUsage(err error) bool {
 		models.ErrSpec, dataerr.ErrUnknownDataset, dataerr.ErrClass, dataerr.ErrMirror,
 		rundir.ErrIncomplete, seal.ErrChanged, seal.ErrKind, seal.ErrSize, session.ErrResume, dataerr.ErrKind, dataerr.ErrOption, dataerr.ErrColumn, dataerr.ErrGroup, dataerr.ErrSplit,
 		dataerr.ErrFormat, dataerr.ErrTruncated, dataerr.ErrTrailing, dataerr.ErrLabel, dataerr.ErrNumber, dataerr.ErrIndex,
-		dataerr.ErrMissing, dataerr.ErrCategory, dataerr.ErrMismatch, dataerr.ErrEmpty, constraints.ErrNotLinear, constraints.ErrSyntax, constraints.ErrEmptyGroup,
+		dataerr.ErrMissing, dataerr.ErrCategory, dataerr.ErrMismatch, dataerr.ErrEmpty, dataerr.ErrPairs, constraints.ErrNotLinear, constraints.ErrSyntax, constraints.ErrEmptyGroup,
 	} {
 		if errors.Is(err, target) {
 			return true

@@ -279,7 +279,7 @@ func TestWrongArrays(t *testing.T) {
 		`row 3, column 3: files disagree: the key "a" is also in row 1`:             {datatest.NPZ(t, false, x, twice), "id,y\na,1\nb,0\n", "id", dataerr.ErrMismatch},
 		`rows.csv: line 3, column 1: y: missing value: "" in 1 of 4 rows`:           {x.NPY(), "y,z\n0,1\n,1\n0,1\n1,1\n", "", dataerr.ErrMissing},
 		"--table joins a table to arrays, and this file holds none":                 {[]byte("a,y\n1,0\n2,1\n"), "y\n0\n1\n", "", dataerr.ErrFormat},
-		"a key needs a table":                                                       {x.NPY(), "", "k", dataerr.ErrOption},
+		"--key needs the table that has this column (--table FILE)":                 {x.NPY(), "", "k", dataerr.ErrOption},
 	} {
 		opts := tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", c.content), Label: "y", Key: c.key, Split: tabular.Split{Train: 100}}
 		if c.beside != "" {
@@ -290,6 +290,29 @@ func TestWrongArrays(t *testing.T) {
 	}
 	if _, err := LoadTable("", "csv", tabular.TableOptions{File: filepath.Join(dir, "none.npy"), Label: "y"}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A key that is an array and a column of the table, whose values are equal then, is one column.
+func TestKeyOfBothFiles(t *testing.T) {
+	dir := t.TempDir()
+	arrays := datatest.NPZ(t, false, datatest.Array{Name: "X", Type: "<f8", Shape: []int{4, 1}, Numbers: []float64{1, 2, 3, 5}},
+		datatest.Array{Name: "id", Type: "<i8", Shape: []int{4}, Numbers: []float64{10, 20, 30, 40}})
+	got, err := LoadTable("", "csv", tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", arrays), Label: "y", Key: "id", Features: []string{"X0", "id"},
+		Beside: datatest.Write(t, dir, "rows.csv", []byte("sex,id,y\nf,40,1\nm,10,0\nf,20,1\nm,30,0\n")), Groups: []string{"sex=m"}, Split: tabular.Split{Train: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float64, 8)
+	got.Train.Features.Float64(x, 0, 4)
+	e := got.Preparation.Encodings
+	for i, want := range []float64{5, 40, 1, 10, 2, 20, 3, 30} {
+		if v := x[i]*e[i%2].Scale + e[i%2].Center; math.Abs(v-want) > 1e-9 {
+			t.Errorf("element %d is %v, want %v", i, v, want)
+		}
+	}
+	if want := []int{1, -1, 1, -1}; !slices.Equal(got.Train.Labels, want) {
+		t.Errorf("labels %v, want %v", got.Train.Labels, want)
 	}
 }
 

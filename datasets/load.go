@@ -107,7 +107,7 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 	}
 	switch {
 	case o.Key != "" && o.Beside == "":
-		return fmt.Errorf("datasets: %w: a key needs a table beside the file", dataerr.ErrOption)
+		return fmt.Errorf("datasets: %w: --key needs the table that has this column (--table FILE)", dataerr.ErrOption)
 	case o.TestFile != "" && o.SplitColumn != "":
 		return fmt.Errorf("datasets: %w: a test file and a split column exclude each other", dataerr.ErrOption)
 	case o.TestFile != "" && o.Split.Test > 0:

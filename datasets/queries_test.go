@@ -299,8 +299,11 @@ func TestWrongQueries(t *testing.T) {
 	if _, err := LoadTable(t.TempDir(), "synthetic-adult", tabular.TableOptions{Query: "qid"}); !errors.Is(err, dataerr.ErrOption) {
 		t.Errorf("error %v", err)
 	}
-	text := "grade,user,a\n1,q,1\n0,q,2\n1,,3\n"
+	text := "grade,user,a\n1,q,1\n0,q,2\ngood,q,3\n"
 	_, err := LoadTable("", "csv", tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "rows.csv", []byte(text)), Label: "grade", Query: "user"})
+	datatest.CheckError(t, err, dataerr.ErrLabel, `column "grade", row 3: label out of range: the grade "good" is not a whole number`)
+	text = "grade,user,a\n1,q,1\n0,q,2\n1,,3\n"
+	_, err = LoadTable("", "csv", tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "rows.csv", []byte(text)), Label: "grade", Query: "user"})
 	if err == nil || !strings.Contains(err.Error(), "line 4, column 2: user: missing value") {
 		t.Errorf("error %v", err)
 	}

@@ -108,11 +108,11 @@ func (t *UserTable) takeQueries(s *columnar.Sheet) error {
 	}
 	grades, failures := make([]uint8, len(label.Values)), make([]error, len(label.Values))
 	for k, text := range label.Values {
-		x, ok := textvalue.Number([]byte(text))
-		if !ok {
-			x = math.NaN()
+		if x, ok := textvalue.Number([]byte(text)); ok {
+			grades[k], failures[k] = grade(x)
+		} else {
+			failures[k] = notAGrade(strconv.Quote(text))
 		}
-		grades[k], failures[k] = grade(x)
 	}
 	for i, code := range label.Codes {
 		if err := failures[code]; err != nil {
@@ -143,9 +143,14 @@ func (t *UserTable) rank(out *Source) {
 // grade returns the grade of a number.
 func grade(x float64) (uint8, error) {
 	if x != math.Trunc(x) || !(x >= 0 && x <= tabular.MostGrade) {
-		return 0, fmt.Errorf("%w: the grade %s is not a whole number from 0 to %d, which rankings need", dataerr.ErrLabel, textvalue.FormatNumber(x), tabular.MostGrade)
+		return 0, notAGrade(textvalue.FormatNumber(x))
 	}
 	return uint8(x), nil
+}
+
+// notAGrade returns the error of a label that is not a grade.
+func notAGrade(text string) error {
+	return fmt.Errorf("%w: the grade %s is not a whole number from 0 to %d, which rankings need", dataerr.ErrLabel, text, tabular.MostGrade)
 }
 
 // ParseRelevant returns the grade above which a document is relevant. each is true if the documents

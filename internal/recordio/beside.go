@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"ppal/datasets/dataerr"
@@ -17,6 +18,7 @@ type joined struct {
 	ArrayTable
 	fields int // of the arrays
 	header []string
+	hidden int    // the field of header that an array of the same name and values has; -1: none
 	name   string // of the table beside, for errors
 	texts  []byte
 	ends   []int // of each text, row by row
@@ -40,7 +42,7 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 	if err != nil {
 		return nil, err
 	}
-	j := &joined{ArrayTable: arrays, fields: len(names), name: layout.Beside}
+	j := &joined{ArrayTable: arrays, fields: len(names), hidden: -1, name: layout.Beside}
 	if err := j.read(layout); err != nil {
 		return nil, err
 	}
@@ -135,6 +137,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 			if err != nil {
 				return nil, err
 			}
+			j.hidden = field
 			find = func(text string) (row int, ok bool) { row, ok = known[text]; return row, ok }
 			want = fmt.Sprintf("a value of the array %s in %s", key, name)
 		}
@@ -176,7 +179,13 @@ func (j *joined) keysOf(name string, field int) (map[string]int, error) {
 // ColumnNames implements BinaryTable.
 func (j *joined) ColumnNames() ([]string, error) {
 	names, err := j.ArrayTable.ColumnNames()
-	return append(names[:len(names):len(names)], j.header...), err
+	names = slices.Clone(names)
+	for field, name := range j.header {
+		if field != j.hidden {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 // Single implements BinaryTable.
@@ -217,7 +226,11 @@ func (r *joinedRecords) EachField(c Chunk, fields []int, visit func(i int)) erro
 // beside returns the field of the table beside the arrays that a field of the record is, if it is
 // one.
 func (r *joinedRecords) beside(field int) (own int, is bool) {
-	return field - r.joined.fields, field >= r.joined.fields
+	own = field - r.joined.fields
+	if r.joined.hidden >= 0 && own >= r.joined.hidden {
+		own++
+	}
+	return own, field >= r.joined.fields
 }
 
 // Text implements RecordReader.
