@@ -49,7 +49,7 @@ func TestShortenedRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if status != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "cannot be read: the file was shortened, or its disk fails") ||
+	if status != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "cannot be read: another process shortened the file, or the disk fails") ||
 		!strings.Contains(stderr, resumeLine(run)) {
 		t.Errorf("status %d: %s", status, stderr)
 	}

@@ -43,7 +43,7 @@ func (f *rowsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.input, "input", standard, "read the rows from `FILE`, plain or gzip (- is the standard input)")
 	addWeights(cmd, &f.weights)
 	addUnknown(cmd, &f.unknown)
-	cmd.Flags().StringVar(&f.table, "table", "", "the input holds arrays (.npy, .npz): read labels, groups and other columns from this `FILE`")
+	cmd.Flags().StringVar(&f.table, "table", "", "read labels, groups and other columns of the arrays in the input (.npy, .npz) from this `FILE`")
 	cmd.Flags().StringVar(&f.separator, "separator", "", "separator of the fields, a `CHARACTER` or tab [default: detected]")
 }
 

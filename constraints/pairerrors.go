@@ -10,31 +10,33 @@ import (
 	"ppal/trainer/graph/describe"
 )
 
-// PairErrors counts the wrong pairs of scores: a pair (i, j) is wrong if s_i < s_j, and half wrong
-// if the scores are equal. The numbers are doubled, so that they are integers.
+// PairErrors has the numbers of wrong pairs for some scores s. A pair (i, j) is wrong if s_i < s_j,
+// and half wrong if s_i = s_j. The numbers are doubled, so that they are integers.
 type PairErrors struct {
-	// Queries has an entry for each query and cell with pairs, in the order of the queries.
+	// Queries has an entry for each query and each of its cells with pairs, in the order of the
+	// queries.
 	Queries []QueryErrors
 	groups  int
 }
 
-// QueryErrors are the pairs of a query in one cell, a groups + b for a more relevant document of
-// group a and a less relevant one of group b.
+// QueryErrors has the numbers of pairs of a query in one cell. The cell a groups + b has the pairs
+// of a document of group a with a less relevant document of group b.
 type QueryErrors struct {
 	Query, Cell int32
 	Pairs       int64
 	Doubled     int64 // twice the number of wrong pairs
 }
 
-// PairTerm is Weight times the share of wrong pairs among the pairs of the cells a groups + b.
+// PairTerm is Weight times the share of wrong pairs among the pairs of Cells. The number of a cell
+// is a groups + b: see QueryErrors.
 type PairTerm struct {
 	Weight float64
 	Cells  []int
 }
 
-// Errors counts the wrong pairs. It sorts the scores of each query: n log n comparisons for n
-// documents, and n operations for each group and level. The queries are shared by all cores. The
-// error names a score that is NaN.
+// Errors counts the wrong pairs. Errors sorts the scores of each query: a query of n documents
+// takes about n log n comparisons, and n operations for each group and level. All cores share the
+// queries. A score that is NaN is an error, which names the document.
 func (p *Pairs) Errors(scores []float64) (*PairErrors, error) {
 	if len(scores) != p.Rows() {
 		return nil, fmt.Errorf("constraints: %d scores for %d documents", len(scores), p.Rows())
@@ -57,20 +59,21 @@ func (p *Pairs) Errors(scores []float64) (*PairErrors, error) {
 	return &PairErrors{slices.Concat(lists...), p.p.Groups}, nil
 }
 
-// pairCounter counts the wrong pairs of one query after the other.
+// pairCounter counts the wrong pairs, query by query.
 type pairCounter struct {
 	p              *describe.Pairs
 	ranked         []rankedDocument
-	pairs, doubled []int64 // by cell
-	above          []int64 // by level and group: documents of lower levels with higher scores
+	pairs, doubled []int64 // pairs, and twice the wrong pairs, by cell
+	above          []int64 // documents of lower levels with higher scores, by level and group
 }
 
-// rankedDocument is a document of a query, with its level as the number of lower levels.
+// rankedDocument is a document of a query. level is the number of lower levels in the query.
 type rankedDocument struct {
 	score        float64
 	level, group int32
 }
 
+// newPairCounter returns a counter of the pairs.
 func newPairCounter(p *describe.Pairs) *pairCounter {
 	return &pairCounter{p: p, pairs: make([]int64, p.Groups*p.Groups), doubled: make([]int64, p.Groups*p.Groups)}
 }
@@ -91,7 +94,7 @@ func (c *pairCounter) appendQuery(list []QueryErrors, q int, scores []float64) [
 			end++
 		}
 		equal := c.ranked[at:end]
-		c.add(equal) // documents above count once before, once after the documents of equal score
+		c.add(equal) // twice, before and after the equal scores are counted: a pair of equal scores is half wrong
 		for _, d := range equal {
 			for level := int(d.level) + 1; level < levels; level++ {
 				c.above[level*groups+int(d.group)]++
@@ -110,7 +113,7 @@ func (c *pairCounter) appendQuery(list []QueryErrors, q int, scores []float64) [
 	return list
 }
 
-// rank sorts the documents of the blocks from to to-1 by decreasing score, counts their pairs, and
+// rank sorts the documents of the blocks [from, to) by decreasing score, counts their pairs, and
 // returns the number of their levels.
 func (c *pairCounter) rank(from, to int, scores []float64) (levels int) {
 	p := c.p
@@ -131,7 +134,8 @@ func (c *pairCounter) rank(from, to int, scores []float64) (levels int) {
 	return levels
 }
 
-// add counts the documents above each of the documents.
+// add adds the numbers of less relevant documents with higher scores to doubled, for each of the
+// documents.
 func (c *pairCounter) add(documents []rankedDocument) {
 	groups := c.p.Groups
 	for _, d := range documents {
@@ -145,7 +149,7 @@ func (c *pairCounter) add(documents []rankedDocument) {
 	}
 }
 
-// Counts returns twice the number of wrong pairs, and the number of pairs, of some cells of all
+// Counts returns twice the number of wrong pairs, and the number of pairs, in the cells of all
 // queries.
 func (e *PairErrors) Counts(cells ...int) (doubled, pairs int64) {
 	for _, q := range e.Queries {
@@ -156,8 +160,8 @@ func (e *PairErrors) Counts(cells ...int) (doubled, pairs int64) {
 	return doubled, pairs
 }
 
-// Cells returns the cells of the pairs that keep tells: a is the group of the more relevant, b that
-// of the less relevant document.
+// Cells returns the cells for which keep is true. a is the group of the more relevant document, and
+// b the group of the less relevant document.
 func (e *PairErrors) Cells(keep func(a, b int) bool) (cells []int) {
 	for a := range e.groups {
 		for b := range e.groups {
@@ -169,15 +173,15 @@ func (e *PairErrors) Cells(keep func(a, b int) bool) (cells []int) {
 	return cells
 }
 
-// Estimate returns the sum v of the terms and its standard error. Queries, not pairs, are the
-// sampling units, because the pairs of a query share its documents. With R_t, the share of wrong
-// pairs of term t among its N_t pairs, w_tq wrong ones among n_tq of query q, and Q queries with
-// pairs of some term,
+// Estimate returns the sum v of the terms, and the standard error of v. The sampling units are the
+// queries, because the pairs of a query share documents. Term t has N_t pairs, of which the share
+// R_t is wrong. Query q has n_tq of these pairs, of which w_tq are wrong. Q is the number of
+// queries that have pairs of at least one term. Then
 //
 //	z_q = sum_t Weight_t (w_tq - R_t n_tq) / N_t,   standard error = sqrt(Q/(Q-1) sum_q z_q^2),
 //
-// the linearised variance of a combination of ratios. v is NaN if a term has no pairs, and the
-// standard error is NaN for less than two queries.
+// from the linearised variance of a combination of ratios. v is NaN if a term has no pairs. The
+// standard error is NaN for fewer than two queries.
 func (e *PairErrors) Estimate(terms ...PairTerm) (v, standardError float64) {
 	rates, sizes := make([]float64, len(terms)), make([]float64, len(terms))
 	for t, term := range terms {

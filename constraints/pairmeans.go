@@ -22,17 +22,17 @@ var (
 //
 //	out_c = 1/n_c sum over the n_c pairs (i, j) of cell c of phi(s_i - s_j).
 //
-// With Sigmoid a mean is a smooth pair error: the share of the pairs whose less relevant document
-// has the higher score, where equal scores count half. A cell without pairs has the mean 0. Sums
-// run in float64. No memory grows with the number of pairs.
+// With Sigmoid, a mean is a smooth pair error: the share of the pairs whose less relevant document
+// has the higher score, where equal scores count half. A cell without pairs has the mean 0. The op
+// adds in float64. Its memory does not grow with the number of pairs.
 type PairMeans struct {
 	pureOp
 	pairs *Pairs
 	phi   Phi
-	dims  int // number of dimensions of the scores: 2 for [n, 1], 1 for [n]
+	dims  int // dimensions of the scores: 2 for [n, 1], 1 for [n]
 }
 
-// NewPairMeans makes the op for scores [n, 1]; Apply also accepts scores [n].
+// NewPairMeans returns the op for scores [n, 1]. Apply also accepts scores [n].
 func NewPairMeans(p *Pairs, phi Phi) (*PairMeans, error) {
 	if err := phi.valid(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func newPairMeans(p *Pairs, phi Phi, dims int) *PairMeans {
 	return &PairMeans{pureOp{kind: "PairMeans", arity: 1, digest: digest}, p, phi, dims}
 }
 
-// Apply adds the means' node [cells] to the graph of the scores [n, 1] or [n].
+// Apply adds the node [cells] of the means to the graph of the scores [n, 1] or [n].
 func (op *PairMeans) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 	if d := scores.Dims(); d != op.dims && (d == 1 || d == 2) {
 		op = newPairMeans(op.pairs, op.phi, d)
@@ -115,6 +115,7 @@ func (op *PairMeans) String() string {
 	return fmt.Sprintf("PairMeans{%v, %d, %d}", op.phi, op.pairs.Cells(), op.pairs.Rows())
 }
 
+// pairMeans returns the means of the cells.
 func pairMeans[T float](op *PairMeans, s []T) []T {
 	p := &op.pairs.p
 	sums := make([]float64, p.Cells())
@@ -136,8 +137,8 @@ func pairMeans[T float](op *PairMeans, s []T) []T {
 	return out
 }
 
-// eachPairOfBlocks calls do for each two blocks of a query with different levels, with the rows of
-// the block of the higher level first.
+// eachPairOfBlocks calls do for each two blocks of a query with different levels. higher has the
+// rows of the block with the higher level, and lower the rows of the other block.
 func eachPairOfBlocks(p *describe.Pairs, do func(cell int, higher, lower []int32)) {
 	for q := range len(p.Queries) - 1 {
 		from, to := int(p.Queries[q]), int(p.Queries[q+1])
@@ -225,6 +226,7 @@ func (op *PairMeansGrad) String() string {
 	return fmt.Sprintf("PairMeansGrad{%v, %d, %d}", op.means.phi, op.means.pairs.Rows(), op.means.pairs.Cells())
 }
 
+// pairMeansGrad returns the derivative with respect to the scores.
 func pairMeansGrad[T float](op *PairMeans, s, w []T) []T {
 	p := &op.pairs.p
 	ds := make([]float64, p.Documents)

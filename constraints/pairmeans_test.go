@@ -63,7 +63,7 @@ func TestPairsErrors(t *testing.T) {
 		{Documents{Queries: two, Levels: []int{0, 1}}, 0, "0 groups of documents, want 1 to 65536"},
 		{Documents{Queries: two, Levels: []int{0, 1}}, 1 << 17, "131072 groups"},
 		{Documents{Queries: two, Levels: []int{0}}, 1, "2 queries, 1 levels"},
-		{Documents{Queries: two, Levels: []int{0, 1}, Groups: []int{0}}, 1, "1 groups of documents: want as many"},
+		{Documents{Queries: two, Levels: []int{0, 1}, Groups: []int{0}}, 1, "1 groups of documents, want equal numbers"},
 		{Documents{Queries: two, Levels: []int{0, -1}}, 1, "document 1 has relevance -1, want 0 to 255"},
 		{Documents{Queries: two, Levels: []int{256, 0}}, 1, "document 0 has relevance 256"},
 		{Documents{Queries: two, Levels: []int{1, 0}, Groups: []int{0, 2}}, 2, "document 1 is in group 2, want 0 to 1"},

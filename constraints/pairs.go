@@ -11,7 +11,8 @@ import (
 	"ppal/trainer/graph/describe"
 )
 
-// ErrNoPairs says that no query has documents of different relevance.
+// ErrNoPairs is the error of documents without a pair: in each query, all documents have the same
+// relevance.
 var ErrNoPairs = errors.New("constraints: no pairs: every query has documents of one relevance only")
 
 // The largest numbers of levels and groups of Documents.
@@ -20,27 +21,30 @@ const (
 	mostPairGroups = math.MaxUint16 + 1
 )
 
-// Documents describe the rows that a ranking compares within each query.
+// Documents describes the rows of a ranking, which compares the documents within each query.
 type Documents struct {
 	// Queries has the query of each document, from 0. The documents of a query need not be
 	// consecutive. A document with a negative query is in no pair.
 	Queries []int32
-	// Levels has the relevance of each document, 0 to 255: a higher level should have a higher score.
+	// Levels has the relevance of each document, 0 to 255: a higher level should have a higher
+	// score.
 	Levels []int
 	// Groups has the group of each document, from 0; nil: all documents are in group 0.
 	Groups []int
 }
 
-// Pairs are the pairs (i, j) of documents of one query in which i is more relevant than j, by the
-// groups of i and j. Pairs takes 4 bytes for each document and 8 for each block of documents of one
-// query, relevance and group, whatever the number of pairs. It is immutable.
+// Pairs is the set of pairs (i, j) of documents of one query in which i is more relevant than j,
+// divided into cells by the groups of i and j. Pairs takes 4 bytes for each document, and 8 bytes
+// for each block of documents with equal query, relevance and group, for any number of pairs. Pairs
+// is immutable.
 type Pairs struct {
 	p      describe.Pairs
 	digest lazyDigest
 }
 
-// NewPairs returns the pairs of the documents for the groups 0..groups-1. If each, every query has
-// cells of its own. The error is ErrNoPairs if there is no pair.
+// NewPairs returns the pairs of the documents for the groups 0..groups-1. If each is true, every
+// query has its own cells; otherwise all queries share the cells. Documents without a pair are
+// ErrNoPairs.
 func NewPairs(d Documents, groups int, each bool) (*Pairs, error) {
 	if err := d.check(groups); err != nil {
 		return nil, err
@@ -71,11 +75,11 @@ func (d Documents) check(groups int) error {
 	case n == 0:
 		return errNoRows
 	case n > math.MaxInt32:
-		return fmt.Errorf("constraints: %d documents, at most %d can be ranked", n, math.MaxInt32)
+		return fmt.Errorf("constraints: %d documents, want at most %d", n, math.MaxInt32)
 	case groups < 1 || groups > mostPairGroups:
 		return fmt.Errorf("constraints: %d groups of documents, want 1 to %d", groups, mostPairGroups)
 	case len(d.Levels) != n || d.Groups != nil && len(d.Groups) != n:
-		return fmt.Errorf("constraints: %d queries, %d levels and %d groups of documents: want as many of each", n, len(d.Levels), len(d.Groups))
+		return fmt.Errorf("constraints: %d queries, %d levels and %d groups of documents, want equal numbers", n, len(d.Levels), len(d.Groups))
 	}
 	for i, level := range d.Levels {
 		if level < 0 || level >= mostLevels {
@@ -85,12 +89,13 @@ func (d Documents) check(groups int) error {
 			return fmt.Errorf("constraints: document %d is in group %d, want 0 to %d", i, g, groups-1)
 		}
 		if d.Queries[i] == math.MaxInt32 {
-			return fmt.Errorf("constraints: document %d has query %d, want less than %d", i, d.Queries[i], math.MaxInt32)
+			return fmt.Errorf("constraints: document %d has query %d, want at most %d", i, d.Queries[i], math.MaxInt32-1)
 		}
 	}
 	return nil
 }
 
+// group returns the group of document i.
 func (d Documents) group(i int) int {
 	if d.Groups == nil {
 		return 0
@@ -121,10 +126,11 @@ func (d Documents) byQuery() (starts, rows []int32) {
 	return starts[:len(starts)-1], rows
 }
 
-// addQuery adds the blocks of a query's rows, unless they have one level. It sorts the rows.
+// addQuery adds the blocks of a query unless all its rows have the same level. addQuery sorts the
+// rows.
 func (d Documents) addQuery(p *describe.Pairs, q int, rows []int32) {
-	first := func(i int32) bool { return d.Levels[i] != d.Levels[rows[0]] }
-	if !slices.ContainsFunc(rows, first) {
+	differs := func(i int32) bool { return d.Levels[i] != d.Levels[rows[0]] }
+	if !slices.ContainsFunc(rows, differs) {
 		return
 	}
 	slices.SortStableFunc(rows, func(i, j int32) int {
@@ -147,7 +153,7 @@ func (d Documents) addQuery(p *describe.Pairs, q int, rows []int32) {
 	}
 }
 
-// addPairs adds everything that tells two sets of pairs apart to a digest.
+// addPairs adds the pairs to a digest. Different sets of pairs have different digests.
 func addPairs(h digester, p *describe.Pairs) {
 	each := 0
 	if p.Each {
@@ -164,13 +170,12 @@ func addPairs(h digester, p *describe.Pairs) {
 // Rows returns the number of documents.
 func (p *Pairs) Rows() int { return p.p.Documents }
 
-// Cells returns the number of cells: the ordered pairs of groups or, if each query has cells of its
-// own, as many for each query. The pairs of a document of group a with a less relevant document of
-// group b are in cell a groups + b, of query q in q groups^2 + a groups + b.
+// Cells returns the number of cells: groups^2, or groups^2 for each query if each query has its own
+// cells. The pairs of a document of group a with a less relevant document of group b are in the
+// cell a groups + b; if query q has its own cells, in the cell q groups^2 + a groups + b.
 func (p *Pairs) Cells() int { return p.p.Cells() }
 
-// Counts returns the number of pairs of each cell: the slice of the pairs, which must not be
-// modified.
+// Counts returns the number of pairs of each cell. Callers must not modify the slice.
 func (p *Pairs) Counts() []int64 { return p.p.Counts }
 
 // sum returns the digest of the pairs.

@@ -267,18 +267,18 @@ func TestWrongArrays(t *testing.T) {
 	}{
 		`row 3, column 2: X1: missing value: "NaN" in 1 of 4 rows`:                  {datatest.NPZ(t, false, nan, y), "", "", dataerr.ErrMissing},
 		`row 3, column 1: X0: "-Inf" is not a finite number`:                        {datatest.NPZ(t, false, inf, y), "", "", dataerr.ErrNumber},
-		"array y has 3 rows, and array X has 4":                                     {datatest.NPZ(t, false, x, short), "", "", dataerr.ErrFormat},
+		"array y has 3 rows, but array X has 4":                                     {datatest.NPZ(t, false, x, short), "", "", dataerr.ErrFormat},
 		"row 3, column 4: wrong format: the text is not in UTF-8":                   {datatest.NPZ(t, false, x, y, notText), "", "", dataerr.ErrFormat},
 		"the file has no rows":                                                      {datatest.NPZ(t, false, empty, datatest.Array{Name: "y", Type: "<i8", Shape: []int{0}}), "", "", dataerr.ErrTruncated},
-		"give the table beside the arrays that has the column (--table FILE)":       {x.NPY(), "", "", dataerr.ErrColumn},
-		"the table has 3 rows, and ":                                                {x.NPY(), "y\n0\n1\n0\n", "", dataerr.ErrMismatch},
+		"name the table that has the column with --table FILE":                      {x.NPY(), "", "", dataerr.ErrColumn},
+		"the table has 3 rows, but ":                                                {x.NPY(), "y\n0\n1\n0\n", "", dataerr.ErrMismatch},
 		`rows.csv: line 3, column 1: files disagree: the key "4", want a row of`:    {x.NPY(), "k,y\n0,0\n4,1\n", "k", dataerr.ErrMismatch},
 		`rows.csv: line 4, column 1: files disagree: the key "1" is also in line 2`: {x.NPY(), "k,y\n1,0\n2,0\n1,1\n", "k", dataerr.ErrMismatch},
 		`rows.csv: line 1: --key: invalid column: no column "key"`:                  {x.NPY(), "k,y\n1,0\n2,0\n1,1\n", "key", dataerr.ErrColumn},
 		`the key "z", want a value of the array id in`:                              {datatest.NPZ(t, false, x, datatest.Array{Name: "id", Type: "<U1", Shape: []int{4}, Texts: []string{"a", "b", "d", "c"}}), "id,y\na,1\nz,0\n", "id", dataerr.ErrMismatch},
 		`row 3, column 3: files disagree: the key "a" is also in row 1`:             {datatest.NPZ(t, false, x, twice), "id,y\na,1\nb,0\n", "id", dataerr.ErrMismatch},
 		`rows.csv: line 3, column 1: y: missing value: "" in 1 of 4 rows`:           {x.NPY(), "y,z\n0,1\n,1\n0,1\n1,1\n", "", dataerr.ErrMissing},
-		"--table joins a table to arrays, and this file holds none":                 {[]byte("a,y\n1,0\n2,1\n"), "y\n0\n1\n", "", dataerr.ErrFormat},
+		"--table needs a file of arrays, and this file has no arrays":               {[]byte("a,y\n1,0\n2,1\n"), "y\n0\n1\n", "", dataerr.ErrFormat},
 		"--key needs the table that has this column (--table FILE)":                 {x.NPY(), "", "k", dataerr.ErrOption},
 	} {
 		opts := tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", c.content), Label: "y", Key: c.key, Split: tabular.Split{Train: 100}}

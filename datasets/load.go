@@ -128,19 +128,19 @@ func checkRanking(o *tabular.TableOptions, d Dataset, split tabular.Split) error
 	}
 	switch {
 	case o.Query != "" && !d.Own && !d.Ranks():
-		return wrong("%s has no queries (--query)", d.Name)
+		return wrong("the data set %s has no queries: leave out --query", d.Name)
 	case o.Query != "" && o.Query != tabular.QueryID && (d.Sparse || d.Ranks()):
-		return wrong("the queries of %s are %s, not %q (--query)", d.Name, tabular.QueryID, o.Query)
+		return wrong("--query %s: the data set %s supports only --query %s", o.Query, d.Name, tabular.QueryID)
 	case o.Relevant != "" && o.Query == "":
-		return wrong("grades of relevance (--relevant) need queries (--query)")
+		return wrong("--relevant needs --query")
 	case o.Query != "" && o.Classes != nil:
-		return wrong("queries (--query) and a choice of classes (--classes) exclude each other")
+		return wrong("--query and --classes exclude each other")
 	case o.Fold != 0 && d.Folds == 0:
-		return wrong("%s has no folds (--fold)", d.Name)
+		return wrong("the data set %s has no folds: leave out --fold", d.Name)
 	case o.Fold < 0 || o.Fold > d.Folds:
-		return wrong("%s has the folds 1 to %d, not %d (--fold)", d.Name, d.Folds, o.Fold)
+		return wrong("--fold %d: the data set %s has the folds 1 to %d", o.Fold, d.Name, d.Folds)
 	case d.Ranks() && split != tabular.Split{}:
-		return wrong("%s has its own training, validation and test rows (--split)", d.Name)
+		return wrong("the data set %s has its own training, validation and test rows: leave out --split", d.Name)
 	}
 	if o.Relevant != "" {
 		if _, _, err := loader.ParseRelevant(o.Relevant); err != nil {

@@ -249,11 +249,11 @@ func TestWrongQueries(t *testing.T) {
 		{"negative", "1 qid:1 1:1\n-1 qid:1 1:2\n", dataerr.ErrLabel, "line 2: label out of range: the grade -1 is not a whole number from 0 to 31", tabular.TableOptions{}},
 		{"fraction", "1 qid:1 1:1\n0.5 qid:1 1:2\n", dataerr.ErrLabel, "line 2: label out of range: the grade 0.5", tabular.TableOptions{}},
 		{"large", "1 qid:1 1:1\n\n32 qid:1 1:2\n", dataerr.ErrLabel, "line 3: label out of range: the grade 32", tabular.TableOptions{}},
-		{"no pair", "1 qid:1 1:1\n0 qid:2 1:2\n", dataerr.ErrPairs, "equally relevant; check the label and --relevant", tabular.TableOptions{}},
+		{"no pair", "1 qid:1 1:1\n0 qid:2 1:2\n", dataerr.ErrPairs, "equally relevant; change --label, --query or --relevant", tabular.TableOptions{}},
 		{"one side", "3 qid:1 1:1\n2 qid:1 1:2\n", dataerr.ErrPairs, "equally relevant", tabular.TableOptions{Relevant: "3"}},
 		{"few queries", "3 qid:1 1:1\n2 qid:1 1:2\n3 qid:2 1:1\n2 qid:2 1:2\n", dataerr.ErrEmpty, "no query is left for the", tabular.TableOptions{}},
 		{"classes", "3 qid:1 1:1\n2 qid:1 1:2\n", dataerr.ErrOption, "exclude each other", tabular.TableOptions{Classes: []string{"3", "2"}}},
-		{"another query", "3 qid:1 1:1\n", dataerr.ErrOption, `are qid, not "user" (--query)`, tabular.TableOptions{Query: "user"}},
+		{"another query", "3 qid:1 1:1\n", dataerr.ErrOption, "--query user: the data set libsvm supports only --query qid", tabular.TableOptions{Query: "user"}},
 		{"a fold", "3 qid:1 1:1\n", dataerr.ErrOption, "libsvm has no folds", tabular.TableOptions{Fold: 1}},
 		{"a grade", "3 qid:1 1:1\n", dataerr.ErrOption, "--relevant must be each, or a grade from 0 to 30", tabular.TableOptions{Relevant: "31"}},
 	} {
@@ -279,7 +279,7 @@ func TestWrongQueries(t *testing.T) {
 		{tabular.TableOptions{Query: "user", Label: "grade>1", Relevant: "1"}, "--relevant needs a label of grades"},
 		{tabular.TableOptions{Query: "user", Label: "a>0", Relevant: "each"}, ""},
 		{tabular.TableOptions{Query: "user", Label: "a", Relevant: "1"}, `column "a", row 1: label out of range: the grade`},
-		{tabular.TableOptions{Relevant: "1"}, "need queries (--query)"},
+		{tabular.TableOptions{Relevant: "1"}, "--relevant needs --query"},
 	} {
 		test.o.File = file
 		if test.o.Label == "" {
@@ -319,12 +319,12 @@ func TestNotesAboutQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := strings.Join(tables.Notes, "\n")
-	for _, want := range []string{"5 queries, with 12 pairs", "1 of 5 queries have no pair", "The documents of 1 query are not consecutive in the file, the first in row 7"} {
+	for _, want := range []string{"5 queries, with 12 pairs", "1 of 5 queries have no pair", "The documents of 1 query are not consecutive in the file, first in row 7"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note %q in %q", want, notes)
 		}
 	}
-	if len(tables.Warnings) != 1 || !strings.HasPrefix(tables.Warnings[0], "The query 8 has 9 of 12 pairs") {
+	if len(tables.Warnings) != 1 || !strings.HasPrefix(tables.Warnings[0], "The query 8 has 9 of the 12 pairs") {
 		t.Errorf("warnings %q", tables.Warnings)
 	}
 	if got := fmt.Sprint(tables.Train.Queries.Names); got != "[1 7 99999999999999999999 0 8]" {
@@ -334,7 +334,7 @@ func TestNotesAboutQueries(t *testing.T) {
 	if tables, err = LoadTable("", "libsvm", o); err != nil {
 		t.Fatal(err)
 	}
-	if tables.Train.Queries != nil || !strings.Contains(strings.Join(tables.Notes, "\n"), "have a qid, which is not used: --query qid") {
+	if tables.Train.Queries != nil || !strings.Contains(strings.Join(tables.Notes, "\n"), "have a qid, which ppal does not use. --query qid") {
 		t.Errorf("queries %v, notes %q", tables.Train.Queries, tables.Notes)
 	}
 }

@@ -131,7 +131,7 @@ func TestRealRankings(t *testing.T) {
 	_, err := LoadTable(dir, "mq2008", tabular.TableOptions{Attributes: []string{"sex"}})
 	datatest.CheckError(t, err, dataerr.ErrGroup, `no column "sex"`)
 	_, err = LoadTable(dir, "mq2008", tabular.TableOptions{Split: tabular.DefaultSplit})
-	datatest.CheckError(t, err, dataerr.ErrOption, "has its own training, validation and test rows (--split)")
+	datatest.CheckError(t, err, dataerr.ErrOption, "has its own training, validation and test rows: leave out --split")
 }
 
 // MSLR is read from the files of a fold that the user puts there; another fold has other files.

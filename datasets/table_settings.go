@@ -46,8 +46,8 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 	list := []*option.Option{
 		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; implies --dataset csv").
 			With(option.If(option.NameDataset, slices.Concat(csv.Values, libsvm.Values)...)),
-		option.Text("table", &o.Beside, "FILE", "--file holds arrays (.npy, .npz): read the label, groups and the like from this table, which has a row for each row of the arrays").Or("").With(csv),
-		option.Text("key", &o.Key, "COLUMN", "this column of --table names the row of the arrays: by the value of the array of that name, or by the row's number from 0").OrRule("by position", none).With(csv),
+		option.Text("table", &o.Beside, "FILE", "read the label, groups and splits of the arrays in --file (.npy, .npz) from this table, which has a row for each row of the arrays").Or("").With(csv),
+		option.Text("key", &o.Key, "COLUMN", "join --table to the arrays by this column: its values are those of the array with the same name, or row numbers from 0").OrRule("row by row", none).With(csv),
 		option.Text("label", &o.Label, "COLUMN[=VALUE]",
 			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
 				" more values gives a class for each value").OrMissing("y of a .npz file, else required", defaultLabel(o), "file").With(csv),
@@ -77,9 +77,9 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 		option.Switch("zero-based", &o.ZeroBased, "count the features of the file from 0 instead of 1").With(libsvm),
 		queries(o),
 		option.Custom("relevant", "N|"+tabular.EachGrade, setRelevant(o), func() string { return o.Relevant },
-			"count documents of a grade above N as relevant; "+tabular.EachGrade+": a higher grade comes before every lower grade", tabular.EachGrade).
+			"make documents with a grade above N relevant, and the others not; "+tabular.EachGrade+": rank each grade above every lower grade", tabular.EachGrade).
 			OrRule("the data set's own, else "+tabular.EachGrade, none).With(ranked),
-		option.Count("fold", &o.Fold, option.AtLeast(1), "take the K-th fold of the data set, with its own training, validation and test rows").Or("1").As("K").
+		option.Count("fold", &o.Fold, option.AtLeast(1), "use the training, validation and test rows of fold K of the data set").Or("1").As("K").
 			With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Folds > 0 })...)),
 		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 	}
@@ -94,7 +94,7 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 func queries(o *tabular.TableOptions) *option.Option {
 	sets := Names(Dataset.Ranks)
 	query := option.Text("query", &o.Query, tabular.QueryID+"|COLUMN",
-		"take rows as documents of the queries in this column: the splits have whole queries; libsvm: qid, the field before the features").
+		"read the query of each row from this column, and keep the rows of a query together in the splits; libsvm: qid, the field before the features").
 		OrRule("none", none)
 	if sets != nil {
 		query.For(tabular.QueryID, option.If(option.NameDataset, sets...))

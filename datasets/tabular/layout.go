@@ -24,8 +24,9 @@ type Layout struct {
 	Quote string `json:"quote,omitempty" yaml:"quote,omitempty"`
 	// path of the table beside a file of arrays; "": none
 	Beside string `json:"-" yaml:"-"`
-	// column of the table beside a file of arrays that names the row of the arrays, by the values of
-	// the array of that name, or by the row's number from 0; "": row i belongs to row i
+	// column of the table beside a file of arrays that joins each row to a row of the arrays: by
+	// the values of the array with the same name, or by the number of the row from 0; "": row i
+	// belongs to row i
 	Key string `json:"key,omitempty" yaml:"key,omitempty"`
 }
 

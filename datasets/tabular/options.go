@@ -22,8 +22,8 @@ type TableOptions struct {
 	// the columns are the columns of the census (sex, race, ...); in LIBSVM files they are
 	// features' numbers.
 	Attributes []string
-	// Values are categories, such as Female. Each column of features that has one of the values as a
-	// category, without regard to case, becomes an attribute, too. A value that a class or one of
+	// Values are categories, such as Female. Each column of features that has one of the values as
+	// a category, without regard to case, becomes an attribute, too. A value that a class or one of
 	// Attributes has makes no attribute.
 	Values []string
 	// DropSensitive leaves the columns that determine the groups and the attributes out of the
@@ -36,8 +36,8 @@ type TableOptions struct {
 
 	// Options for rankings, whose rows are documents of queries. The splits have whole queries.
 
-	// Query says where the query of each row is: QueryID for rows in LIBSVM's format and data sets for
-	// rankings, else the name of a column. "": the rows have no queries, or the data set's own.
+	// Query is the column with the query of each row; QueryID for rows in LIBSVM format and for
+	// data sets for rankings. "": the data set's own queries, or no queries.
 	Query string
 	// Relevant is the largest grade of a document that is not relevant, as a text, or EachGrade: a
 	// higher grade comes before every lower grade. "": the data set's own, else EachGrade.
@@ -50,20 +50,21 @@ type TableOptions struct {
 
 	// Options for the data set csv.
 
-	// Beside is the path of a table with a row for each row of File, which then is a file of arrays
-	// (.npy, .npz). The table has the label, groups and the like; its columns are no features unless
+	// Beside is the path of a table with a row for each row of File, which must be a file of arrays
+	// (.npy, .npz). The table has the label, groups and the like. Its columns are features only if
 	// Features names them. "": File has all columns.
 	Beside string
-	// Key is a column of the table Beside. It names the row of the arrays by the value of the array
-	// of that name in File, or by the row's number from 0. The rows are then the rows of the table, in
-	// its order. "": row i of the table belongs to row i of the arrays.
+	// Key is the column of the table Beside that joins each of its rows to a row of the arrays: by
+	// the values of the array with the same name in File, or by the number of the row from 0. The
+	// data then have the rows of the table, in the order of the table. "": row i of the table
+	// belongs to row i of the arrays.
 	Key string
 	// Label is the label's column, or a condition that the rows of class +1 meet: column=value,
 	// column!=value, column>=number. A column with three or more values gives a class for each
 	// value. "": y, if File is an archive of arrays.
 	Label string
-	// Classes are values of the label, in the order of the classes. The rows of other values are left
-	// out. nil: all values.
+	// Classes are values of the label, in the order of the classes. The rows of other values are
+	// left out. nil: all values.
 	Classes     []string
 	Features    []string // the only columns to make features of; empty: all columns that are not ignored
 	Categorical []string // categorical columns whose values look like numbers
@@ -75,8 +76,8 @@ type TableOptions struct {
 	Columns     []string // names of the columns, which no line of the file has; nil: see Header
 	Skip        int      // number of lines before the first line of the table
 	Quote       string   // QuoteDouble (also "") or QuoteNone
-	// MissingValues are the texts that mark a missing value, besides an empty field. nil: ?, NA, NaN,
-	// null and the like.
+	// MissingValues are the texts that mark a missing value, besides an empty field. nil: ?, NA,
+	// NaN, null and the like.
 	MissingValues []string
 	// TestFile is the path of a file with the test rows. LoadTable prepares the test rows in the
 	// same way as the rows of File. All rows of File are training and validation rows.
@@ -93,20 +94,21 @@ type TableOptions struct {
 	// ZeroBased says that the file counts the features from 0 instead of 1.
 	ZeroBased bool
 
-	// Pages receives the values of the columns of a csv file, or the entries of a LIBSVM file, so that
-	// a file may be larger than the memory. Table.Features of a csv file then makes features when they
-	// are read. nil: memory.
+	// Pages receives the values of the columns of a csv file, or the entries of a LIBSVM file, so
+	// that a file may be larger than the memory. Table.Features of a csv file then makes features
+	// when they are read. nil: memory.
 	Pages *mapped.Dir
 	// Room returns an error if the process has no memory for the given number of bytes. The readers
 	// of csv and LIBSVM files without Pages call Room with the bytes that the rows read until then
 	// need, so that they refuse a file beyond the memory early. nil: no limit.
 	Room func(bytes uint64) error
-	// Keep keeps the values in Pages for later processes. nil: the values disappear with the process.
+	// Keep keeps the values in Pages for later processes. nil: the values disappear with the
+	// process.
 	Keep *Keep
-	// Share divides the rows of a csv or LIBSVM file among processes: each keeps the features of its
-	// own rows alone. Table.Features is then a *matrix.Part or a *matrix.SparsePart. A LIBSVM file
-	// with many nonzero elements, and one with DropSensitive, has all rows in all processes. nil:
-	// this process keeps all rows.
+	// Share divides the rows of a csv or LIBSVM file among processes: each keeps the features of
+	// its own rows alone. Table.Features is then a *matrix.Part or a *matrix.SparsePart. A LIBSVM
+	// file with many nonzero elements, and one with DropSensitive, has all rows in all processes.
+	// nil: this process keeps all rows.
 	Share Share
 }
 

@@ -1,28 +1,28 @@
 package tabular
 
-// Queries say which rows of a table are documents of the same query. A ranking compares the
-// documents of a query with each other. A table's file may hold the documents of a query in several
-// places.
+// Queries has the query of each row of a table. The rows are documents, and a ranking compares the
+// documents of a query with each other. The documents of a query need not be consecutive.
 type Queries struct {
-	// Names are the queries in the order of their first documents.
+	// Names are the names of the queries, in the order of their first documents.
 	Names []string
 	// Of is the query of each row, an index into Names.
 	Of []int32
-	// Grades are the grades of relevance, 0 to MostGrade, for gains 2^grade - 1. The labels of the
-	// rows say which document should come first: see TableOptions.Relevant.
+	// Grades are the grades of relevance of the rows, 0 to MostGrade. The gain of a grade is
+	// 2^grade - 1. The labels of the rows say which documents form pairs: see
+	// TableOptions.Relevant.
 	Grades []uint8
 }
 
-// MostGrade is the largest grade of a document: the gain 2^grade - 1 fits 32 bits.
+// MostGrade is the largest grade of a document. Its gain, 2^31 - 1, fits in 32 bits.
 const MostGrade = 31
 
-// QueryID is TableOptions.Query for rows in LIBSVM's format, whose query is the field qid.
+// QueryID is the value of TableOptions.Query for rows in LIBSVM format: the query is the field qid.
 const QueryID = "qid"
 
-// GradeName is the name of the label of rows in LIBSVM's format in conditions.
+// GradeName is the name of the label in conditions on rows in LIBSVM format.
 const GradeName = "grade"
 
-// EachGrade is TableOptions.Relevant for pairs of any two grades.
+// EachGrade is the value of TableOptions.Relevant for pairs of documents of any two grades.
 const EachGrade = "each"
 
 // Len returns the number of queries; 0 for nil.
@@ -49,8 +49,8 @@ func (q *Queries) Lists() [][]int {
 	return lists
 }
 
-// Torn returns the first row of a query whose earlier rows do not end right before it, and the
-// number of such queries. row is -1 if the rows of each query are consecutive.
+// Torn returns the number of queries whose rows are not consecutive, and the first row that comes
+// after rows of other queries. row is -1 if the rows of each query are consecutive.
 func (q *Queries) Torn() (row, queries int) {
 	row = -1
 	torn, last := make([]bool, len(q.Names)), int32(-1)
@@ -84,8 +84,8 @@ func (q *Queries) Restrict(rows []int) *Queries {
 	return out
 }
 
-// CountPairs returns the number of pairs of rows of a query with different levels, by query.
-// levels has the level of each row.
+// CountPairs returns the number of pairs of each query: two rows with different levels. levels
+// returns the level of a row.
 func (q *Queries) CountPairs(levels func(row int) int) []int {
 	pairs := make([]int, len(q.Names))
 	for k, rows := range q.Lists() {
@@ -106,9 +106,9 @@ func (q *Queries) CountPairs(levels func(row int) int) []int {
 	return pairs
 }
 
-// Queries distributes whole queries over the three sets as Rows distributes rows. The strata are
-// the queries with pairs and the queries without pairs; pairs has the number of pairs of each
-// query. The result has the rows of the queries of each set, in increasing order.
+// Queries distributes whole queries over the three sets, as Rows distributes rows. pairs has the
+// number of pairs of each query. The strata are the queries with pairs and the queries without
+// pairs. The result has the rows of each set, in increasing order.
 func (s Split) Queries(q *Queries, pairs []int, seed uint64) [3][]int {
 	strata := make([]int, len(q.Names))
 	for k, n := range pairs {

@@ -5,13 +5,14 @@ import (
 	"ppal/trainer/graph/describe"
 )
 
-// pairRegion makes a region for a step over pairs of documents. Its rows are the step's tasks.
+// pairRegion returns the region of a step over pairs of documents. The rows of the region are the
+// tasks of the step.
 func (e *executor[T]) pairRegion(s plan.Step, threads int) *region[T] {
 	switch s := s.(type) {
 	case *plan.PairMeans:
 		m := &pairMeans[T]{s: s, tasks: pairTasks(&s.Pairs, false), totals: make([]float64, s.Cells())}
 		m.scratch = e.pairScratch(&s.Pairs, s.Phi, threads)
-		m.partial = make([]float64, len(m.tasks)*m.set())
+		m.partial = make([]float64, len(m.tasks)*m.queryCells())
 		return e.newRegion(0, len(m.tasks), threads, blocking{1, 1}, m)
 	case *plan.PairMeansGrad:
 		g := &pairMeansGrad[T]{s: s, tasks: pairTasks(&s.Pairs, true)}
@@ -22,21 +23,23 @@ func (e *executor[T]) pairRegion(s plan.Step, threads int) *region[T] {
 }
 
 // pairMeans computes the means of a surrogate over the cells of pairs, in tasks that the workers
-// share. The sums of a task are in a fixed order, and so are the sums over the tasks.
+// share. The additions within a task and over the tasks have a fixed order.
 type pairMeans[T plan.Float] struct {
 	s       *plan.PairMeans
 	tasks   []pairTask
-	scratch []*pairScratch[T] // by worker
-	partial []float64         // the sums of each task over the cells of all queries, or of its own query
-	totals  []float64
+	scratch []*pairScratch[T] // memory of each worker
+	partial []float64         // sums of each task by cell: over the task's queries, or over its part of a query
+	totals  []float64         // sums over all tasks by cell
 }
 
-// set returns the number of cells that the pairs of a query can have.
-func (m *pairMeans[T]) set() int { return m.s.Groups * m.s.Groups }
+// queryCells returns the number of cells of a query.
+func (m *pairMeans[T]) queryCells() int { return m.s.Groups * m.s.Groups }
 
 // sums returns the sums of task k.
-func (m *pairMeans[T]) sums(k int) []float64 { return m.partial[k*m.set():][:m.set()] }
+func (m *pairMeans[T]) sums(k int) []float64 { return m.partial[k*m.queryCells():][:m.queryCells()] }
 
+// block computes the sums of tasks [lo, hi). If each query has its own cells, the sums of whole
+// queries go to the totals.
 func (m *pairMeans[T]) block(worker int, w *worker[T], lo, hi int) error {
 	x := m.scratch[worker]
 	for k := lo; k < hi; k++ {
@@ -44,7 +47,7 @@ func (m *pairMeans[T]) block(worker int, w *worker[T], lo, hi int) error {
 		clear(sums)
 		for q := t.from; q < t.to; q++ {
 			if m.s.Each && !t.part {
-				sums = m.totals[q*m.set():][:m.set()]
+				sums = m.totals[q*m.queryCells():][:m.queryCells()]
 				clear(sums)
 			}
 			m.query(w, x, q, t, sums)
@@ -53,7 +56,8 @@ func (m *pairMeans[T]) block(worker int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// query adds the sums of a query, or of the documents of t as the more relevant ones.
+// query adds the pairs of query q to sums. If t is a part of the query, query adds the pairs whose
+// more relevant document is in the part.
 func (m *pairMeans[T]) query(w *worker[T], x *pairScratch[T], q int, t pairTask, sums []float64) {
 	p := &m.s.Pairs
 	from, to := int(p.Queries[q]), int(p.Queries[q+1])
@@ -73,6 +77,7 @@ func (m *pairMeans[T]) query(w *worker[T], x *pairScratch[T], q int, t pairTask,
 	}
 }
 
+// finish adds the sums of the tasks, and divides them by the numbers of pairs.
 func (m *pairMeans[T]) finish(e *executor[T], _ []int) {
 	if !m.s.Each {
 		clear(m.totals)
@@ -83,7 +88,7 @@ func (m *pairMeans[T]) finish(e *executor[T], _ []int) {
 		case m.s.Each && !t.part:
 			continue
 		case m.s.Each:
-			totals = m.totals[t.from*m.set():]
+			totals = m.totals[t.from*m.queryCells():]
 		}
 		for c, sum := range m.sums(k) {
 			totals[c] += sum
@@ -94,24 +99,24 @@ func (m *pairMeans[T]) finish(e *executor[T], _ []int) {
 	}
 }
 
-// prepare clears the queries in parts: their tasks add to the totals.
+// prepare clears the totals of the queries in parts, because finish adds their parts.
 func (m *pairMeans[T]) prepare(*executor[T]) {
 	for _, t := range m.tasks {
 		if m.s.Each && t.part {
-			clear(m.totals[t.from*m.set():][:m.set()])
+			clear(m.totals[t.from*m.queryCells():][:m.queryCells()])
 		}
 	}
 }
 
-// pairMeansGrad computes the derivative of pairMeans. A task writes the derivatives of its own
+// pairMeansGrad computes the derivative of pairMeans. Each task writes the derivatives of its own
 // documents only.
 type pairMeansGrad[T plan.Float] struct {
 	s       *plan.PairMeansGrad
 	tasks   []pairTask
-	scratch []*pairScratch[T] // by worker
+	scratch []*pairScratch[T] // memory of each worker
 }
 
-// prepareShare clears the result, if some documents are in no pair.
+// prepareShare sets the result to 0 if some documents are in no pair: no task writes them.
 func (g *pairMeansGrad[T]) prepareShare(e *executor[T], worker, workers int) {
 	if len(g.s.Order) == g.s.Documents {
 		return
@@ -122,6 +127,7 @@ func (g *pairMeansGrad[T]) prepareShare(e *executor[T], worker, workers int) {
 	}
 }
 
+// block computes the derivatives of tasks [lo, hi).
 func (g *pairMeansGrad[T]) block(worker int, w *worker[T], lo, hi int) error {
 	x := g.scratch[worker]
 	for _, t := range g.tasks[lo:hi] {
@@ -139,13 +145,13 @@ func (g *pairMeansGrad[T]) block(worker int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// weight returns the factor of the pairs of two blocks.
+// weight returns v = W/n of the cell of two blocks of query q.
 func (g *pairMeansGrad[T]) weight(w *worker[T], q int, i, j describe.Block) T {
 	cell := g.s.Cell(q, i, j)
 	return T(float64(w.Row(g.s.W, cell)[0]) / float64(g.s.Counts[cell]))
 }
 
-// query writes the derivatives of a whole query. Each pair is computed once.
+// query writes the derivatives of all documents of query q. It computes each pair once.
 func (g *pairMeansGrad[T]) query(w *worker[T], x *pairScratch[T], q int) {
 	p := &g.s.Pairs
 	from, to := int(p.Queries[q]), int(p.Queries[q+1])
@@ -164,9 +170,9 @@ func (g *pairMeansGrad[T]) query(w *worker[T], x *pairScratch[T], q int) {
 	}
 }
 
-// part writes the derivatives of the documents of a task. It computes the pairs of two tasks twice,
-// so that no two tasks write the same element. It takes the partners of the documents in runs,
-// whose sums it adds in float64.
+// part writes the derivatives of the documents of a task, which is a part of query q. Two tasks
+// both compute the pairs between their documents, so that no two tasks write the same element. part
+// divides the partners of the documents into runs, and adds the sums of the runs in float64.
 func (g *pairMeansGrad[T]) part(w *worker[T], x *pairScratch[T], q int, t pairTask) {
 	p := &g.s.Pairs
 	from, to := int(p.Queries[q]), int(p.Queries[q+1])
@@ -188,7 +194,8 @@ func (g *pairMeansGrad[T]) part(w *worker[T], x *pairScratch[T], q int, t pairTa
 	}
 }
 
-// partners adds the derivatives of documents of block i, by their pairs with block j.
+// partners adds to x.sums the derivatives of the documents own, of block i, from their pairs with
+// the documents of block j.
 func (g *pairMeansGrad[T]) partners(w *worker[T], x *pairScratch[T], q int, own span, i, j int) {
 	p := &g.s.Pairs
 	d := x.d[:own.to-own.from]

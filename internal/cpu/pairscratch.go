@@ -9,15 +9,15 @@ import (
 	"ppal/trainer/graph/describe"
 )
 
-// pairTask is the work of a worker at a time: the queries from to to-1, or the documents at the
-// places lo to hi-1 of the order of one query, as the part of a long query.
+// pairTask is a unit of work for a worker: the queries [from, to), or a part of the long query
+// from. The part has the documents at places [lo, hi) of Pairs.Order.
 type pairTask struct {
 	from, to int
 	part     bool
 	lo, hi   int
 }
 
-// within returns the places of block i that belong to the task.
+// within returns the range of places of block i that belong to the task.
 func (t pairTask) within(p *describe.Pairs, i int) (lo, hi int) {
 	lo, hi = p.Start(i), int(p.Blocks[i].End)
 	if t.part {
@@ -29,15 +29,15 @@ func (t pairTask) within(p *describe.Pairs, i int) (lo, hi int) {
 // The number of tasks depends on the pairs alone, so that the bits of the results are the same for
 // any number of threads.
 const (
-	pairTaskCount = 64      // about as many tasks of equal work
-	leastPairTask = 1 << 14 // pairs of a task, some microseconds
-	leastLongTask = 1 << 20 // pairs of a query that several tasks share
-	documentPairs = 8       // a document of a query costs about as much as so many pairs
-	longRun       = 1024    // documents of a part that the derivative takes at a time
+	pairTaskCount = 64      // about the number of tasks, which have about equal work
+	leastPairTask = 1 << 14 // smallest work of a task in pairs: some microseconds
+	leastLongTask = 1 << 20 // smallest work of a query in pairs that several tasks share
+	documentPairs = 8       // a document takes about the time of this many pairs
+	longRun       = 1024    // number of documents of a part that the derivative computes at a time
 )
 
-// pairTasks divides the pairs. Each document of a part has its pairs with less relevant documents
-// or, for a derivative, all of its pairs.
+// pairTasks divides the pairs into tasks of about equal work. The work of a document of a part is
+// its pairs with less relevant documents; for a derivative, all its pairs.
 func pairTasks(p *describe.Pairs, derivative bool) (list []pairTask) {
 	queries := len(p.Queries) - 1
 	var all int64
@@ -69,7 +69,7 @@ func pairTasks(p *describe.Pairs, derivative bool) (list []pairTask) {
 	return list
 }
 
-// queryWork returns the work of a query in pairs.
+// queryWork returns the work of query q, in pairs.
 func queryWork(p *describe.Pairs, q int) (work int64) {
 	for i := int(p.Queries[q]); i < int(p.Queries[q+1]); i++ {
 		size := int64(int(p.Blocks[i].End) - p.Start(i))
@@ -94,7 +94,7 @@ func moreRelevant(p *describe.Pairs, q, i int) int {
 	return int(p.Blocks[p.Queries[q+1]-1].End) - int(p.Blocks[i].End)
 }
 
-// appendParts divides a query into parts of about target pairs.
+// appendParts appends the parts of query q, of about target pairs each.
 func appendParts(list []pairTask, p *describe.Pairs, q int, target int64, derivative bool) []pairTask {
 	t, work := pairTask{from: q, to: q + 1, part: true, lo: p.Start(int(p.Queries[q]))}, int64(0)
 	for i := int(p.Queries[q]); i < int(p.Queries[q+1]); i++ {
@@ -119,37 +119,37 @@ func appendParts(list []pairTask, p *describe.Pairs, q int, target int64, deriva
 	return list
 }
 
-// pairScratch is the memory of a worker for the query that load read last.
+// pairScratch is a worker's memory for one query at a time. load fills it.
 type pairScratch[T plan.Float] struct {
 	phi    describe.Surrogate
-	loss   kernel.Loss // phi, if known
-	known  bool
-	first  int // the place of element 0 of s, in the order of the documents
-	s      []T // scores, minus middle if form is factors
-	e      []T // e^s, if form is factors
+	loss   kernel.Loss // the kernel of phi, if known
+	known  bool        // a kernel for phi exists
+	first  int         // place of element 0 of s in Pairs.Order
+	s      []T         // scores; with the form factors, minus a common number
+	e      []T         // e^s, with the form factors
 	form   pairForm
-	d      []T       // derivatives of a query, or of longRun documents
-	unused []T       // derivatives of the partners of a part, which other tasks compute
-	sums   []float64 // derivatives of longRun documents
-	room   [2][]T    // for s and e of the longest query
+	d      []T       // derivatives of a query, or of a run of documents
+	unused []T       // derivatives of partners, which other tasks compute
+	sums   []float64 // derivatives of a run of documents
+	room   [2][]T    // memory of s and e, for the longest query
 
-	differences, ones, weights []T // pairs at a time
+	differences, ones, weights []T // for a tile of pairs: see eachTile
 }
 
-// pairForm is the form in which a query's pairs are computed.
+// pairForm is the method that computes the pairs of a query.
 type pairForm uint8
 
 const (
-	// factors: phi(s_i - s_j) and its derivative follow from e^s_i and e^s_j. The scores of the query
-	// lie in a range in which e^s and its quotients are normal numbers.
+	// factors computes phi(s_i - s_j) and its derivative from e^s_i and e^s_j. The range of the
+	// query's scores must be so small that e^s and the quotients of e^s are normal numbers.
 	factors pairForm = iota
-	// differences: the kernels of single losses compute phi of the differences of finite scores.
+	// differences applies the kernels of the margin losses to the differences of finite scores.
 	differences
-	// single: package plan's formulas, pair by pair.
+	// single applies the formulas of package plan to one pair at a time.
 	single
 )
 
-// factorRange is the largest magnitude of an exponent of the form factors.
+// factorRange returns the largest magnitude of an exponent with the form factors.
 func factorRange[T plan.Float]() T {
 	var x T
 	if _, single := any(x).(float32); single {
@@ -161,7 +161,7 @@ func factorRange[T plan.Float]() T {
 // span is a range of the elements of s.
 type span struct{ from, to int }
 
-// at returns the elements at the places lo to hi-1 of the order.
+// at returns the elements at places [lo, hi) of Pairs.Order.
 func (x *pairScratch[T]) at(lo, hi int) span { return span{lo - x.first, hi - x.first} }
 
 // pairScratch allocates the memory of each worker.
@@ -187,7 +187,7 @@ func (e *executor[T]) pairScratch(p *describe.Pairs, phi describe.Surrogate, thr
 	return list
 }
 
-// load reads the scores of the blocks from to to-1, those of a query, and chooses the form.
+// load reads the scores of a query, which has the blocks [from, to), and chooses the form.
 func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs, from, to int) {
 	x.first = p.Start(from)
 	rows := p.Order[x.first:p.Blocks[to-1].End]
@@ -200,7 +200,7 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 	}
 	middle, spread := T(0), T(0)
 	if !within {
-		least, most := slices.Min(x.s), slices.Max(x.s) // NaN if a score is
+		least, most := slices.Min(x.s), slices.Max(x.s) // NaN if a score is NaN
 		middle, spread = least+(most-least)/2, most-least
 	}
 	switch {
@@ -268,8 +268,10 @@ func (x *pairScratch[T]) grad(k *kernel.Kernels[T], higher, lower span, di, dj [
 	}
 }
 
-// eachTile calls do for the differences s_j - s_i of rows of the higher and consecutive columns of
-// the lower span, row after row: rows rows from row on, and columns from column on.
+// eachTile divides the matrix of the differences s_j - s_i, with a row for each i of the span
+// higher and a column for each j of the span lower, into tiles, and calls do for each tile. d has
+// the differences of a tile row by row. The tile has the given number of rows, and begins at row
+// and column of the matrix.
 func (x *pairScratch[T]) eachTile(k *kernel.Kernels[T], higher, lower span, do func(d []T, row, rows, column int)) {
 	room := x.differences
 	for column := 0; column < lower.to-lower.from; column += len(room) {

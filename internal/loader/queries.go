@@ -14,13 +14,13 @@ import (
 	"ppal/internal/textvalue"
 )
 
-// queryRun is a number of consecutive rows of a query.
+// queryRun is a run of consecutive rows of one query.
 type queryRun struct {
 	Name string
 	Rows int
 }
 
-// is reports whether the run is of the named query.
+// is reports whether the run belongs to the query with the given name.
 func (r *queryRun) is(name []byte) bool { return name != nil && r.Name == string(name) }
 
 // queryList numbers queries in the order of their first rows.
@@ -30,7 +30,7 @@ type queryList struct {
 	queryOf []int32
 }
 
-// add adds rows.
+// add appends the rows of a run.
 func (l *queryList) add(run queryRun) {
 	if l.place == nil {
 		l.place = map[string]int32{}
@@ -45,7 +45,7 @@ func (l *queryList) add(run queryRun) {
 	}
 }
 
-// queries returns the queries of all rows; nil: there are no rows.
+// queries returns the queries of all rows; nil without rows.
 func (l *queryList) queries() *tabular.Queries {
 	if l.queryOf == nil {
 		return nil
@@ -53,7 +53,7 @@ func (l *queryList) queries() *tabular.Queries {
 	return &tabular.Queries{Names: l.names, Of: l.queryOf}
 }
 
-// runsOf returns the runs of rows of each query; nil for nil.
+// runsOf returns the runs of rows of the queries; nil for nil.
 func runsOf(q *tabular.Queries) (runs []queryRun) {
 	if q == nil {
 		return nil
@@ -77,9 +77,9 @@ func queriesOf(runs []queryRun) *tabular.Queries {
 	return l.queries()
 }
 
-// takeQueries reads the queries and grades of the rows of a sheet, which follow the rows of earlier
-// calls. The sheet must have the values of the label that the file has. The values of the queries'
-// column are then lost, because sheets of two files have different ones.
+// takeQueries appends the queries and grades of the rows of a sheet. The label of the sheet must
+// have its values as the file has them. takeQueries replaces the values of the query column by one
+// value, because two files have different queries.
 func (t *UserTable) takeQueries(s *columnar.Sheet) error {
 	if t.Opts.Query == "" {
 		return nil
@@ -94,7 +94,7 @@ func (t *UserTable) takeQueries(s *columnar.Sheet) error {
 		return &dataerr.FileError{Path: s.Name, Offset: -1, Err: fmt.Errorf("column %q, row %d: %w", t.Label, s.Number(row)+1, err)}
 	}
 	switch {
-	case t.given(): // the label's condition makes two grades
+	case t.positiveGiven(): // setQueries makes two grades of the classes
 		return nil
 	case label.Codes == nil:
 		for i, x := range label.Numbers {
@@ -123,15 +123,16 @@ func (t *UserTable) takeQueries(s *columnar.Sheet) error {
 	return nil
 }
 
-// given reports whether the options say which labels are class +1: such a label has two grades.
-func (t *UserTable) given() bool { return t.Positive != "" || t.When != nil && !t.graded }
+// positiveGiven reports whether the options say which labels are of class +1. The documents then
+// have two grades.
+func (t *UserTable) positiveGiven() bool { return t.Positive != "" || t.When != nil && !t.graded }
 
-// rank gives the queries and grades that takeQueries has read to the source.
-func (t *UserTable) rank(out *Source) {
+// setQueries sets the queries and grades of the source to those that takeQueries has read.
+func (t *UserTable) setQueries(out *Source) {
 	if out.queries = t.queries.queries(); out.queries == nil {
 		return
 	}
-	if t.given() {
+	if t.positiveGiven() {
 		t.grades = make([]uint8, len(out.Labels))
 		for i, y := range out.Labels {
 			t.grades[i] = uint8(tabular.ClassOf(y, 2))
@@ -140,7 +141,8 @@ func (t *UserTable) rank(out *Source) {
 	out.queries.Grades = t.grades
 }
 
-// grade returns the grade of a number.
+// grade converts a number to a grade. A number that is not a whole number from 0 to MostGrade is an
+// error.
 func grade(x float64) (uint8, error) {
 	if x != math.Trunc(x) || !(x >= 0 && x <= tabular.MostGrade) {
 		return 0, notAGrade(textvalue.FormatNumber(x))
@@ -150,11 +152,11 @@ func grade(x float64) (uint8, error) {
 
 // notAGrade returns the error of a label that is not a grade.
 func notAGrade(text string) error {
-	return fmt.Errorf("%w: the grade %s is not a whole number from 0 to %d, which rankings need", dataerr.ErrLabel, text, tabular.MostGrade)
+	return fmt.Errorf("%w: the grade %s is not a whole number from 0 to %d (with --query, the label is a grade)", dataerr.ErrLabel, text, tabular.MostGrade)
 }
 
-// ParseRelevant returns the grade above which a document is relevant. each is true if the documents
-// of any two grades are a pair.
+// ParseRelevant parses the value of --relevant. above is the grade above which a document is
+// relevant. each is true if each higher grade comes before every lower grade.
 func ParseRelevant(text string) (above int, each bool, err error) {
 	if text == tabular.EachGrade {
 		return 0, true, nil
@@ -166,16 +168,17 @@ func ParseRelevant(text string) (above int, each bool, err error) {
 	return above, false, nil
 }
 
-// Relevance returns the two classes of documents whose label, in the named column, is a grade:
-// above is the largest grade of documents that are not relevant.
+// Relevance returns the two classes of documents and their label, for grades in the named column.
+// above is the largest grade of a document that is not relevant.
 func Relevance(column string, above int) (classes []string, label tabular.Label) {
 	name := cmp.Or(column, tabular.GradeName)
 	label = tabular.Label{Column: column, Condition: fmt.Sprintf("%s>%d", name, above), Otherwise: fmt.Sprintf("%s<=%d", name, above)}
 	return label.Values(), label
 }
 
-// checkQueries completes the queries of the source: it returns an error if no query has a pair, and
-// notes queries without pairs and torn queries. file is the path of the user's file, or "".
+// checkQueries counts the pairs of each query. It adds notes about queries without pairs and about
+// torn queries, and a warning if one query has most pairs. Queries without any pair are an error.
+// file is the path of the user's file, or "".
 func (s *Source) checkQueries(file string) error {
 	q := s.queries
 	if q == nil {
@@ -188,20 +191,20 @@ func (s *Source) checkQueries(file string) error {
 		none += textvalue.Indicator(n == 0)
 	}
 	if all == 0 {
-		return &dataerr.FileError{Path: cmp.Or(file, s.Name), Offset: -1, Err: fmt.Errorf("%w: in each query all documents are equally relevant", dataerr.ErrPairs),
-			Advice: "check the label and --relevant"}
+		return &dataerr.FileError{Path: cmp.Or(file, s.Name), Offset: -1, Err: fmt.Errorf("%w: all documents of each query are equally relevant", dataerr.ErrPairs),
+			Advice: "change --label, --query or --relevant"}
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("The rows are documents of %s, with %s of documents of which one is more relevant.",
+	s.Notes = append(s.Notes, fmt.Sprintf("The rows are documents of %s, with %s of a more relevant and a less relevant document.",
 		countQueries(len(q.Names)), option.Counted(all, "pair")))
 	if none > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d of %d queries have no pair.", none, len(q.Names)))
 	}
 	if row, n := q.Torn(); n > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("The documents of %s are not consecutive in the file, the first in row %d: they are taken together.",
+		s.Notes = append(s.Notes, fmt.Sprintf("The documents of %s are not consecutive in the file, first in row %d. ppal takes the documents of a query together.",
 			countQueries(n), s.number(row)+1))
 	}
 	if most := slices.Max(s.pairs); 2*most > all && len(q.Names) > 1 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("The query %s has %d of %d pairs: errors of pairs are mostly those of one query.", q.Names[slices.Index(s.pairs, most)], most, all))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("The query %s has %d of the %d pairs, so that it dominates an error over pairs: check the column of --query.", q.Names[slices.Index(s.pairs, most)], most, all))
 	}
 	return nil
 }
@@ -214,7 +217,7 @@ func countQueries(n int) string {
 	return strconv.Itoa(n) + " queries"
 }
 
-// number returns the row's number in the file, from 0.
+// number returns the number of a row in the file, from 0.
 func (s *Source) number(row int) int {
 	if s.rows == nil {
 		return row
@@ -231,15 +234,15 @@ func (s *Source) divideQueries(split tabular.Split, seed uint64) (parts [3][]int
 	}
 	for p, share := range split.Shares() {
 		if len(parts[p]) == 0 && share > 0 && s.assigned == nil {
-			return parts, fmt.Errorf("datasets: %s: %w: no query is left for the %s rows of %s; use another --split",
+			return parts, fmt.Errorf("datasets: %s: %w: no query is left for the %s rows of %s; change --split",
 				s.Name, dataerr.ErrEmpty, tabular.PartNames[p], countQueries(s.queries.Len()))
 		}
 	}
 	return parts, nil
 }
 
-// assignedQueries is divideQueries if the file says to which part a row belongs. The split draws
-// the parts of the queries that the file leaves open.
+// assignedQueries distributes whole queries over the parts that the file assigns to the rows. The
+// split draws the parts of the queries whose rows the file assigns to no part.
 func (s *Source) assignedQueries(split tabular.Split, seed uint64) (parts [3][]int, err error) {
 	q, levels := s.queries, make([]int8, s.queries.Len())
 	var open []int
@@ -247,7 +250,7 @@ func (s *Source) assignedQueries(split tabular.Split, seed uint64) (parts [3][]i
 	for i, k := range q.Of {
 		p := s.assigned[i]
 		if seen[k] && levels[k] != p {
-			return parts, fmt.Errorf("datasets: %s: %w: the query %s has rows in two parts, the second in row %d; a query belongs to one part",
+			return parts, fmt.Errorf("datasets: %s: %w: the query %s has rows in two parts, the second in row %d; give all rows of a query the same part",
 				s.Name, dataerr.ErrSplit, q.Names[k], s.number(i)+1)
 		}
 		if levels[k], seen[k] = p, true; p == undecided {

@@ -291,7 +291,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 			return columnar.ReadSheet(f, t.Opts.File, s)
 		}
 	}
-	t.rank(out)
+	t.setQueries(out)
 	out.Files = t.files
 	out.assigned, out.uses = parts, t.uses
 	kept := featureColumns(out.Features.Preparation())

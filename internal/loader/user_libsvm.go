@@ -46,7 +46,7 @@ func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error)
 func (s *Source) setGrades(path string, file *LIBSVM, opts *tabular.TableOptions) error {
 	if opts.Query == "" {
 		if file.Queries != nil {
-			s.Notes = append(s.Notes, "The rows have a qid, which is not used: --query qid keeps the rows of a query together in the splits and ranks them.")
+			s.Notes = append(s.Notes, "The rows have a qid, which ppal does not use. --query qid keeps the rows of a query together in the splits.")
 		}
 		return s.SetClasses(path, file.Labels, opts.Classes)
 	}

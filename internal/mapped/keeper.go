@@ -12,39 +12,39 @@ import (
 	"strings"
 )
 
-// Keeper keeps the arrays of one source of rows, which is a file or several files, in a kept file
-// for later processes. The methods of a nil *Keeper do nothing.
+// Keeper caches the arrays of one source of rows in a kept file for later processes. A source is
+// one or more files. The methods of a nil *Keeper do nothing.
 //
-// The name of the kept file depends on the key, which describes the source and everything that
-// determines the rows. If a kept file is damaged, or if the source has changed, the kept file is
-// replaced. A kept file that cannot be used or written is a warning, because no run needs it.
+// The name of the kept file depends on the key. The key describes the source and all options that
+// determine the rows. A run replaces a damaged kept file, and the kept file of a source that has
+// changed. If a kept file cannot be used or written, the run continues with a warning.
 type Keeper struct {
-	// Note and Warn receive remarks for the user, one sentence or more each.
+	// Note and Warn receive texts of one or more sentences for the user.
 	Note, Warn func(text string)
 
 	dir    *Dir
-	path   string // of the kept file
-	key    string
-	name   string   // of the source
-	files  []string // of the source
-	stamps []string // sizes and times of the files when their reading began
-	sum    func() (string, error)
+	path   string                 // path of the kept file
+	key    string                 // in JSON
+	name   string                 // name of the source, for the user
+	files  []string               // paths of the source
+	stamps []string               // sizes and times of the files before they are read
+	sum    func() (string, error) // returns the checksum of the source
 }
 
 // errOtherRows is the error of a kept file of another source or of other options.
-var errOtherRows = errors.New("it has the rows of another source")
+var errOtherRows = errors.New("the file has the rows of another source")
 
 // errChanged is the error of a kept file of an older version of the source.
 var errChanged = errors.New("the source has changed")
 
-// errChanging says that a source changed while it was read.
+// errChanging is the error of a source that changed while the process read it.
 var errChanging = errors.New("the file changed while it was read")
 
-// NewKeeper returns the keeper of the rows of a source in a folder, which Write makes if it does
-// not exist. name names the source for the user, and files are the paths of its files. key is
-// turned into JSON; the version of the program is part of the key, because another version may read
-// a source in another way. sum returns the checksum of the source, in hexadecimal. The result is
-// nil, so that nothing is kept, if d is nil, the folder is "", or a file is not a regular file.
+// NewKeeper returns the keeper of the rows of a source. Write creates the folder if it does not
+// exist. name is the source's name for the user, and files are the paths of its files. NewKeeper
+// encodes key in JSON, and adds the version of the program, because another version may read a
+// source differently. sum returns the checksum of the source, in hexadecimal. The result is nil,
+// which keeps nothing, if d is nil, if folder is "", or if a file is not a regular file.
 func (d *Dir) NewKeeper(folder, name string, files []string, key any, sum func() (string, error)) *Keeper {
 	if d == nil || folder == "" {
 		return nil
@@ -63,7 +63,7 @@ func (d *Dir) NewKeeper(folder, name string, files []string, key any, sum func()
 	return k
 }
 
-// stampsOf returns the sizes and times of files. The error says that one is not a regular file.
+// stampsOf returns the sizes and times of files. A file that is not regular is an error.
 func stampsOf(files []string) (stamps []string, err error) {
 	for _, f := range files {
 		info, err := os.Stat(f)
@@ -78,10 +78,11 @@ func stampsOf(files []string) (stamps []string, err error) {
 	return stamps, nil
 }
 
+// stamp returns the size and the time of a file as a text.
 func stamp(info fs.FileInfo) string { return fmt.Sprint(info.Size(), info.ModTime().UnixNano()) }
 
-// program describes the version of the program. A build whose version says nothing of its code is
-// described by its file, too.
+// program returns the version of the program. A development build has no useful version, so that
+// program adds the size and the time of the program's file.
 func program() string {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -102,8 +103,8 @@ func program() string {
 // Path returns the path of the kept file.
 func (k *Keeper) Path() string { return k.path }
 
-// Open opens the kept file of the source and reads its index. The result is nil if there is no file
-// or if Open cannot use the file.
+// Open opens the kept file of the source, and decodes its index. The result is nil if the file does
+// not exist or cannot be used.
 func (k *Keeper) Open(index any) *Kept {
 	if k == nil {
 		return nil
@@ -125,16 +126,16 @@ func (k *Keeper) Open(index any) *Kept {
 		return file
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.Is(err, errChanged):
-		k.Note(fmt.Sprintf("%s has changed since its rows were kept. The rows are read and kept again.", k.name))
+		k.Note(fmt.Sprintf("%s has changed since its rows were kept. ppal reads and keeps the rows again.", k.name))
 	default:
 		k.Unusable(err)
 	}
 	return nil
 }
 
-// Unusable warns of a kept file that is not used.
+// Unusable warns that the kept file cannot be used.
 func (k *Keeper) Unusable(err error) {
-	k.Warn(fmt.Sprintf("The kept rows in %s cannot be used (%v): the rows of %s are read again.", k.path, err, k.name))
+	k.Warn(fmt.Sprintf("The kept rows in %s cannot be used (%v). ppal reads the rows of %s again.", k.path, err, k.name))
 }
 
 // Used notes that the rows come from the kept file.
@@ -147,9 +148,9 @@ func (k *Keeper) NotKept(err error) {
 	k.Warn(fmt.Sprintf("The rows of %s are not kept for later runs: %v.", k.name, err))
 }
 
-// Write writes a kept file of the arrays, which then lie there, and frees their own files. The
-// index, which is turned into JSON, says what they mean. An array that Write has not moved after an
-// error stays where it is.
+// Write moves the arrays to a new kept file, and frees their memory. index describes the arrays for
+// Open; Write encodes it in JSON. After an error, the arrays that are not yet moved stay in their
+// memory.
 func (k *Keeper) Write(index any, arrays ...Array) {
 	if k == nil {
 		return
@@ -161,6 +162,7 @@ func (k *Keeper) Write(index any, arrays ...Array) {
 	k.Note(fmt.Sprintf("The rows of %s are kept for later runs in %s. You may delete this file at any time.", k.name, k.path))
 }
 
+// write is Write with an error.
 func (k *Keeper) write(index any, arrays []Array) (err error) {
 	record := keptRecord{Key: k.key}
 	if record.SHA256, err = k.sum(); err != nil {

@@ -15,16 +15,18 @@ import (
 	"ppal/internal/atomicfile"
 )
 
-// ErrDamaged says that the bytes of a kept file have changed, or that a file is not a kept file.
+// ErrDamaged is the error of a kept file whose bytes have changed, and of a file that is not a kept
+// file.
 var ErrDamaged = errors.New("mapped: not a complete file of kept rows")
 
-// A kept file is memory in a file with a name, for later processes:
+// A kept file holds arrays for later processes:
 //
-//	head    64 bytes: magic, format, where the record begins, its size, checksums of record and head
-//	arrays  each from a multiple of 64 bytes; the zeros between are data
+//	head    64 bytes: magic, format, position and size of the record, checksums of record and head
+//	arrays  each at a multiple of 64 bytes; zeros fill the gaps, and the checksums include them
 //	record  a keptRecord in JSON
 //
-// All numbers have the byte order of the machine. A machine with another order finds another magic.
+// All numbers have the byte order of the machine. On a machine with the other byte order, the magic
+// is wrong.
 const (
 	keptMagic  = 0x70706c726f777331 // pplrows1
 	keptFormat = 2
@@ -33,27 +35,27 @@ const (
 	keptBlock  = 4 << 20
 	keptMode   = 0o400
 
-	// pieceBytes is the number of bytes that are written at a time. A system that caches larger pieces
-	// maps a whole piece where a program reads one page of it.
+	// pieceBytes is the size of a write, in bytes. After larger writes, the system may cache larger
+	// pieces of the file, and maps a whole piece when a program reads one page.
 	pieceBytes = 64 << 10
 )
 
 // keptRecord describes a kept file.
 type keptRecord struct {
-	Key    string // the Keeper's key in the process that wrote the file
-	SHA256 string // of the source
-	Sizes  []int64
+	Key    string          // the Keeper's key in the process that wrote the file
+	SHA256 string          // checksum of the source
+	Sizes  []int64         // size of each array in bytes
 	Sums   []uint32        // CRC-32C of each block of keptBlock bytes of arrays
-	Index  json.RawMessage // of the caller
+	Index  json.RawMessage // the caller's description of the arrays
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Array is an array of a kept file, and the variable that has it.
+// Array is a variable whose array Keeper.Write or Kept.Read places in a kept file.
 type Array struct {
 	bytes []byte
-	size  int64           // of the array in the file
-	set   func(in []byte) // makes the variable the array in these bytes
+	size  int64           // size of the array in the file, in bytes
+	set   func(in []byte) // sets the variable to the array in these bytes
 }
 
 // Of returns the array of n elements in a variable. Keeper.Write and Kept.Read set the variable to
@@ -62,7 +64,7 @@ func Of[T any](x *[]T, n int) Array {
 	return Array{bytesOf(*x), int64(n) * int64(sizeOf[T]()), func(in []byte) { *x = elements[T](in) }}
 }
 
-// elements returns the elements of T that lie in bytes.
+// elements returns bytes as a slice of T, without a copy.
 func elements[T any](bytes []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(sizeOf[T]()))
 }
@@ -71,19 +73,19 @@ func elements[T any](bytes []byte) []T {
 type Kept struct {
 	file   atomicfile.Handle
 	path   string
-	end    int64 // of the arrays
+	end    int64 // end of the arrays in the file
 	record *keptRecord
 	bytes  []byte // the head and the arrays
-	at     int64  // where the next array of Read begins
-	read   int    // number of arrays that Read has returned
+	at     int64  // position of the next array of Read
+	read   int    // number of arrays that Read has set
 }
 
-// Read reads the next arrays, in the order of Keeper.Write. The error wraps ErrDamaged if an array
-// has another size.
+// Read sets the variables to the next arrays, in the order of Keeper.Write. An array of another
+// size is an error, which wraps ErrDamaged.
 func (k *Kept) Read(arrays ...Array) error {
 	for _, a := range arrays {
 		if k.read >= len(k.record.Sizes) || k.record.Sizes[k.read] != a.size || k.at+a.size > k.end {
-			return fmt.Errorf("%w: it does not have %d bytes at %d of %d", ErrDamaged, a.size, k.at, k.end)
+			return fmt.Errorf("%w: it has no array of %d bytes at position %d of %d", ErrDamaged, a.size, k.at, k.end)
 		}
 		a.set(k.bytes[k.at:][:a.size])
 		k.at, k.read = k.at+lines(a.size), k.read+1
@@ -94,9 +96,9 @@ func (k *Kept) Read(arrays ...Array) error {
 // lines rounds a size up to a multiple of keptLine.
 func lines(size int64) int64 { return (size + keptLine - 1) / keptLine * keptLine }
 
-// writeKept writes a kept file, gives it its name when it is complete, and makes it read-only. A
-// process that uses an older file with this name keeps it. If a power failure loses bytes, openKept
-// finds that the file is damaged.
+// writeKept writes a kept file and makes it read-only. The file gets its name when it is complete.
+// A process that uses an older file with this name can still read the older file. If a power
+// failure loses bytes, openKept reports that the file is damaged.
 func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err error) {
 	out, err := atomicfile.Unnamed(path)
 	if err != nil {
@@ -112,7 +114,7 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 		record.Sizes = append(record.Sizes, a.size)
 		end += lines(a.size)
 	}
-	if err := f.Truncate(end); err != nil { // the space comes with the arrays
+	if err := f.Truncate(end); err != nil { // the writes of the arrays allocate the space
 		return d.fail(end, err)
 	}
 	bytes, err := mapFirst[byte](d, f, int(end), false)
@@ -142,7 +144,7 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 	return nil
 }
 
-// moveTo moves arrays to a file that is mapped to the given bytes.
+// moveTo moves the arrays to a file. bytes is the mapping of the file.
 func (d *Dir) moveTo(f atomicfile.Handle, bytes []byte, arrays []Array) error {
 	at := int64(keptHead)
 	for _, a := range arrays {
@@ -172,9 +174,9 @@ func head(end int64, tail []byte) []byte {
 	return h
 }
 
-// openKept opens a kept file. First, check gets its record and returns an error if the caller does
-// not want this file. Then openKept reads all bytes for their checksums. The errors are those of
-// check, of the file system (fs.ErrNotExist), or wrap ErrDamaged.
+// openKept opens a kept file. First, openKept calls check with the record: check returns an error
+// if the caller does not want the file. Then openKept verifies the checksums of all bytes. The
+// error is an error of check or of the file system (fs.ErrNotExist), or wraps ErrDamaged.
 func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -186,7 +188,7 @@ func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, e
 		}
 	}()
 	if !ours(f) {
-		return nil, fmt.Errorf("%w: another user can write it", ErrDamaged)
+		return nil, fmt.Errorf("%w: another user owns the file or can write to it", ErrDamaged)
 	}
 	k = &Kept{file: f, path: path, at: keptHead}
 	if k.end, k.record, err = readRecord(f); err != nil {
@@ -205,7 +207,7 @@ func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, e
 	return k, nil
 }
 
-// readRecord returns the record of a kept file and where it begins.
+// readRecord returns the record of a kept file, and its position.
 func readRecord(f *os.File) (end int64, r *keptRecord, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -218,9 +220,9 @@ func readRecord(f *os.File) (end int64, r *keptRecord, err error) {
 	number := func(i int) int64 { return int64(binary.NativeEndian.Uint64(h[8*i:])) }
 	switch {
 	case number(0) != keptMagic || number(1) != keptFormat:
-		return 0, nil, fmt.Errorf("%w: its first bytes are not those of a kept file", ErrDamaged)
+		return 0, nil, fmt.Errorf("%w: it does not begin with the head of a kept file", ErrDamaged)
 	case number(keptHead/8-1) != int64(crc32.Checksum(h[:keptHead-8], castagnoli)):
-		return 0, nil, fmt.Errorf("%w: its first bytes have another checksum", ErrDamaged)
+		return 0, nil, fmt.Errorf("%w: the checksum of its head is wrong", ErrDamaged)
 	case number(2)+number(3) != info.Size():
 		return 0, nil, fmt.Errorf("%w: it has %d of %d bytes", ErrDamaged, info.Size(), number(2)+number(3))
 	}
@@ -230,19 +232,19 @@ func readRecord(f *os.File) (end int64, r *keptRecord, err error) {
 	}
 	r = &keptRecord{}
 	if number(4) != int64(crc32.Checksum(tail, castagnoli)) || json.Unmarshal(tail, r) != nil {
-		return 0, nil, fmt.Errorf("%w: its record has another checksum", ErrDamaged)
+		return 0, nil, fmt.Errorf("%w: the checksum of its record is wrong", ErrDamaged)
 	}
 	return number(2), r, nil
 }
 
-// uses remembers a kept file for Check and Close.
+// uses adds a kept file to the files of Check and Close.
 func (d *Dir) uses(k *Kept) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.kept = append(d.kept, k)
 }
 
-// check compares the checksums of the blocks with the checksums in the record.
+// check compares the checksums of the blocks with the record.
 func (k *Kept) check() error {
 	sums, err := blockSums(k.file, k.end)
 	if err != nil {
@@ -250,15 +252,15 @@ func (k *Kept) check() error {
 	}
 	for i, sum := range sums {
 		if len(k.record.Sums) != len(sums) || k.record.Sums[i] != sum {
-			return fmt.Errorf("%w: its bytes from %d have another checksum", ErrDamaged, keptHead+i*keptBlock)
+			return fmt.Errorf("%w: the checksum of its bytes from %d on is wrong", ErrDamaged, keptHead+i*keptBlock)
 		}
 	}
 	return nil
 }
 
-// Check reads the kept files that the process uses, and compares their checksums. The error wraps
-// ErrDamaged: results from these rows are wrong. Check also compares the sizes and the times of the
-// files of Shared.
+// Check verifies the checksums of the kept files that the process uses, and the sizes and times of
+// the files of Shared. After an error, results from these rows are wrong. The error of a kept file
+// wraps ErrDamaged.
 func (d *Dir) Check() error {
 	if d == nil {
 		return nil
@@ -268,19 +270,19 @@ func (d *Dir) Check() error {
 	d.mutex.Unlock()
 	for _, f := range shared {
 		if err := f.check(); err != nil {
-			return fmt.Errorf("%s changed while its rows were used: %w", f.path, err)
+			return fmt.Errorf("%s changed while ppal used its rows: %w", f.path, err)
 		}
 	}
 	for _, f := range files {
 		if err := f.check(); err != nil {
-			return fmt.Errorf("%s changed while its rows were used: %w", f.path, err)
+			return fmt.Errorf("%s changed while ppal used its rows: %w", f.path, err)
 		}
 	}
 	return nil
 }
 
-// blockSums returns the checksums of the blocks of the arrays, which end at the given position. It
-// reads the file and not its mapping, so the pages do not become resident.
+// blockSums returns the checksums of the blocks of the arrays, which end at position end. blockSums
+// reads the file and not its mapping, so that the pages do not become resident.
 func blockSums(f atomicfile.Handle, end int64) ([]uint32, error) {
 	smallPieces(f)
 	blocks := int((end - keptHead + keptBlock - 1) / keptBlock)

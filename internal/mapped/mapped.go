@@ -1,8 +1,8 @@
-// Package mapped keeps the features of rows in mapped files instead of the process's own memory,
-// for data that are larger than the memory. A part of such a file is an ordinary slice. The system
-// reads its pages from the file when the program reads the slice, and the program gives the pages
-// back when its resident memory approaches a limit. Results do not depend on the limit. Vectors of
-// a few bytes for each row, such as labels and scores, stay in the process's memory.
+// Package mapped keeps the features of rows in memory-mapped files, for data that are larger than
+// the memory. A mapped array is an ordinary slice. The system loads the pages of the file when the
+// program reads the slice, and the program releases the pages when its resident memory approaches a
+// limit. Results do not depend on the limit. Vectors of a few bytes for each row, such as labels
+// and scores, stay in the process's own memory.
 package mapped
 
 import (
@@ -19,31 +19,32 @@ import (
 	"ppal/internal/memory"
 )
 
-// ErrUnsupported is the error of systems without mapped files.
+// ErrUnsupported is the error of an operating system on which ppal cannot map files.
 var ErrUnsupported = errors.New("mapped: this system cannot keep memory in files")
 
-// Dir makes memory in files of a directory. The files have no names, so they disappear with the
-// process, however it ends. A nil *Dir makes memory of the process. The methods may be called from
-// several goroutines at the same time.
+// Dir allocates memory in files of a directory. The files have no names, so the system removes them
+// when the process ends, also after a crash. A nil *Dir allocates the process's own memory. Several
+// goroutines may call the methods at the same time.
 type Dir struct {
 	path    string
 	limit   uint64
-	touched atomic.Int64             // bytes since the last look at the resident memory
-	usage   func() (all, own uint64) // of memory: see memory.Usage
+	touched atomic.Int64             // bytes of Touch since the last check of the resident memory
+	usage   func() (all, own uint64) // memory.Usage
 
 	mutex  sync.Mutex
 	maps   [][]byte
-	bytes  int64 // the sum of the files' sizes
+	bytes  int64 // sum of the sizes of the files
 	kept   []*Kept
 	shared []sharedFile
-	given  int    // the number of times that pages were given back
-	stop   func() // ends Watch; nil: nothing watches
+	given  int    // number of releases of the pages
+	stop   func() // ends Watch; nil: Watch does not run
 }
 
-// New returns a Dir for files in the directory path. limit is the bound of the resident memory of
-// the process, in bytes. Touch and Watch give pages back when the pages of files take more than
-// half of what the process's own memory leaves of the bound: until the next look, the process may
-// bring as many pages again. New tries whether the directory can hold mapped files.
+// New returns a Dir for files in the directory path. limit is the bound on the resident memory of
+// the process, in bytes. Let room be the limit less the process's own memory. Touch and Watch
+// release the pages when they take more than half of room, because the process may load as many
+// pages again before the next check. New returns an error if the directory cannot hold mapped
+// files.
 func New(path string, limit uint64) (*Dir, error) {
 	d := &Dir{path: path, limit: limit, usage: memory.Usage}
 	probe, err := Make[byte](d, 1)
@@ -54,8 +55,9 @@ func New(path string, limit uint64) (*Dir, error) {
 	return d, d.Close()
 }
 
-// Make returns n zeros that begin at a page, or at an address of the process's own memory if d is
-// nil. The file has all its space before Make returns, so a full disk is an error of Make.
+// Make returns n zeros in a new file, from the beginning of a page, or in the process's own memory
+// if d is nil. Make allocates the space of the file on the disk, so that a full disk is an error of
+// Make.
 func Make[T any](d *Dir, n int) ([]T, error) {
 	if d == nil || n == 0 {
 		return make([]T, n), nil
@@ -81,6 +83,7 @@ func (d *Dir) create() (atomicfile.Handle, error) {
 	return f, nil
 }
 
+// fail returns the error of a file of the given size.
 func (d *Dir) fail(size int64, err error) error {
 	return fmt.Errorf("mapped: a file of %d MiB in %s for rows beyond the memory: %w", size>>20, filepath.Clean(d.path), err)
 }
@@ -100,8 +103,9 @@ func mapFirst[T any](d *Dir, f atomicfile.Handle, n int, writable bool) ([]T, er
 	return unsafe.Slice((*T)(unsafe.Pointer(&m[0])), n), nil
 }
 
-// Shared maps n elements of a file of the user, from a byte that is a multiple of their size,
-// without a copy. They must not be written. Check returns an error if the file changes.
+// Shared maps n elements of a user's file without a copy. offset is the position of the first
+// element, a multiple of the element size. The elements are read-only. Check returns an error if
+// the file changes.
 func Shared[T any](d *Dir, f *os.File, offset int64, n int) ([]T, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -133,7 +137,7 @@ func (f sharedFile) check() error {
 	return err
 }
 
-// free removes memory that Make or a List has made, before Close. Other memory stays.
+// free unmaps memory of Make or of a List before Close. Other memory stays.
 func (d *Dir) free(bytes []byte) error {
 	if len(bytes) == 0 {
 		return nil
@@ -150,17 +154,18 @@ func (d *Dir) free(bytes []byte) error {
 	return unmap(m)
 }
 
+// sizeOf returns the size of a T in bytes.
 func sizeOf[T any]() uintptr {
 	var zero T
 	return unsafe.Sizeof(zero)
 }
 
-// bytesOf returns the memory of x.
+// bytesOf returns the bytes of x, without a copy.
 func bytesOf[T any](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), uintptr(len(x))*sizeOf[T]())
 }
 
-// Ahead reads the pages of x, which the next work needs.
+// Ahead loads the pages of x before the program reads them.
 func Ahead(x []byte) {
 	if len(x) > 0 {
 		readAhead(x)
@@ -177,7 +182,7 @@ func (d *Dir) Bytes() int64 {
 	return d.bytes
 }
 
-// Close removes the memory. No slice of it may be used afterwards.
+// Close unmaps all memory of d. The program must not use its slices afterwards.
 func (d *Dir) Close() error {
 	if d == nil {
 		return nil
@@ -199,8 +204,8 @@ func (d *Dir) Close() error {
 	return errors.Join(errs...)
 }
 
-// List is a slice that grows. Its elements go to a file as they come, so they take no memory before
-// Slice. The zero value with a nil Dir keeps them in memory.
+// List is a slice that grows. Append writes the elements to a file, so that they take little memory
+// before Slice. A List without a Dir, such as the zero value, keeps the elements in memory.
 type List[T any] struct {
 	dir  *Dir
 	file atomicfile.Handle
@@ -208,7 +213,7 @@ type List[T any] struct {
 	n    int
 }
 
-// listBuffer is the number of elements of a List that are written at a time.
+// listBuffer is the number of elements that a List writes at a time.
 const listBuffer = 32 << 10
 
 // NewList returns an empty List.
@@ -224,14 +229,14 @@ func (l *List[T]) Append(xs []T) error {
 	return l.flush()
 }
 
-// Grow makes room in memory for n more elements of a list without pages.
+// Grow makes room for n more elements if the list is in memory.
 func (l *List[T]) Grow(n int) {
 	if l.dir == nil {
 		l.rest = slices.Grow(l.rest, n)
 	}
 }
 
-// flush writes the rest to the file.
+// flush writes the elements that are not yet in the file.
 func (l *List[T]) flush() (err error) {
 	if l.file == nil {
 		if l.file, err = l.dir.create(); err != nil {

@@ -11,11 +11,11 @@ import (
 	"ppal/internal/atomicfile"
 )
 
-// reserve gives a file its size and its space on the disk. Without the space, a write to a mapped
-// page of a full disk would end the process.
+// reserve sets the size of a file, and allocates its space on the disk. Without the space, a write
+// to a mapped page on a full disk would end the process.
 func reserve(f atomicfile.Handle, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
-	if errors.Is(err, unix.EOPNOTSUPP) { // a file system that cannot reserve
+	if errors.Is(err, unix.EOPNOTSUPP) { // this file system cannot allocate space
 		err = writeZeros(f, size)
 	}
 	if err != nil {
@@ -24,7 +24,7 @@ func reserve(f atomicfile.Handle, size int64) error {
 	return nil
 }
 
-// writeZeros writes zeros from the beginning of a file.
+// writeZeros writes size zeros from the beginning of a file.
 func writeZeros(f atomicfile.Handle, size int64) error {
 	room := make([]byte, min(1<<20, size))
 	for at := int64(0); at < size; at += int64(len(room)) {
@@ -35,15 +35,16 @@ func writeZeros(f atomicfile.Handle, size int64) error {
 	return nil
 }
 
-// ours reports whether the file is this user's and nobody else can write it.
+// ours reports whether this user owns the file and nobody else can write to it.
 func ours(f *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Uid == uint32(os.Geteuid()) && st.Mode&0o022 == 0
 }
 
-// smallPieces makes the system cache the file in single pages; see putBytes.
+// smallPieces makes the system cache the file in single pages; see pieceBytes.
 func smallPieces(f atomicfile.Handle) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
 
+// mapFile maps the first size bytes of a file.
 func mapFile(f atomicfile.Handle, size int64, writable bool) ([]byte, error) {
 	protection := unix.PROT_READ
 	if writable {
@@ -54,11 +55,12 @@ func mapFile(f atomicfile.Handle, size int64, writable bool) ([]byte, error) {
 
 func unmap(m []byte) error { return unix.Munmap(m) }
 
-// giveBack removes the pages from the process. The contents stay in the file or on their way to it.
+// giveBack releases the pages of the process. Their contents stay in the file or in the system's
+// cache of the file.
 func giveBack(m []byte) { _ = unix.Madvise(m, unix.MADV_DONTNEED) }
 
-// readAhead brings the pages of x, and maps them in one call. An old kernel starts the reading and
-// maps each page at its first access.
+// readAhead loads and maps the pages of x in one call. An old kernel only starts to load the pages,
+// and maps each page at its first access.
 func readAhead(x []byte) {
 	page := uintptr(os.Getpagesize())
 	x = whole(x, page)

@@ -47,8 +47,8 @@ func TestContentsStay(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i)
 	}
-	look := min(step, 100<<20/looks)
-	d.Touch(look - 1)
+	step := min(touchStep, 100<<20/leastChecks)
+	d.Touch(step - 1)
 	if d.given != 0 {
 		t.Fatal("the pages are given back before a step")
 	}
@@ -56,7 +56,7 @@ func TestContentsStay(t *testing.T) {
 	if d.given != 1 {
 		t.Fatal("the pages are not given back")
 	}
-	if d.Touch(look - 1); d.given != 1 {
+	if d.Touch(step - 1); d.given != 1 {
 		t.Fatal("the count does not begin again")
 	}
 	Ahead(bytesOf(x[1000:200_000]))
@@ -84,7 +84,7 @@ func TestPagesStay(t *testing.T) {
 	}{{50, 0, 0}, {51, 0, 1}, {75, 50, 0}, {76, 50, 1}, {100, 100, 0}, {101, 100, 1}, {300, 200, 1}, {200, 200, 0}} {
 		d.usage = func() (all, own uint64) { return tc.all << 20, tc.own << 20 }
 		d.given = 0
-		if d.Touch(step); d.given != tc.given {
+		if d.Touch(touchStep); d.given != tc.given {
 			t.Errorf("%d MiB, %d of them its own: the pages are given back %d times, want %d", tc.all, tc.own, d.given, tc.given)
 		}
 	}
@@ -158,7 +158,7 @@ func TestResidentMemory(t *testing.T) {
 			t.Errorf("%s the resident memory grows by %d MiB, want about %d", when, now>>20, grown>>20)
 		}
 	}
-	debug.FreeOSMemory() // else the runtime may return memory of earlier tests between two looks
+	debug.FreeOSMemory() // else the runtime may return memory of earlier tests between two checks
 	full := int(memory.Resident())
 	d.release()
 	about("without its pages", full, -size)

@@ -2,18 +2,18 @@ package mapped
 
 import "time"
 
-// step is the largest number of bytes that are read or written between two looks at the resident
-// memory, and looks is the least number of looks while as many bytes as the limit are read.
+// touchStep is the largest number of bytes of Touch between two checks of the resident memory.
+// leastChecks is the least number of checks during accesses to as many bytes as the limit.
 const (
-	step  = 32 << 20
-	looks = 16
+	touchStep   = 32 << 20
+	leastChecks = 16
 )
 
-// Touch says that the caller reads or writes the given number of bytes of the memory. When pages
-// take too much of the limit (see New), Touch gives all pages back. Their contents stay, and the
-// next access brings them again.
+// Touch tells d that the caller reads or writes the given number of bytes. If the pages take too
+// much of the limit (see New), Touch releases all pages. Their contents stay in the files, and the
+// next access loads a page again.
 func (d *Dir) Touch(bytes int) {
-	if d == nil || d.touched.Add(int64(bytes)) < int64(min(step, d.limit/looks)) {
+	if d == nil || d.touched.Add(int64(bytes)) < int64(min(touchStep, d.limit/leastChecks)) {
 		return
 	}
 	d.touched.Store(0)
@@ -22,14 +22,14 @@ func (d *Dir) Touch(bytes int) {
 	}
 }
 
-// pagesAndRoom returns the resident pages of files in bytes, and the number above which they are
-// given back.
+// pagesAndRoom returns the size of the resident pages of files, and the size above which Touch and
+// Watch release the pages, both in bytes.
 func (d *Dir) pagesAndRoom() (pages, room uint64) {
 	all, own := d.usage()
 	return all - min(all, own), (d.limit - min(d.limit, own)) / 2
 }
 
-// release gives all pages back.
+// release releases all pages of the files.
 func (d *Dir) release() {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -39,11 +39,11 @@ func (d *Dir) release() {
 	d.given++
 }
 
-// watchEvery is the time between two looks of Watch.
+// watchEvery is the time between two checks of Watch.
 const watchEvery = 10 * time.Millisecond
 
-// Watch looks at the resident memory until Close, and gives pages back near the limit. It is for
-// the work that does not call Touch.
+// Watch checks the resident memory until Close, and releases the pages near the limit. Watch is for
+// work that does not call Touch.
 func (d *Dir) Watch() {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	d.stop = func() {
@@ -61,11 +61,11 @@ func (d *Dir) Watch() {
 				return
 			case <-tick.C:
 			}
-			// Pages that the work needs all the time come back after a release. So the next release
-			// waits until there are more of them.
+			// The work loads the pages that it always needs again after a release. The next release
+			// therefore waits until the pages take more memory than these pages.
 			now, room := d.pagesAndRoom()
 			least = min(least, now)
-			if now > room && now > least+d.limit/looks {
+			if now > room && now > least+d.limit/leastChecks {
 				d.release()
 				least, _ = d.pagesAndRoom()
 			}

@@ -14,19 +14,19 @@ import (
 	"ppal/internal/inputfile"
 )
 
-// Array is an array in a file. Its first index counts the rows. An element of the other indices is
-// a column, in the order in which NumPy's reshape(rows, -1) lists them.
+// Array is an array in a file. The first index of the array counts the rows. The other indices
+// count the columns, in the order of NumPy's reshape(rows, -1).
 type Array struct {
 	Name string
 	header
 	r       io.ReaderAt
-	base    int64 // place of r in the file
-	packed  bool  // r is not in the file, because the file is compressed
+	base    int64 // position of r in the file, in bytes
+	packed  bool  // r is a decompressed copy, not a part of the file
 	columns int
-	places  []int // place of each column in a row of a Fortran array of three or more dimensions; nil: its number
+	places  []int // place of each column in a row, if it is not the column's number: Fortran order
 }
 
-// newArray returns the array in r, which has size bytes.
+// newArray returns the array in r. r has size bytes.
 func newArray(name string, r io.ReaderAt, size int64) (*Array, error) {
 	a := &Array{Name: name, r: r, columns: 1}
 	var err error
@@ -34,11 +34,11 @@ func newArray(name string, r io.ReaderAt, size int64) (*Array, error) {
 		return nil, err
 	}
 	if len(a.shape) == 0 {
-		return nil, fmt.Errorf("it is a single number, want an array of rows")
+		return nil, fmt.Errorf("the shape () is a single number, want an array of rows")
 	}
 	for _, n := range a.shape[1:] {
 		if n > MaxColumns || n*a.columns > MaxColumns {
-			return nil, fmt.Errorf("its shape %s gives more than %d columns", a.shapeText(), MaxColumns)
+			return nil, fmt.Errorf("the shape %s gives more than %d columns", a.shapeText(), MaxColumns)
 		}
 		a.columns *= n
 	}
@@ -59,8 +59,8 @@ func newArray(name string, r io.ReaderAt, size int64) (*Array, error) {
 // Rows returns the number of rows.
 func (a *Array) Rows() int { return a.shape[0] }
 
-// Block reports whether the array has columns of numbers: two dimensions or more. An array of one
-// dimension is a column of its own.
+// Block reports whether the array is a block of columns of numbers: an array of two dimensions or
+// more. An array of one dimension is a single column.
 func (a *Array) Block() bool { return len(a.shape) > 1 && !a.text() }
 
 // text reports whether the elements are texts.
@@ -78,12 +78,13 @@ func (a *Array) Names() (names []string) {
 	return names
 }
 
-// Single reports whether numbers of 32 bits hold the elements without rounding.
+// Single reports whether float32 represents the elements without rounding.
 func (a *Array) Single() bool {
 	return a.kind == booleans || a.kind == floats && a.size <= 4 || (a.kind == integers || a.kind == naturals) && a.size <= 2
 }
 
-// bytes returns the elements of rows [from, to), row by row. It uses buffer if that has room.
+// bytes returns the elements of rows [from, to), row by row. The result uses the memory of buffer
+// if the capacity of buffer is sufficient.
 func (a *Array) bytes(buffer []byte, from, to int) ([]byte, error) {
 	rows, width := to-from, a.columns*a.size
 	buffer = slices.Grow(buffer[:0], rows*width)[:rows*width]
@@ -106,7 +107,7 @@ func (a *Array) bytes(buffer []byte, from, to int) ([]byte, error) {
 	return buffer, nil
 }
 
-// readAt reads bytes of the elements.
+// readAt fills p with the bytes of the elements from position at.
 func (a *Array) readAt(p []byte, at int64) error {
 	n, err := a.r.ReadAt(p, a.offset+at)
 	if n == len(p) {
@@ -118,8 +119,8 @@ func (a *Array) readAt(p []byte, at int64) error {
 	return err
 }
 
-// file returns the regular file that holds the elements, and the place of the first one there; nil
-// if there is none.
+// file returns the regular file that holds the elements, and the position of the first element in
+// bytes; nil if no regular file holds the elements.
 func (a *Array) file(source io.ReaderAt) (*os.File, int64) {
 	if a.packed {
 		return nil, 0
@@ -127,7 +128,8 @@ func (a *Array) file(source io.ReaderAt) (*os.File, int64) {
 	return inputfile.Regular(source), a.base + a.offset
 }
 
-// native reports whether the elements have the bytes of a slice of numbers in memory.
+// native reports whether the bytes of the elements are those of a Go slice of floating-point
+// numbers of the given size.
 func (a *Array) native(size int) bool {
 	one := uint16(1)
 	little := *(*byte)(unsafe.Pointer(&one)) == 1
@@ -137,10 +139,11 @@ func (a *Array) native(size int) bool {
 // Read32 writes the elements of rows [from, to) to dst, row by row. The array must be Single.
 func (a *Array) Read32(dst []float32, from, to int) error { return readNumbers(a, dst, from, to) }
 
-// Read64 writes the elements of rows [from, to) to dst, row by row, rounded once if they are
-// integers beyond 2^53.
+// Read64 writes the elements of rows [from, to) to dst, row by row. Integers beyond 2^53 are
+// rounded to the nearest float64.
 func (a *Array) Read64(dst []float64, from, to int) error { return readNumbers(a, dst, from, to) }
 
+// readNumbers writes the elements of rows [from, to) to dst, row by row.
 func readNumbers[T float32 | float64](a *Array, dst []T, from, to int) error {
 	size := int(unsafe.Sizeof(T(0)))
 	if a.native(size) && (!a.fortran || a.columns == 1) {
@@ -159,7 +162,7 @@ func readNumbers[T float32 | float64](a *Array, dst []T, from, to int) error {
 	return nil
 }
 
-// number returns the number in the first bytes of p.
+// number returns the element at the beginning of p as a float64.
 func (a *Array) number(p []byte) float64 {
 	switch {
 	case a.kind == integers:
@@ -176,7 +179,7 @@ func (a *Array) number(p []byte) float64 {
 	return math.Float64frombits(a.natural(p))
 }
 
-// natural returns the bits of an element as a number without a sign.
+// natural returns the bits of the element at the beginning of p as an unsigned integer.
 func (a *Array) natural(p []byte) uint64 {
 	switch {
 	case a.size == 1:
@@ -195,15 +198,15 @@ func (a *Array) natural(p []byte) uint64 {
 	return binary.LittleEndian.Uint64(p)
 }
 
-// integer returns a number with a sign.
+// integer returns the signed integer at the beginning of p.
 func (a *Array) integer(p []byte) int64 {
 	shift := 64 - 8*a.size
 	return int64(a.natural(p)<<shift) >> shift
 }
 
-// half returns the number of 16 bits (IEEE 754 binary16).
+// half converts a float16 (IEEE 754 binary16) to float64.
 func half(bits uint16) float64 {
-	const exponents, places, bias = 0x1f << 10, 13, 0x1p112 // places that a single number has more; 2^(127-15)
+	const exponents, places, bias = 0x1f << 10, 13, 0x1p112 // float32 has 13 more bits of mantissa; 2^(127-15)
 	x := float64(math.Float32frombits(uint32(bits&0x7fff)<<places)) * bias
 	if bits&exponents == exponents {
 		if x = math.Inf(1); bits&^(exponents|0x8000) != 0 {
@@ -216,7 +219,7 @@ func half(bits uint16) float64 {
 	return x
 }
 
-// codePoint returns the first character of a wide text.
+// codePoint returns the code point at the beginning of p.
 func (a *Array) codePoint(p []byte) uint32 {
 	if a.big {
 		return binary.BigEndian.Uint32(p)
@@ -224,9 +227,9 @@ func (a *Array) codePoint(p []byte) uint32 {
 	return binary.LittleEndian.Uint32(p)
 }
 
-// appendText appends an element as text: a number in the shortest form that its type distinguishes,
-// True or False, or the text. A text ends at its last character that is not zero. NaN is "".
-// Code points that do not exist become bytes that are not UTF-8.
+// appendText appends an element to a slice as text: a number with the fewest digits that its type
+// distinguishes, True or False, or the text without trailing zeros. NaN appends nothing. An invalid
+// code point appends a byte that is not UTF-8.
 func (a *Array) appendText(to, p []byte) []byte {
 	switch a.kind {
 	case booleans:

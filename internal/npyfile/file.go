@@ -1,6 +1,6 @@
-// Package npyfile reads the arrays of NumPy: a .npy file with one array, or a .npz file, an archive
-// of arrays with names. The elements are numbers or texts, in the order of C or of Fortran, and in
-// both orders of bytes. Rows are read where they are needed, from any goroutine.
+// Package npyfile reads NumPy arrays: a .npy file with one array, or a .npz file, a zip archive of
+// named arrays. The elements are numbers or texts, in C or Fortran order, and in either byte order.
+// An Array reads its rows on demand. Several goroutines may read one Array.
 package npyfile
 
 import (
@@ -14,16 +14,16 @@ import (
 	"ppal/internal/inputfile"
 )
 
-// ArchiveMagic is at the beginning of a .npz file, and of any other zip archive.
+// ArchiveMagic is the first bytes of a .npz file, as of every zip archive.
 const ArchiveMagic = "PK\x03\x04"
 
 // PlainName is the name of the array in a .npy file.
 const PlainName = "X"
 
-// ending is the ending of the members of an archive.
+// ending is the file name extension of the members of an archive.
 const ending = ".npy"
 
-// IsArchive reports whether a file that begins with head is an archive whose first member is an
+// IsArchive reports whether a file with the first bytes head is an archive whose first member is an
 // array.
 func IsArchive(head []byte) bool {
 	const lengthAt, nameAt = 26, 30 // in the header of a member
@@ -34,8 +34,8 @@ func IsArchive(head []byte) bool {
 	return nameAt+length <= len(head) && strings.HasSuffix(string(head[nameAt:nameAt+length]), ending)
 }
 
-// Open returns the arrays of a file of size bytes, which have the same number of rows. The error
-// names the array of an archive.
+// Open returns the arrays of a file of size bytes. All arrays have the same number of rows. An
+// error about an archive names the array.
 func Open(r io.ReaderAt, size int64) ([]*Array, error) {
 	var magic [len(Magic)]byte
 	if _, err := r.ReadAt(magic[:], 0); err != nil && err != io.EOF {
@@ -56,14 +56,14 @@ func Open(r io.ReaderAt, size int64) ([]*Array, error) {
 	for _, member := range archive.File {
 		name, is := strings.CutSuffix(path.Base(member.Name), ending)
 		if !is || name == "" {
-			return nil, fmt.Errorf("the archive has the file %.80q, want arrays (%s) alone", member.Name, ending)
+			return nil, fmt.Errorf("the archive contains the file %.80q, want only arrays (%s)", member.Name, ending)
 		}
 		a, err := openMember(r, size, member, name)
 		if err != nil {
 			return nil, fmt.Errorf("array %s: %w", name, err)
 		}
 		if list = append(list, a); a.Rows() != list[0].Rows() {
-			return nil, fmt.Errorf("array %s has %d rows, and array %s has %d: write the arrays of the same rows to a file of their own",
+			return nil, fmt.Errorf("array %s has %d rows, but array %s has %d: write arrays with different numbers of rows to separate files",
 				name, a.Rows(), list[0].Name, list[0].Rows())
 		}
 	}
@@ -76,9 +76,9 @@ func Open(r io.ReaderAt, size int64) ([]*Array, error) {
 // mostInflated is the largest ratio of DEFLATE's output to its input.
 const mostInflated = 1032
 
-// openMember returns the array in a member of an archive. An array that is not compressed is read
-// in the archive. Another one is unpacked into memory or, if it is large, into a file without a
-// name.
+// openMember returns the array in a member of an archive. An uncompressed array stays in the
+// archive and is read there. A compressed array is decompressed into memory or, if it is large,
+// into a file without a name.
 func openMember(r io.ReaderAt, size int64, member *zip.File, name string) (*Array, error) {
 	bytes := int64(member.UncompressedSize64)
 	if member.Method == zip.Store {
@@ -87,7 +87,7 @@ func openMember(r io.ReaderAt, size int64, member *zip.File, name string) (*Arra
 			return nil, err
 		}
 		if bytes < 0 || at > size-bytes {
-			return nil, fmt.Errorf("the archive has %d bytes, too few for its %d bytes", size, bytes)
+			return nil, fmt.Errorf("the array needs %d bytes, but the archive has only %d", bytes, size)
 		}
 		a, err := newArray(name, io.NewSectionReader(r, at, bytes), bytes)
 		if err == nil {
@@ -96,7 +96,7 @@ func openMember(r io.ReaderAt, size int64, member *zip.File, name string) (*Arra
 		return a, err
 	}
 	if bytes < 0 || member.UncompressedSize64/mostInflated > member.CompressedSize64 {
-		return nil, fmt.Errorf("the archive says that %d compressed bytes hold %d", member.CompressedSize64, member.UncompressedSize64)
+		return nil, fmt.Errorf("the archive states that %d compressed bytes expand to %d bytes, which is not possible", member.CompressedSize64, member.UncompressedSize64)
 	}
 	in, err := member.Open()
 	if err != nil {

@@ -22,8 +22,8 @@ var limits = map[string][]float64{
 	"i8": {-1 << 63, 1 << 53, 3}, "u1": {0, 255, 3}, "u2": {0, 1<<16 - 1, 3}, "u4": {0, 1<<32 - 1, 3}, "u8": {0, 1 << 53, 3}, "b1": {0, 1, 1},
 }
 
-// each calls do for each type in both orders of bytes and both orders of elements, in each kind of
-// file, with arrays of one to four dimensions.
+// each calls do for arrays of each type, byte order and element order, with one to four dimensions,
+// in each kind of file.
 func each(t *testing.T, do func(t *testing.T, a datatest.Array, content []byte)) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for typ, extremes := range limits {
@@ -57,10 +57,10 @@ func each(t *testing.T, do func(t *testing.T, a datatest.Array, content []byte))
 	}
 }
 
-// sameNumbers compares bits, and all NaN as one.
+// sameNumbers compares the bits of numbers. All NaN are equal.
 var sameNumbers = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b })
 
-// All rows, and any range of rows, have the numbers of the array.
+// Read32 and Read64 return the numbers of any range of rows.
 func TestNumbers(t *testing.T) {
 	each(t, func(t *testing.T, want datatest.Array, content []byte) {
 		list, err := Open(bytes.NewReader(content), int64(len(content)))
@@ -99,7 +99,7 @@ func TestNumbers(t *testing.T) {
 	})
 }
 
-// Texts end before the zeros that fill them, in both types and both orders of bytes.
+// Texts of both types and byte orders lose the zeros at their end.
 func TestTexts(t *testing.T) {
 	want := []string{"a", "", "é", "日本 🙂", "a\x00b"}
 	for _, typ := range []string{"<U5", ">U5", "|S20"} {
@@ -144,7 +144,7 @@ func TestNumbersAsTexts(t *testing.T) {
 	}
 }
 
-// damaged are files that are refused, and what the error says.
+// damaged returns files that Open refuses, by a part of the error's text.
 func damaged(t testing.TB) map[string][]byte {
 	x := datatest.Array{Name: "X", Type: "<f4", Shape: []int{2, 3}, Numbers: make([]float64, 6)}
 	y := datatest.Array{Name: "y", Type: "<i8", Shape: []int{3}, Numbers: make([]float64, 3)}
@@ -159,29 +159,29 @@ func damaged(t testing.TB) map[string][]byte {
 	at := bytes.LastIndex(bomb, []byte("PK\x01\x02"))
 	copy(bomb[at+24:], []byte{0xff, 0xff, 0xff, 0x7f}) // the uncompressed size
 	return map[string][]byte{
-		"needs 24 bytes, and the file has 20":                                            good[:len(good)-4],
-		"needs 24 bytes, and the file has 25":                                            append(bytes.Clone(good), 0),
-		"does not begin as an array":                                                     append([]byte(Magic), 1),
-		"the version 9":                                                                  version,
-		"its header says that it has 65535 bytes":                                        long,
-		"its shape (4000000000, 6) needs 96000000000":                                    file("{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 6), }"),
-		"more elements than a file can have":                                             file("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }"),
-		"its header cannot be read":                                                      file("{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3), }"),
+		"need 24 bytes, but the file has 20":                                             good[:len(good)-4],
+		"need 24 bytes, but the file has 25":                                             append(bytes.Clone(good), 0),
+		"NumPy header is missing or incomplete":                                          append([]byte(Magic), 1),
+		"version 9":                                                                      version,
+		"the header states a length of 65535 bytes":                                      long,
+		"shape (4000000000, 6) need 96000000000":                                         file("{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 6), }"),
+		"more elements than a file can hold":                                             file("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }"),
+		"the header cannot be read":                                                      file("{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3), }"),
 		"header cannot be read: \"{'shape'":                                              file("{'shape': (2, 3), 'descr': '<f4', }"),
 		"header cannot be read: \"{'descr': '<f4', 'de":                                  file("{'descr': '<f4', 'descr': '<f4', 'shape': (2, 3), }"),
 		"header cannot be read: \"()":                                                    file("()"),
 		"header cannot be read: \"{'descr': '<f4', 'fortran_order': False, 'shape': (-2": file("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, -3), }"),
-		"its elements are structures":                                                    file("{'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (3,), }"),
-		"Python objects (pickled)":                                                       file("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }"),
-		`have the type "<c8"`:                                                            file("{'descr': '<c8', 'fortran_order': False, 'shape': (3,), }"),
-		`have the type "<M8[D]"`:                                                         file("{'descr': '<M8[D]', 'fortran_order': False, 'shape': (3,), }"),
-		"its texts have 99999999 characters":                                             file("{'descr': '<U99999999', 'fortran_order': False, 'shape': (3,), }"),
-		"it is a single number":                                                          datatest.NPYFile("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", make([]byte, 8)),
+		"structured elements are not supported":                                          file("{'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (3,), }"),
+		"pickled Python objects":                                                         file("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }"),
+		`type "<c8"`:                                                                     file("{'descr': '<c8', 'fortran_order': False, 'shape': (3,), }"),
+		`type "<M8[D]"`:                                                                  file("{'descr': '<M8[D]', 'fortran_order': False, 'shape': (3,), }"),
+		"the texts have 99999999 characters":                                             file("{'descr': '<U99999999', 'fortran_order': False, 'shape': (3,), }"),
+		"is a single number":                                                             datatest.NPYFile("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", make([]byte, 8)),
 		"gives more than 1048576 columns":                                                datatest.NPYFile("{'descr': '|u1', 'fortran_order': False, 'shape': (0, 1048576, 1048576), }", nil),
-		"array y has 3 rows, and array X has 2":                                          datatest.NPZ(t, false, x, y),
+		"array y has 3 rows, but array X has 2":                                          datatest.NPZ(t, false, x, y),
 		"the archive has no arrays":                                                      datatest.NPZ(t, false),
 		"the archive: zip":                                                               archive[:len(archive)-9],
-		"compressed bytes hold 2147483647":                                               bomb,
+		"compressed bytes expand to 2147483647":                                          bomb,
 	}
 }
 
@@ -193,8 +193,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// A shape that the file cannot have allocates nothing.
-func TestNothingIsAllocatedForALie(t *testing.T) {
+// A shape that does not fit the file's size allocates no memory for its elements.
+func TestWrongShapeAllocatesNothing(t *testing.T) {
 	content := datatest.NPYFile("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 1000), }", make([]byte, 100))
 	const times, little = 100, 4 << 10
 	var before, after runtime.MemStats
@@ -209,7 +209,7 @@ func TestNothingIsAllocatedForALie(t *testing.T) {
 	}
 }
 
-// IsArchive knows archives of arrays from other archives.
+// IsArchive distinguishes archives of arrays from other archives.
 func TestIsArchive(t *testing.T) {
 	x := datatest.Array{Name: "X", Type: "<f4", Shape: []int{1}, Numbers: []float64{1}}
 	archive := datatest.NPZ(t, false, x)

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Magic is at the beginning of a .npy file.
+// Magic is the first bytes of a .npy file.
 const Magic = "\x93NUMPY"
 
-// maxHeader is the longest accepted header, 1 MiB. The headers of arrays of numbers and texts have
-// about 100 bytes.
+// maxHeader is the largest accepted size of a header, 1 MiB. The headers of arrays of numbers and
+// texts have about 100 bytes.
 const maxHeader = 1 << 20
 
 // MaxColumns is the largest number of columns of an array.
@@ -32,7 +32,7 @@ const (
 	byteText kind = 'S' // texts of bytes, padded with zeros
 )
 
-// header describes an array, as the beginning of a .npy file does (NEP 1).
+// header is the header of a .npy file, which describes its array (NEP 1).
 type header struct {
 	kind    kind
 	size    int  // bytes of an element
@@ -42,8 +42,9 @@ type header struct {
 	offset  int64 // bytes before the elements
 }
 
-// readHeader reads the header of an array. size is the number of bytes of the file, which must be
-// exactly the header and the elements: nothing is allocated for a shape that the file cannot have.
+// readHeader reads the header of an array. size is the number of bytes of the file. readHeader
+// returns an error unless the header and the elements have exactly size bytes, so that a wrong
+// shape allocates no memory.
 func readHeader(r io.ReaderAt, size int64) (h header, err error) {
 	var start [12]byte
 	n, err := r.ReadAt(start[:], 0)
@@ -51,17 +52,17 @@ func readHeader(r io.ReaderAt, size int64) (h header, err error) {
 		return h, err
 	}
 	if n < 10 || string(start[:len(Magic)]) != Magic {
-		return h, errors.New("it does not begin as an array of NumPy")
+		return h, errors.New("the NumPy header is missing or incomplete")
 	}
 	version, length := start[6], int64(binary.LittleEndian.Uint16(start[8:]))
 	switch h.offset = 10; {
 	case version == 2 || version == 3:
 		h.offset, length = 12, int64(binary.LittleEndian.Uint32(start[8:]))
 	case version != 1:
-		return h, fmt.Errorf("its format has the version %d, want 1, 2 or 3", version)
+		return h, fmt.Errorf("NumPy format version %d is not supported (supported: 1, 2, 3)", version)
 	}
 	if length > maxHeader || h.offset+length > size {
-		return h, fmt.Errorf("its header says that it has %d bytes, and the file has %d", length, size)
+		return h, fmt.Errorf("the header states a length of %d bytes, but the file has %d", length, size)
 	}
 	text := make([]byte, length)
 	if _, err := r.ReadAt(text, h.offset); err != nil && err != io.EOF {
@@ -86,11 +87,11 @@ func (h *header) checkSize(size int64) error {
 		}
 		high, low := bits.Mul64(elements, uint64(n))
 		if elements = low; high > 0 || low > 1<<62 {
-			return fmt.Errorf("its shape %s has more elements than a file can have", h.shapeText())
+			return fmt.Errorf("the shape %s has more elements than a file can hold", h.shapeText())
 		}
 	}
 	if have := uint64(size - h.offset); have != elements {
-		return fmt.Errorf("its shape %s needs %d bytes, and the file has %d", h.shapeText(), elements, have)
+		return fmt.Errorf("the elements of shape %s need %d bytes, but the file has %d after its header", h.shapeText(), elements, have)
 	}
 	return nil
 }
@@ -107,7 +108,7 @@ func (h *header) shapeText() string {
 	return "(" + strings.TrimSpace(strings.Join(list, ", ")) + ")"
 }
 
-// parse reads the text of a header: a dictionary of Python, such as
+// parse reads the text of a header: a Python dictionary, such as
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (50000, 1280), }
 func (h *header) parse(text string) error {
@@ -125,7 +126,7 @@ func (h *header) parse(text string) error {
 		switch key {
 		case "descr":
 			if descr = p.quoted(); p.failed && strings.HasPrefix(strings.TrimLeft(p.rest, " "), "[") {
-				return errors.New("its elements are structures: write each field as an array of its own")
+				return errors.New("structured elements are not supported: write each field as a separate array")
 			}
 		case "fortran_order":
 			order = p.word()
@@ -135,26 +136,26 @@ func (h *header) parse(text string) error {
 			p.fail()
 		}
 		if p.failed || !p.is(",") && !p.is("}") {
-			return fmt.Errorf("its header cannot be read: %.80q", text)
+			return fmt.Errorf("the header cannot be read: %.80q", text)
 		}
 		p.accept(",")
 	}
 	p.want("}")
 	p.failed = p.failed || strings.Trim(p.rest, " \n\x00") != ""
 	if h.fortran = order == "True"; p.failed || len(have) != 3 || !h.fortran && order != "False" {
-		return fmt.Errorf("its header cannot be read: %.80q", text)
+		return fmt.Errorf("the header cannot be read: %.80q", text)
 	}
 	return h.setType(descr)
 }
 
 // setType sets the type of the elements from its name in a header, such as "<f4".
 func (h *header) setType(name string) error {
-	wrong := fmt.Errorf("its elements have the type %.20q, want numbers (float16 to float64, integers, bool) or texts (str, bytes)", name)
+	wrong := fmt.Errorf("elements of type %.20q are not supported (supported: float16 to float64, integers, bool, str, bytes)", name)
 	if len(name) < 2 {
 		return wrong
 	}
 	if name[1] == 'O' {
-		return errors.New("its elements are Python objects (pickled), which no other program reads: write numbers or texts, as x.astype(float) or x.astype(str) gives")
+		return errors.New("pickled Python objects are not supported: write numbers or texts, with x.astype(float) or x.astype(str)")
 	}
 	size, err := strconv.Atoi(name[2:])
 	h.kind, h.size, h.big = kind(name[1]), size, name[0] == '>'
@@ -164,7 +165,7 @@ func (h *header) setType(name string) error {
 	sizes := map[kind][]int{floats: {2, 4, 8}, integers: {1, 2, 4, 8}, naturals: {1, 2, 4, 8}, booleans: {1}}
 	if h.kind == wideText || h.kind == byteText {
 		if size < 1 || size > maxText {
-			return fmt.Errorf("its texts have %d characters, want 1 to %d", size, maxText)
+			return fmt.Errorf("the texts have %d characters, want 1 to %d", size, maxText)
 		}
 		if h.kind == wideText {
 			h.size *= 4
@@ -182,7 +183,7 @@ func (h *header) setType(name string) error {
 // maxText is the largest number of characters of a text.
 const maxText = 1 << 16
 
-// literal reads the literals of Python that a header has. After the first error, failed is true.
+// literal parses the Python literals of a header. failed is true after the first error.
 type literal struct {
 	rest   string
 	failed bool
@@ -190,13 +191,13 @@ type literal struct {
 
 func (p *literal) fail() { p.failed = true }
 
-// is reports whether the next sign is the given one.
+// is reports whether the rest begins with the sign, after blanks.
 func (p *literal) is(sign string) bool {
 	p.rest = strings.TrimLeft(p.rest, " ")
 	return strings.HasPrefix(p.rest, sign)
 }
 
-// accept skips the sign if it is next.
+// accept skips the sign if the rest begins with the sign.
 func (p *literal) accept(sign string) bool {
 	is := p.is(sign)
 	if is {
@@ -205,6 +206,7 @@ func (p *literal) accept(sign string) bool {
 	return is
 }
 
+// want skips the sign. The parsing fails if the rest does not begin with the sign.
 func (p *literal) want(sign string) {
 	if !p.accept(sign) {
 		p.fail()
@@ -225,7 +227,7 @@ func (p *literal) quoted() string {
 	return ""
 }
 
-// word reads letters.
+// word reads a word of letters, such as True.
 func (p *literal) word() string {
 	p.is("")
 	end := strings.IndexFunc(p.rest, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') })
@@ -234,7 +236,7 @@ func (p *literal) word() string {
 	return word
 }
 
-// numbers reads a tuple of natural numbers. Python 2 wrote an L after long ones.
+// numbers reads a tuple of natural numbers. Python 2 wrote an L after long integers.
 func (p *literal) numbers() (list []int) {
 	p.want("(")
 	for !p.failed && !p.is(")") {

@@ -11,7 +11,7 @@ import (
 	"ppal/internal/recordio"
 )
 
-// init lets the readers of tables read arrays.
+// init registers the formats .npy and .npz with the readers of tables.
 func init() {
 	recordio.RegisterFormat(recordio.BinaryFormat{Magic: Magic, Open: openTable})
 	recordio.RegisterFormat(recordio.BinaryFormat{Magic: ArchiveMagic, Is: IsArchive, Open: openTable})
@@ -23,7 +23,7 @@ type field struct {
 	column int
 }
 
-// table has the columns of all arrays of a file.
+// table is the table of all columns of the arrays in a file.
 type table struct {
 	name   string // for errors
 	file   recordio.RandomAccess
@@ -31,10 +31,10 @@ type table struct {
 	arrays []*Array
 	fields []field
 	names  []string
-	texts  []int // the fields with texts
+	texts  []int // numbers of the fields with texts
 	blocks bool  // an array has two dimensions or more
-	rows   []int // of the file; nil: all
-	atOnce int   // rows of a chunk
+	rows   []int // numbers of the chosen rows in the file; nil: all rows
+	atOnce int   // number of rows of a chunk
 	next   int   // first row of the next chunk
 }
 
@@ -43,7 +43,7 @@ var _ recordio.ArrayTable = (*table)(nil)
 // The limits of a chunk.
 const (
 	chunkBytes   = 1 << 20
-	fortranBytes = 16 << 20 // of a chunk with arrays in Fortran's order, whose rows are apart in the file
+	fortranBytes = 16 << 20 // for arrays in Fortran order: each column of a chunk is a separate read
 	mostRows     = 4096
 )
 
@@ -78,7 +78,8 @@ func openTable(file recordio.RandomAccess, size int64, name string) (recordio.Bi
 	return t, nil
 }
 
-// fail returns an error of the arrays as an error of the file.
+// fail adds the file's path to an error. If the file has changed, fail returns the error of the
+// change instead.
 func (t *table) fail(err error) error {
 	if changed := inputfile.ChangedSince(t.file); changed != nil {
 		return changed
@@ -107,7 +108,7 @@ func (t *table) Rows() int {
 // Take implements ArrayTable.
 func (t *table) Take(rows []int) { t.rows = rows }
 
-// row returns the number of a row in the file.
+// row returns the number of row i in the file.
 func (t *table) row(i int) int {
 	if t.rows != nil {
 		return t.rows[i]
@@ -115,8 +116,8 @@ func (t *table) row(i int) int {
 	return i
 }
 
-// runs calls do for the runs of rows [from, to) whose rows follow each other in the file. at is the
-// place of the run among the rows.
+// runs divides rows [from, to) into runs that are consecutive in the file, and calls do for each
+// run. at is the position of the run among the rows [from, to).
 func (t *table) runs(from, to int, do func(at, from, to int) error) error {
 	if t.rows == nil {
 		return do(0, from, to)
@@ -157,7 +158,7 @@ func (t *table) Blocks() (list []recordio.Block) {
 	return list
 }
 
-// readRows writes the numbers of rows of the table to dst.
+// readRows writes the elements of rows [from, to) of the table to dst.
 func readRows[T float32 | float64](t *table, a *Array, dst []T, from, to int) error {
 	err := t.runs(from, to, func(at, from, to int) error {
 		return readNumbers(a, dst[at*a.columns:][:(to-from)*a.columns], from, to)
@@ -168,8 +169,8 @@ func readRows[T float32 | float64](t *table, a *Array, dst []T, from, to int) er
 	return nil
 }
 
-// Aside implements ArrayTable: beside an array of two dimensions or more, an array of one dimension
-// is a label, a group or the like.
+// Aside implements ArrayTable: in a file with an array of two dimensions or more, an array of one
+// dimension is a label, a group or the like, and not a feature.
 func (t *table) Aside(field int) bool {
 	return t.blocks && len(t.arrays[t.fields[field].array].shape) == 1
 }
@@ -180,7 +181,7 @@ func (t *table) Single(field int) bool {
 	return a.kind == floats && a.size == 4
 }
 
-// Next implements BinaryTable. The rows are read by the workers.
+// Next implements BinaryTable. Next reads no rows: the workers read the rows of their chunks.
 func (t *table) Next([]byte) (recordio.Chunk, error) {
 	from := t.next
 	if from == t.Rows() {
@@ -199,19 +200,20 @@ func (t *table) Records() recordio.RecordReader {
 	return &records{table: t, raw: make([][]byte, len(t.arrays)), loaded: make([]bool, len(t.arrays))}
 }
 
-// records are the rows of chunks. The elements of an array are read when the first of them is
-// needed.
+// records reads the rows of chunks. It reads an array's elements at the first access to one of
+// them.
 type records struct {
 	table  *table
 	rows   recordio.RowRange
-	row    int      // in the chunk
-	raw    [][]byte // of each array
-	loaded []bool
-	failed error  // of reading
-	text   []byte // the last text
+	row    int      // number of the row in the chunk
+	raw    [][]byte // bytes of each array in the chunk
+	loaded []bool   // raw has the bytes of the array
+	failed error    // first error of reading
+	text   []byte   // memory of the last text
 }
 
-// element returns the bytes that begin with an element of the row; nil after an error.
+// element returns the array of a field, and the bytes from the row's element on; nil after an
+// error.
 func (r *records) element(field int) (*Array, []byte) {
 	f := &r.table.fields[field]
 	a := r.table.arrays[f.array]
@@ -225,7 +227,7 @@ func (r *records) element(field int) (*Array, []byte) {
 	return a, r.raw[f.array][(r.row*a.columns+f.column)*a.size:]
 }
 
-// read returns the bytes of an array's rows.
+// read returns the bytes of an array in the given rows. It uses the memory of buffer.
 func (t *table) read(a *Array, buffer []byte, rows recordio.RowRange) ([]byte, error) {
 	buffer = buffer[:0]
 	err := t.runs(rows.From, rows.To, func(_, from, to int) error {

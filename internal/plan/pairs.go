@@ -6,9 +6,10 @@ import (
 	"ppal/trainer/graph/describe"
 )
 
-// PairMeans is Out[c] = 1/Counts[c] sum of phi(S[i] - S[j]) over the pairs (i, j) of cell c, and 0
-// for a cell without pairs. Equal scores have the difference 0, infinite ones too. Differences and
-// sums are in float64. The step reads all scores at once, so it is in a region without rows.
+// PairMeans is Out[c] = 1/Counts[c] sum of phi(S[i] - S[j]) over the pairs (i, j) of cell c. A cell
+// without pairs has Out[c] = 0. The difference of equal scores is 0, also of infinite scores.
+// Differences and sums are in float64. The step reads all scores at once, so its region has no
+// rows.
 type PairMeans struct {
 	nodes
 	describe.Pairs
@@ -27,10 +28,10 @@ type PairMeansGrad struct {
 	S, W, Out View
 }
 
-// The arithmetic of a pair, by Step.FLOPs.
+// The operations for a pair, for Step.FLOPs.
 const (
-	pairFLOPs     = 3 // a difference, a function, a sum
-	pairGradFLOPs = 6 // a difference, a function, a product, a difference and two sums
+	pairFLOPs     = 3 // a difference, a function, an addition
+	pairGradFLOPs = 6 // a difference, a function, a product, a subtraction and two additions
 )
 
 // Reads implements Step.
@@ -76,6 +77,7 @@ func eachPair(p *describe.Pairs, do func(cell, i, j int)) {
 	}
 }
 
+// pairMeans runs the step: the reference for the devices.
 func pairMeans[T Float](s *PairMeans, m *Memory[T]) {
 	sums := make([]float64, s.Cells())
 	eachPair(&s.Pairs, func(cell, i, j int) {
@@ -86,6 +88,7 @@ func pairMeans[T Float](s *PairMeans, m *Memory[T]) {
 	}
 }
 
+// pairMeansGrad runs the step: the reference for the devices.
 func pairMeansGrad[T Float](s *PairMeansGrad, m *Memory[T]) {
 	sums := make([]float64, s.Documents)
 	eachPair(&s.Pairs, func(cell, i, j int) {

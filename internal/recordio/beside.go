@@ -12,8 +12,8 @@ import (
 	"ppal/internal/inputfile"
 )
 
-// joined is a table of arrays with the columns of the table beside it, whose rows it has. Memory
-// holds the texts of the table beside it.
+// joined is a table of arrays, followed by the columns of the table beside the arrays (--table).
+// The texts of the table beside are in memory.
 type joined struct {
 	ArrayTable
 	fields int // of the arrays
@@ -25,18 +25,18 @@ type joined struct {
 	lines  []int // of each row
 }
 
-// notAnArray is the error of a table beside a file that has no arrays.
-func notAnArray(name string) error {
-	return &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: --table joins a table to arrays, and this file holds none", dataerr.ErrFormat),
+// noArraysError returns the error of --table with a file that has no arrays.
+func noArraysError(name string) error {
+	return &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: --table needs a file of arrays, and this file has no arrays", dataerr.ErrFormat),
 		Advice: "give --file a .npy or .npz file"}
 }
 
-// joinTable joins the table beside a file of arrays to the arrays. layout says how to read the
-// table beside, and which rows belong together. name names the file of the arrays.
+// joinTable joins the table layout.Beside to the arrays of a file, by row or by layout.Key. name is
+// the path of the file of the arrays, for errors.
 func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTable, error) {
 	arrays, ok := first.(ArrayTable)
 	if !ok {
-		return nil, notAnArray(name)
+		return nil, noArraysError(name)
 	}
 	names, err := arrays.ColumnNames()
 	if err != nil {
@@ -49,8 +49,8 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 	if layout.Key == "" {
 		if len(j.lines) != arrays.Rows() {
 			return nil, &dataerr.FileError{Path: layout.Beside, Offset: -1,
-				Err:    fmt.Errorf("%w: the table has %d rows, and %s has %d", dataerr.ErrMismatch, len(j.lines), name, arrays.Rows()),
-				Advice: "if a column of the table numbers the rows of the arrays, train with --key COLUMN"}
+				Err:    fmt.Errorf("%w: the table has %d rows, but %s has %d", dataerr.ErrMismatch, len(j.lines), name, arrays.Rows()),
+				Advice: "use a table with one row for each row of the arrays, or name its column of row numbers or keys with --key COLUMN"}
 		}
 		return j, nil
 	}
@@ -118,8 +118,8 @@ func (j *joined) fail(row, field int, err error) error {
 	return &dataerr.FileError{Path: j.name, Offset: -1, Line: j.lines[row], Column: field + 1, Err: err}
 }
 
-// rowsByKey returns the row of the arrays for each row of the table. names are the names of the
-// arrays' columns.
+// rowsByKey returns the row of the arrays for each row of the table beside, by the column key.
+// names are the names of the arrays' columns.
 func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 	places := HeaderPlaces{Header: j.header}
 	field, err := places.Column(key)
@@ -158,7 +158,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 	return rows, nil
 }
 
-// keysOf returns the row of each value of a column of the arrays.
+// keysOf returns the row of each value in a column of the arrays. A value in two rows is an error.
 func (j *joined) keysOf(name string, field int) (map[string]int, error) {
 	known := make(map[string]int, j.ArrayTable.Rows())
 	records := j.ArrayTable.Records()
@@ -197,7 +197,7 @@ func (j *joined) Aside(field int) bool { return field >= j.fields || j.ArrayTabl
 // Records implements BinaryTable.
 func (j *joined) Records() RecordReader { return &joinedRecords{j.ArrayTable.Records(), j, 0} }
 
-// joinedRecords are the rows of chunks of a joined table.
+// joinedRecords reads the rows of chunks of a joined table.
 type joinedRecords struct {
 	RecordReader // of the arrays
 	joined       *joined
@@ -223,8 +223,7 @@ func (r *joinedRecords) EachField(c Chunk, fields []int, visit func(i int)) erro
 	})
 }
 
-// beside returns the field of the table beside the arrays that a field of the record is, if it is
-// one.
+// beside returns the number of a field in the table beside. ok is false for a field of the arrays.
 func (r *joinedRecords) beside(field int) (own int, is bool) {
 	own = field - r.joined.fields
 	if r.joined.hidden >= 0 && own >= r.joined.hidden {
@@ -243,7 +242,7 @@ func (r *joinedRecords) Text(field int) []byte {
 
 // Number implements RecordReader.
 func (r *joinedRecords) Number(field int) (x float64, ok bool) {
-	if _, is := r.beside(field); is {
+	if _, ok := r.beside(field); ok {
 		return 0, false
 	}
 	return r.RecordReader.Number(field)
@@ -251,7 +250,7 @@ func (r *joinedRecords) Number(field int) (x float64, ok bool) {
 
 // Key implements RecordReader.
 func (r *joinedRecords) Key(field int) uint64 {
-	if _, is := r.beside(field); is {
+	if _, ok := r.beside(field); ok {
 		return 0
 	}
 	return r.RecordReader.Key(field)

@@ -127,7 +127,7 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 		return d, nil, err
 	}
 	if layout.Beside != "" {
-		return nil, nil, notAnArray(name)
+		return nil, nil, noArraysError(name)
 	}
 	buffered, layout, lines, err := openText(begin, name, layout)
 	if err != nil {
@@ -204,7 +204,7 @@ func (d *Delimited) BesideAdvice() string {
 	if _, is := d.binary.(*joined); is || len(d.Blocks()) == 0 {
 		return ""
 	}
-	return "give the table beside the arrays that has the column (--table FILE)"
+	return "name the table that has the column with --table FILE"
 }
 
 // Spelling returns a number that a binary format stores as text: see BinaryTable.

@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
+	"ppal/internal/option"
 )
 
 // RecordReader yields the rows of chunks, one after the other. A field is a text, or a number if
@@ -131,7 +132,7 @@ func (f *FieldReader) Next() error {
 		if f.skipEmpty(); n < f.want && f.last && len(f.rest) == 0 {
 			return f.Fail(-1, f.truncated())
 		}
-		return f.Fail(-1, fmt.Errorf("%w: %d fields, want %d", dataerr.ErrFormat, n, f.want))
+		return f.Fail(-1, fmt.Errorf("%w: %s, want %d", dataerr.ErrFormat, option.Counted(n, "field"), f.want))
 	}
 	return nil
 }

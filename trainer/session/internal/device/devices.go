@@ -23,29 +23,30 @@ import (
 // Devices are the open devices of a run.
 type Devices struct {
 	Options Options
-	Train   graph.Engine // computes the training rows
-	Measure graph.Engine // computes the rows that are only measured, and the certificate
-	CPU     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
+	Train   graph.Engine // for the training rows
+	Measure graph.Engine // for the rows that are only measured, and for the certificate
+	CPU     *cpu.Device  // the CPU that trains; nil if a GPU or Gorgonia's machine trains
 	Team    *ranks.Team  // the processes that share the rows; nil: only this process
 	Served  bool         // the other processes serve this process
-	Pages   *mapped.Dir  // has the rows of a session with bounded memory; nil: memory
-	GPU     driver.GPU   // trains; nil if the CPU trains
+	Pages   *mapped.Dir  // the mapped files of the rows with bounded memory; nil: the rows are in memory
+	GPU     driver.GPU   // the GPU that trains; nil if the CPU trains
 	name    string       // name of the CPU that trains
-	// fallback says why the CPU trains although the program supports GPUs; "" if the CPU was chosen.
+	// fallback says why the CPU trains although the program supports GPUs; "" if the options choose
+	// the CPU.
 	fallback string
 }
 
-// Open opens the devices. If a GPU trains, the CPU still scores the rows that are only
-// measured, and computes the certificate. The automatic device is the CPU if a GPU cannot be
-// opened, whatever the reason.
+// Open opens the devices. If a GPU trains, the CPU scores the rows that are only measured, and
+// computes the certificate. With an automatic device, the CPU trains if no GPU can be opened, for
+// any reason.
 func Open(o Options) (*Devices, error) {
 	d := &Devices{Options: o}
 	if o.Memory > 0 && (o.Tape || o.Kind == CUDA) {
-		return nil, o.Refuse("memory", "is for the CPU's plan: choose the device cpu and the engine plan, or leave it out")
+		return nil, o.Refuse("memory", "works only with the device cpu and the engine plan: change the device and the engine, or leave memory out")
 	}
 	if o.Ranks != nil && o.Ranks.Size() > 1 {
 		if o.Tape {
-			return nil, o.Refuse("engine", "must be plan for a run of several processes: leave it out, or start one process")
+			return nil, o.Refuse("engine", "must be plan for a run of several processes: leave engine out, or start one process")
 		}
 		d.Team = ranks.NewTeam(o.Ranks)
 	}
@@ -105,7 +106,7 @@ func Open(o Options) (*Devices, error) {
 	return d, nil
 }
 
-// openPages opens the files of a session with bounded memory.
+// openPages prepares the mapped files of a session with bounded memory.
 func (d *Devices) openPages() (err error) {
 	if d.Options.Memory == 0 {
 		return nil
@@ -119,7 +120,7 @@ func (d *Devices) openPages() (err error) {
 	return nil
 }
 
-// openGPU opens the GPU, and the CPU with its fastest products for the measures.
+// openGPU opens the GPU for the training, and the CPU with its fastest products for the measures.
 func (d *Devices) openGPU() error {
 	rest := d.Options
 	rest.Kind = CUDA
@@ -147,7 +148,7 @@ func (d *Devices) openGPU() error {
 // oneLine returns an error's text in one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// Close releases the GPU.
+// Close releases the mapped files, the other processes and the GPU.
 func (d *Devices) Close() error {
 	err := d.Pages.Close()
 	if d.Served {
@@ -161,24 +162,24 @@ func (d *Devices) Close() error {
 	return err
 }
 
-// leastGPUWork is the work of an iteration, in nanoseconds on one thread of a CPU, from which the
-// automatic device is a GPU. An iteration on a GPU takes about 0.1 ms whatever the problem,
-// because the launches and the exchange with the host take that long (docs/guides/gpu.md).
+// leastGPUWork is the smallest work of an iteration, in nanoseconds on one thread of a CPU, for
+// which the automatic device is a GPU. An iteration of any size takes about 0.1 ms or more on a
+// GPU, the time of the kernel launches and of the exchange with the host (docs/guides/gpu.md).
 const leastGPUWork = 4e5
 
-// TooSmall returns a sentence that says why the CPU trains instead of the open GPU, or "" if the
-// GPU trains. work is the work of an iteration in nanoseconds on one thread, by an estimate from
-// the shapes of the rows and of the model, so that equal runs take the same device. The rule holds
-// for automatic devices with automatic products.
+// TooSmall returns a note that the CPU trains instead of the open GPU, or "" if the GPU trains.
+// work is the work of an iteration in nanoseconds on one thread: an estimate from the shapes of the
+// rows and of the model, so that equal runs use the same device. The rule applies to automatic
+// devices with automatic products.
 func (d *Devices) TooSmall(work float64) string {
 	if o := d.Options; d.GPU == nil || o.Kind != "" || o.Products != "" || o.MicroBatch > 0 || work >= leastGPUWork {
 		return ""
 	}
-	return fmt.Sprintf("The CPU trains, because the problem is small: about %.2g ms an iteration on one thread, and automatic devices take the GPU "+
+	return fmt.Sprintf("The CPU trains, because the problem is small: an iteration takes about %.2g ms on one thread, and the automatic device is the GPU "+
 		"from %.2g ms on. --device cuda takes the GPU.", work/1e6, leastGPUWork/1e6)
 }
 
-// LeaveGPU closes the GPU and opens the CPU instead. note says why.
+// LeaveGPU closes the GPU and opens the CPU instead. note is the reason, for the user.
 func (d *Devices) LeaveGPU(note string) (*Devices, error) {
 	o := d.Options
 	if err := d.Close(); err != nil {
@@ -193,7 +194,7 @@ func (d *Devices) LeaveGPU(note string) (*Devices, error) {
 	return opened, nil
 }
 
-// ProductsNote explains why automatic products with 8-bit data compute in float32.
+// ProductsNote returns a note if automatic products compute 8-bit data in float32; otherwise nil.
 func (d *Devices) ProductsNote() []string {
 	if d.CPU == nil || d.Options.Products != "" || d.Options.Dtype != tensor.Float32 {
 		return nil
@@ -201,11 +202,11 @@ func (d *Devices) ProductsNote() []string {
 	if _, err := d.CPU.With(plan.Int8x3); err == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("The data are of 8 bits, but the %v kernels have neither AVX-512 VNNI nor AVX-VNNI here: products are in float32.",
+	return []string{fmt.Sprintf("The data have 8 bits, but the %v kernels on this machine have neither AVX-512 VNNI nor AVX-VNNI. All products are in float32.",
 		d.CPU.Level())}
 }
 
-// Describe names the training device.
+// Describe returns a description of the training device.
 func (d *Devices) Describe(products string) string {
 	if d.GPU == nil {
 		return d.name
@@ -219,7 +220,8 @@ func (d *Devices) Describe(products string) string {
 	return s + d.countProcesses()
 }
 
-// countProcesses returns the end of a device's description.
+// countProcesses returns the number of processes as the end of a device's description; "" for one
+// process.
 func (d *Devices) countProcesses() string {
 	switch n := d.Team.Size(); {
 	case n == 1:

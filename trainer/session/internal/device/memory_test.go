@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A bound that cannot be kept gives one line with the least bound; other bounds give none.
+// A bound that the run may exceed gives a warning of one line with the smallest bound. Other bounds
+// give no warning.
 func TestLeastMemory(t *testing.T) {
 	for _, test := range []struct {
 		memory           int64
@@ -13,7 +14,7 @@ func TestLeastMemory(t *testing.T) {
 		want             string
 	}{
 		{0, 10, 10, ""},
-		{64 << 20, 0, 0, "the least bound that ppal keeps in a run with this many rows and parameters is about 160 MiB"},
+		{64 << 20, 0, 0, "set --memory to about 160 MiB or more"},
 		{leastResident, 0, 0, ""},
 		{leastResident, 0, 1, "about 161 MiB"},
 		{leastResident + 1000*bytesPerParameter, 0, 1000, ""},

@@ -16,7 +16,7 @@ import (
 
 // Options say which devices a run opens, with the defaults filled in.
 type Options struct {
-	Kind        string // kindCPU, kindCUDA; "": a GPU if there is one, otherwise the CPU
+	Kind        string // CPU or CUDA; "": a GPU if one can be opened, otherwise the CPU
 	Ordinal     int    // number of the GPU, from 0
 	Tape        bool   // Gorgonia's tape machine runs the graphs
 	SIMD        string // the instruction set of the CPU's kernels; "": the widest available
@@ -24,18 +24,19 @@ type Options struct {
 	MicroBatch  int // rows that a GPU processes at a time; 0: all
 	Dtype       tensor.Dtype
 	Threads     int              // of the CPU; 0: one for each core
-	MemoryLimit int64            // the largest memory of the process, in bytes; 0: what the machine leaves; negative: no limit
-	Memory      int64            // the resident memory beyond which rows lie in files, in bytes; 0: all rows are in memory
-	MemoryDir   string           // the directory of the files; "": the directory for temporary files
-	KeptDir     string           // the folder of the rows that stay for later runs; "": they do not stay
+	MemoryLimit int64            // largest memory of the process, in bytes; 0: the available memory; negative: no limit
+	Memory      int64            // bound on the resident memory, in bytes; 0: no bound, and all rows are in memory
+	MemoryDir   string           // directory of the mapped files; "": the directory for temporary files
+	KeptDir     string           // folder of the rows that ppal keeps for later runs; "": none
 	Ranks       ranks.Collective // the processes that share the rows; nil: only this process
-	// Place is the number of this process among the Ranks on this machine, from 0, and Neighbours is
-	// their number; 0: only this process.
+	// Place is the number of this process among the processes on this machine, from 0. Neighbours
+	// is the number of these processes; 0: only this process.
 	Place, Neighbours int
 	InGo              bool // the CPU computes products of bfloat16 digits in Go, in tests
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(driver.GPUOptions) (driver.GPU, error)
-	// Refuse returns the error of a refused option.
+	// Refuse returns the error of an option with a problem. The text of problem continues the
+	// option's name.
 	Refuse func(option, problem string) error
 }
 
@@ -48,10 +49,10 @@ const (
 // onGPUOnly reports whether the CPU does not support the products.
 func onGPUOnly(p plan.Products) bool { return p == plan.TF32 }
 
-// OpenCPU opens the CPU device. Products that only a GPU has are automatic on the CPU. If a GPU
-// trains (Kind is CUDA), the CPU only measures: with its own fastest products, or with Float32 if
-// these are the products. The error refuses an option if the CPU lacks the instruction set SIMD,
-// and is a *plan.ProductsError if a CPU that trains lacks the products.
+// OpenCPU opens the CPU device. Products that only a GPU supports become automatic products. If a
+// GPU trains (Kind is CUDA), the CPU only measures, with Float32 if Products is Float32, and
+// otherwise with its fastest products. A CPU without the instruction set SIMD is an error of
+// Refuse. Products that a training CPU does not support are a *plan.ProductsError.
 func (o Options) OpenCPU() (*cpu.Device, error) {
 	level, err := o.Level()
 	if err != nil {
@@ -68,7 +69,8 @@ func (o Options) OpenCPU() (*cpu.Device, error) {
 	return opened.With(o.Products)
 }
 
-// Level returns the Level of the CPU's kernels.
+// Level returns the level of the CPU's kernels: the value of SIMD, or the best level of this
+// machine. An unknown or unsupported level is an error of Refuse.
 func (o Options) Level() (kernel.Level, error) {
 	if o.SIMD == "" {
 		return kernel.Best(), nil
@@ -91,7 +93,8 @@ func (o Options) Level() (kernel.Level, error) {
 	return 0, o.Refuse("simd", problem+"; want "+want)
 }
 
-// productsError turns a device's error about its products into the error of a refused option.
+// productsError converts a *plan.ProductsError to an error of Refuse. refused is false for other
+// errors.
 func (o Options) productsError(err error) (_ error, refused bool) {
 	var unsupported *plan.ProductsError
 	if errors.As(err, &unsupported) {

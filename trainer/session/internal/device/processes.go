@@ -13,15 +13,17 @@ import (
 	"ppal/trainer/graph"
 )
 
-// sharedGPUSetting is the environment variable that allows several processes to use one GPU, if its
-// value is sharedGPU. Otherwise such a run is refused, because it needs more time than one process.
+// sharedGPUSetting is the environment variable that allows several processes to use one GPU, with
+// the value sharedGPU. The default is an error, because such a run takes more time than one
+// process.
 const (
 	sharedGPUSetting = "PPAL_SHARED_GPU"
 	sharedGPU        = "yes"
 )
 
-// joinGPUs makes this process's GPU share the rows with the GPUs of the other processes. opened is
-// the error of openGPU. If the device is automatic, all processes use their GPUs or none does.
+// joinGPUs makes the GPU of this process share the rows with the GPUs of the other processes.
+// opened is the error of openGPU. With an automatic device, all processes use their GPUs, or no
+// process does.
 func (d *Devices) joinGPUs(opened error) (err error) {
 	automatic := d.Options.Kind == ""
 	if d.Team == nil || opened != nil && !automatic {
@@ -35,7 +37,7 @@ func (d *Devices) joinGPUs(opened error) (err error) {
 	}()
 	own := 0.0
 	if opened == nil {
-		own = 2 // not 1, which tells a failure
+		own = 2 // not 1, which means a failure
 	}
 	opens, err := d.Team.Tell(own)
 	if err != nil {
@@ -51,7 +53,8 @@ func (d *Devices) joinGPUs(opened error) (err error) {
 	return nil
 }
 
-// checkOwners returns an error, the same in all processes, if two processes have the same GPU.
+// checkOwners returns an error if two processes use the same GPU. All processes return the same
+// error.
 func (d *Devices) checkOwners() error {
 	const numbers = 2 // of a GPU: a checksum of its identity, and its ordinal
 	all := make([]float64, numbers*d.Team.Size())
@@ -71,7 +74,7 @@ func (d *Devices) checkOwners() error {
 	seen := map[float64]int{}
 	for owner := range d.Team.Size() {
 		if other, twice := seen[all[numbers*owner]]; twice {
-			problem := fmt.Sprintf("gives the processes %d and %d the same GPU, their cuda:%.0f: start at most one process for each GPU of a machine; %s=%s allows it",
+			problem := fmt.Sprintf("gives the processes %d and %d the same GPU, their cuda:%.0f: start at most one process for each GPU of a machine; %s=%s allows several",
 				other, owner, all[numbers*owner+1], sharedGPUSetting, sharedGPU)
 			if d.Options.Kind == "" { // the CPU trains
 				return errors.New(problem)
@@ -83,7 +86,7 @@ func (d *Devices) checkOwners() error {
 	return nil
 }
 
-// Share returns this process's range of n rows: the rows that the training device takes.
+// Share returns the range of n rows that this process trains on.
 func (d *Devices) Share(n int) (from, to int) {
 	switch {
 	case d.Team == nil:
@@ -94,7 +97,8 @@ func (d *Devices) Share(n int) (from, to int) {
 	return cpu.OwnRows(n, d.Team.Rank(), d.Team.Size())
 }
 
-// TableShare makes the processes share the rows of a table; nil: this process has all rows.
+// TableShare returns the division of a table's rows among the processes; nil: this process has all
+// rows.
 func (d *Devices) TableShare() tabular.Share {
 	if d.Team == nil {
 		return nil
@@ -137,7 +141,8 @@ func (s tableShare) Vote(own bool) (bool, error) {
 	return any, err
 }
 
-// ErrKnown is an error that all processes know: see ranks.Team.Agree.
+// ErrKnown is an error that all processes know: see ranks.Team.Agree. First is true in the
+// first process that failed, which reports the error.
 type ErrKnown struct {
 	error
 	First bool

@@ -8,13 +8,13 @@ import (
 	"ppal/internal/cuda/nvidia"
 )
 
-// openGPU opens one of this machine's GPUs. Among several processes on the machine, each takes the
-// GPU with its place, unless the user names a GPU.
+// openGPU opens a GPU of this machine. If several processes run on the machine, each process opens
+// the GPU with the number of its place, unless the user chooses a GPU.
 func openGPU(o driver.GPUOptions) (driver.GPU, error) {
 	number := o.Ordinal
 	if o.Neighbours > 0 && number == 0 {
 		all, err := nvidia.Devices()
-		if len(all) == 0 { // else opening a device says what is missing, and cuBLAS may be
+		if len(all) == 0 { // otherwise cuda.Open says what is missing, which may also be cuBLAS
 			return nil, err
 		}
 		number = o.Place % len(all)

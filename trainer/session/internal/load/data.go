@@ -1,5 +1,5 @@
-// Package load reads the rows of a run: it checks the files, splits the rows, normalises them, and
-// puts them into the layout with which the run's device computes.
+// Package load reads the rows of a run: it checks the files, splits and normalises the rows, and
+// stores them in the layout of the run's device.
 package load
 
 import (
@@ -24,12 +24,12 @@ import (
 type Data struct {
 	Dataset       string    // name of the data set; "" for data at hand
 	Splits        []*Split  // the training rows first
-	Center, Scale []float64 // center and scale of the columns for the first layer; nil: none
+	Center, Scale []float64 // centre and scale of the columns, which the first layer applies; nil: none
 	Normalization models.Normalization
 	Description   Description
 	Label         *tabular.Label
 	Reading       *tabular.Reading
-	Pictures      bool               // the rows are pictures of 8 bits
+	Pictures      bool               // the rows are 8-bit pictures
 	Shape         picture.Shape      // shape of pictures; zero if not known
 	files         []tabular.FileRows // files in the order of the row numbers; nil: a single file
 }
@@ -42,7 +42,7 @@ type Description struct {
 	Columns           []tabular.ColumnUse
 }
 
-// Split holds the rows of a split.
+// Split is a split with its name and rows.
 type Split struct {
 	Name rundir.Split
 	Rows
@@ -56,9 +56,9 @@ func (l *Data) Name() string {
 	return l.Dataset
 }
 
-// verified calls load. At the same time verified compares the data set's files with the published
-// checksums. own lists the paths of the user's files if the data set belongs to the user. report
-// waits for the comparison.
+// verified calls load, and at the same time compares the checksums of the data set's files with the
+// published checksums. own has the paths of the user's own files. report waits for the result of
+// the comparison.
 func verified(ctx context.Context, dir, dataset string, own []string,
 	load func(report func() (*datasets.Report, error)) (*Data, error)) (*Data, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -90,8 +90,8 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	return l, nil
 }
 
-// builtIn reports whether a seed generates the data set. Checksums of the rows then identify the
-// data set.
+// builtIn reports whether a seed generates the data set. Such a data set is identified by checksums
+// of its rows.
 func builtIn(name string) bool {
 	d, err := datasets.Lookup(name)
 	return err == nil && len(d.Files) == 0 && !d.Own
@@ -108,7 +108,8 @@ func InSplits[T any](train, validation, test *T) iter.Seq2[rundir.Split, *T] {
 	}
 }
 
-// Fingerprint returns a checksum of the files, the splits, their labels and groups.
+// Fingerprint returns a checksum of the files, of the sizes of the splits, and of their labels and
+// groups.
 func (l *Data) Fingerprint() float64 {
 	var all []byte
 	for _, f := range l.Description.Data {
@@ -132,12 +133,12 @@ func (l *Data) Fingerprint() float64 {
 	return ranks.Digest(all)
 }
 
-// largeData is the number of elements of the data matrix from which FreeMemory returns memory to
-// the system: 64 MB of float64. For a small table, a collection costs more time than the memory is
-// worth.
+// largeData is the number of elements of the data matrix above which FreeMemory returns memory to
+// the system: 64 MiB of float64. For a smaller matrix, a garbage collection takes too much time for
+// the memory that it frees.
 const largeData = 8 << 20
 
-// FreeMemory collects the garbage and returns its memory to the system if the data are large.
+// FreeMemory runs a garbage collection and returns free memory to the system if the data are large.
 func (l *Data) FreeMemory() {
 	elements := 0
 	for _, s := range l.Splits {
@@ -149,8 +150,8 @@ func (l *Data) FreeMemory() {
 	}
 }
 
-// warnBeyond adds a warning if the rows stay in memory and are larger than memory, the bound of the
-// memory; 0: no bound. Published and built-in tables stay in memory.
+// warnBeyond adds a warning if the rows of a published or built-in table, which stay in memory, are
+// larger than memory, the value of --memory in bytes; 0: no bound.
 func (l *Data) warnBeyond(memory int64) {
 	size := 0
 	for _, s := range l.Splits {
@@ -167,8 +168,8 @@ func (l *Data) warnBeyond(memory int64) {
 		size += rows * cols * width
 	}
 	if memory > 0 && int64(size) > memory {
-		l.Description.Warnings = append(l.Description.Warnings, fmt.Sprintf("The rows take %d MiB and stay in memory, more than --memory %d MiB: "+
-			"the rows of published and built-in tables do not lie in files. Use a larger --memory, or your own CSV file.", size>>20, memory>>20))
+		l.Description.Warnings = append(l.Description.Warnings, fmt.Sprintf("The rows take %d MiB of memory, more than --memory %d MiB: "+
+			"ppal keeps the rows of published and built-in tables in memory. Use a larger --memory, or your own CSV file.", size>>20, memory>>20))
 	}
 }
 
@@ -178,8 +179,8 @@ const (
 	testSet     = "test"
 )
 
-// Members lists the rows of each split and file. The sources of tables number the rows through all
-// files. The sources of pictures number the rows of the training set or the test set.
+// Members returns the row numbers of each split and file. Rows.Source of a table counts the rows of
+// all files, and Rows.Source of pictures the rows of the training set or of the test set.
 func (l *Data) Members() []rundir.Members {
 	var list []rundir.Members
 	pictures, files := l.Pictures, l.files
@@ -202,7 +203,7 @@ func (l *Data) Members() []rundir.Members {
 	return list
 }
 
-// byFile lists the rows of a split by file. The row numbers of the split increase.
+// byFile returns the row numbers of a split by file. The row numbers of the split must increase.
 func byFile(s *Split, files []tabular.FileRows) []rundir.Members {
 	var list []rundir.Members
 	first, at := 0, 0

@@ -7,9 +7,9 @@ import (
 	"ppal/internal/rundir"
 )
 
-// addEarlier adds earlier decisions to the splits, from the files that churn constraints name. The
-// files number the rows of a table through all files of the table. Of pictures, the files number
-// the rows of the training set: test pictures have no earlier decisions.
+// addEarlier adds the earlier decisions of the files that churn constraints name to the splits. A
+// row number in such a file counts the rows of all files of a table, or the rows of the training
+// set of pictures. Test pictures have no earlier decisions.
 func (l *Data) addEarlier(files []string) error {
 	for _, file := range files {
 		decisions, err := loader.ReadDecisions(file, l.classTexts()...)
@@ -32,7 +32,7 @@ func (l *Data) addEarlier(files []string) error {
 				}
 			}
 			if found == 0 && !pictures {
-				return fmt.Errorf("session: %w: %s: no decision is of a %s row; want the rows' numbers in the data file, from 1, in the column row",
+				return fmt.Errorf("session: %w: %s: no decision is of a %s row; the column row must have the numbers of rows in the data file, from 1",
 					ErrOptions, file, split.Name.Word())
 			}
 			if r.Earlier == nil {
@@ -45,7 +45,7 @@ func (l *Data) addEarlier(files []string) error {
 	return nil
 }
 
-// classTexts returns the texts that stand for each class in files of decisions.
+// classTexts returns the texts for each class in files of decisions.
 func (l *Data) classTexts() (texts [][]string) {
 	for k, c := range l.Splits[0].Classes {
 		names := []string{c.Name}

@@ -14,7 +14,7 @@ import (
 	"ppal/models"
 )
 
-// ReadImages reads pictures of a data set.
+// ReadImages reads the chosen pictures of a data set and checks its files.
 func ReadImages(ctx context.Context, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
 	return verified(ctx, c.Dir, c.Dataset, nil, func(report func() (*datasets.Report, error)) (*Data, error) {
 		train, test, err := datasets.OpenImages(c.Dir, c.Dataset, on.Seed)
@@ -45,8 +45,8 @@ func ReadImages(ctx context.Context, c Choice, kind models.NormalizationKind, on
 	})
 }
 
-// Opened reads pictures that a program has opened. files identify them; without files the pixels
-// do not stay for later runs.
+// Opened reads the chosen pictures of sets that the caller has opened. files identifies the
+// pictures. Without files, the pixels are not kept for later runs.
 func Opened(train, test *picture.Pictures, files []rundir.DataFile, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
 	if len(files) == 0 {
 		on.Kept = ""
@@ -58,7 +58,7 @@ func Opened(train, test *picture.Pictures, files []rundir.DataFile, c Choice, ki
 	return l, err
 }
 
-// readOpened reads the pixels of opened pictures to the place, and normalises them.
+// readOpened reads the pixels of opened pictures, stores them as place says, and normalises them.
 func readOpened(train, test *picture.Pictures, c Choice, kind models.NormalizationKind, place Place, on Request) (*Data, error) {
 	a, err := ReadPictures(train, test, c, place)
 	if err != nil {
@@ -74,10 +74,10 @@ func readOpened(train, test *picture.Pictures, c Choice, kind models.Normalizati
 	return l, l.addEarlier(on.Needs.Files)
 }
 
-// placeOf says where the pixels of a data set go, and files returns the files from which they come.
-// Processes that share the rows keep their own rows, unless they draw batches from all rows or the
-// rows lie in files; they pack their own rows later. The pixels of a built-in set, which a seed
-// generates, do not stay.
+// placeOf returns the place of the pixels of a data set. files returns the data set's files. A
+// process that shares the rows with others stores its own rows only, and packs them later. But if
+// the processes draw batches from all rows, or if the rows lie in files, each process stores all
+// rows. The pixels of a built-in data set are not kept for later runs.
 func placeOf(dataset string, on Request, files func() ([]rundir.DataFile, error)) Place {
 	p := Place{CPU: on.CPU, Packs: on.Packs, Pages: on.Pages, Sums: func() (string, error) {
 		list, err := files()
@@ -99,7 +99,7 @@ func placeOf(dataset string, on Request, files func() ([]rundir.DataFile, error)
 	return p
 }
 
-// PicturesAtHand takes pictures in memory. validation may be nil.
+// PicturesAtHand returns the rows of pictures in memory. validation may be nil.
 func PicturesAtHand(train, validation, test *picture.Selection, kind models.NormalizationKind, on Request) (*Data, error) {
 	first, last := Selected(train), Selected(test)
 	var held *Part
@@ -115,13 +115,14 @@ func PicturesAtHand(train, validation, test *picture.Selection, kind models.Norm
 	return l, l.addEarlier(on.Needs.Files)
 }
 
-// Selected returns a selection as a part.
+// Selected returns a part with the pixels of a selection.
 func Selected(s *picture.Selection) Part {
 	own := *s.Pixels // the copy shares the values
 	return Part{Selection: *s, Pixels: &own}
 }
 
-// loadPictures normalises the pictures by the moments of the training rows. validation may be nil.
+// loadPictures returns the rows of pictures, normalised with the moments of the training rows.
+// validation may be nil.
 func loadPictures(train Part, validation, test *Part, moments func() ([]float64, float64), kind models.NormalizationKind) (*Data, error) {
 	n, err := normalization(kind, moments)
 	if err != nil {
@@ -138,7 +139,7 @@ func loadPictures(train Part, validation, test *Part, moments func() ([]float64,
 	return l, nil
 }
 
-// sumRows returns checksums of rows that do not come from a file.
+// sumRows returns the checksums of pictures that do not come from a file.
 func sumRows(dataset string, parts ...*picture.Pictures) ([]rundir.DataFile, error) {
 	var sums []rundir.DataFile
 	for i, name := range []rundir.Split{rundir.Training, rundir.Test} {
@@ -170,7 +171,7 @@ func ImageRows(s Part, n models.Normalization) Rows {
 	return r
 }
 
-// ErrEqualRows marks training rows that cannot be standardised, because all are equal.
+// ErrEqualRows is the error of training rows that cannot be standardised, because all are equal.
 var ErrEqualRows = errors.New("all training rows are equal")
 
 // normalization returns the normalisation of the given kind. Means and deviations come from the

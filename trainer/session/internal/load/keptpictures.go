@@ -8,25 +8,26 @@ import (
 	"ppal/internal/mapped"
 )
 
-// keptPictures keeps the pixels of the splits for later sessions, with the checksums of the data
-// set's files. A later session with the same files, classes, numbers of rows, split and layout
-// reads labels only. The methods of a nil *keptPictures do nothing.
+// keptPictures keeps the pixels of the splits, with the checksums of the data set's files, for
+// later sessions. A later session with the same files, classes, numbers of rows, split and layout
+// reads only the labels from the data set. The methods of a nil *keptPictures do nothing.
 type keptPictures struct {
 	*mapped.Keeper
 	pictures *Pictures
 }
 
-// picturesVersion changes when the same files and options give other bytes.
+// picturesVersion is the version of the kept pixels. Increase it when the same files and options
+// give other bytes.
 const picturesVersion = 1
 
-// picturesIndex describes a kept file, whose arrays are the copies of the pixels of all parts, in
-// the order of Pictures.parts.
+// picturesIndex is the index of a kept file. The arrays of the file are the copies of the pixels of
+// all parts, in the order of Pictures.parts.
 type picturesIndex struct {
 	Center    []float64 // moments of the training rows
 	Deviation float64
 }
 
-// keeper returns the keeper of the pixels of the splits; nil: the pixels are not kept.
+// keeper returns the keeper of the pixels of the splits, or nil if the pixels are not kept.
 func (a *Pictures) keeper() *keptPictures {
 	c, place := a.choice, a.place
 	if place.Pages == nil || place.Kept == "" {
@@ -65,7 +66,8 @@ func (a *Pictures) keeper() *keptPictures {
 	return k
 }
 
-// load gives the splits the pixels in the kept file, and reports whether a kept file exists.
+// load reads the pixels of the splits from the kept file. It reports whether the file could be
+// used.
 func (k *keptPictures) load() bool {
 	if k == nil {
 		return false
@@ -91,7 +93,7 @@ func (k *keptPictures) load() bool {
 	return true
 }
 
-// write keeps the pixels of the splits, which then lie in the kept file.
+// write moves the pixels of the splits to a new kept file.
 func (k *keptPictures) write() {
 	if k == nil {
 		return

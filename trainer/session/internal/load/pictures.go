@@ -10,7 +10,7 @@ import (
 	"ppal/internal/relay"
 )
 
-// Choice says which pictures of a data set a run takes.
+// Choice says which pictures of a data set a run uses.
 type Choice struct {
 	Dataset, Dir string // the name of the data set, and the directory of its files
 	Classes      []int
@@ -24,18 +24,18 @@ func (c *Choice) divides() bool {
 	return c.Split != (tabular.Split{}) && c.Split != (tabular.Split{Train: 100})
 }
 
-// Place says where the pixels go.
+// Place says where the pixels of a run are stored, and in which layout.
 type Place struct {
-	// CPU is a device with integer products; the training rows take the layout of these products.
-	// nil: the rows stay in the form of the file. Packs reports whether the device multiplies rows
-	// with cols pixels as integers.
+	// CPU is the device that trains. If it multiplies rows with cols pixels as integers, which
+	// Packs reports, the training rows have the layout of these products. nil: the rows have the
+	// layout of the file.
 	CPU   *cpu.Device
 	Packs func(cols int) bool
 	// Own returns the range of n rows that this process keeps; nil: all rows.
 	Own   func(n int) (from, to int)
-	Pages *mapped.Dir // the files in which the rows lie; nil: memory
-	// Kept is the folder in which pixels in files stay for later runs, and Sums returns the checksums
-	// of the data set's files; "": the pixels do not stay.
+	Pages *mapped.Dir // the mapped files of the pixels; nil: the pixels are in memory
+	// Kept is the folder of the pixels in files that ppal keeps for later runs; "": none. Sums
+	// returns the checksums of the data set's files.
 	Kept string
 	Sums func() (string, error)
 }
@@ -45,11 +45,12 @@ type Pixels interface {
 	matrix.EightBit
 	matrix.RowStore
 	SetScale(scale float64)
-	// Copies returns the places of the copies of the values, which the caller may move.
+	// Copies returns pointers to the copies of the values. The caller may move the values and set
+	// the pointers.
 	Copies() []*[]uint8
 }
 
-// Part holds the classes and the pixels of a split. The pixels replace the pixels of the selection.
+// Part has the classes and the pixels of a split. Pixels replaces the pixels of the selection.
 type Part struct {
 	picture.Selection
 	Pixels Pixels
@@ -68,11 +69,11 @@ type Pictures struct {
 	chosen, held *picture.Choice   // the training rows, with those for validation, and the test rows
 	division     *picture.Division // of chosen; nil: all are training rows
 	cols         int
-	packed       bool // the training rows have the layout of the CPU's integer products
+	packed       bool // the training rows have the layout of the integer products of the CPU
 }
 
-// ReadPictures chooses rows of the training set and of the test set, and reads their pixels, or
-// takes the pixels from a kept file.
+// ReadPictures chooses rows of the training set and of the test set, and reads their pixels from
+// the data set's files or from a kept file.
 func ReadPictures(train, test *picture.Pictures, c Choice, place Place) (*Pictures, error) {
 	a := &Pictures{choice: c, place: place}
 	if err := a.choose(train, test); err != nil {
@@ -89,7 +90,7 @@ func ReadPictures(train, test *picture.Pictures, c Choice, place Place) (*Pictur
 	return a, nil
 }
 
-// choose chooses the rows of the classes. The pixels follow later.
+// choose chooses the rows of the classes. It reads no pixels.
 func (a *Pictures) choose(train, test *picture.Pictures) (err error) {
 	if a.chosen, err = train.Choose(a.choice.Classes, a.choice.RowsPerClass); err != nil {
 		return err
@@ -117,7 +118,7 @@ func (a *Pictures) parts() []*Part {
 	return []*Part{&a.Train, a.Validation, &a.Test}
 }
 
-// allocate gives all parts their memory, in the order of parts, from the given function.
+// allocate allocates the pixels of all parts with room, in the order of parts.
 func (a *Pictures) allocate(room kernel.Room) (err error) {
 	for i, part := range a.parts() {
 		if own := a.place.Own; own != nil {
@@ -137,7 +138,7 @@ func (a *Pictures) allocate(room kernel.Room) (err error) {
 	return nil
 }
 
-// read reads the pixels of all parts, once.
+// read reads the pixels of all parts from the data set's files.
 func (a *Pictures) read() error {
 	pages := a.place.Pages
 	room := func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }
@@ -171,13 +172,13 @@ func (a *Pictures) readChosen() error {
 	return err
 }
 
-// localPixels holds this process's rows of pictures, and drops the other rows.
+// localPixels has the pixels of this process's rows. SetRows ignores the other rows.
 type localPixels struct {
 	*matrix.EightBitPart
 	own *matrix.Bytes
 }
 
-// newLocalPixels allocates rows [from, to) of the given number of rows.
+// newLocalPixels allocates the pixels of rows [from, to), of the given number of rows.
 func newLocalPixels(rows, from, to, cols int) localPixels {
 	own := matrix.NewBytes(to-from, cols, picture.PixelScale)
 	return localPixels{matrix.NewEightBitPart(rows, from, own), own}

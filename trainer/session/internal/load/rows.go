@@ -11,30 +11,29 @@ import (
 	"ppal/datasets/tabular"
 )
 
-// Class is a Class of the rows.
+// Class is a class of the rows.
 type Class struct {
 	Name   string
-	Label  int // value in labels
+	Label  int // value in Rows.Labels
 	Number int // number of the class in the data set, for pictures
 }
 
-// Rows holds a split: the data matrix as trained, with labels and groups. The graph computes with
-// pixels/s and the centre c/s.
+// Rows has the rows of a split: the data matrix for the training, labels and groups. For pictures,
+// the graph computes with pixels/s and the centre c/s, where s is the deviation and c the mean.
 type Rows struct {
-	Data    matrix.Matrix
-	Labels  []int // two classes of a table: -1 or +1; else the index of the class in classes
-	Classes []Class
-	Groups  []constraints.Group
-	// attributes and earlier have the same meaning as in Rows.
+	Data       matrix.Matrix
+	Labels     []int // two classes of a table: -1 or +1; else the index of the class in Classes
+	Classes    []Class
+	Groups     []constraints.Group
 	Attributes []constraints.Attribute
-	Earlier    map[string][]int
-	Tabular    bool        // the rows of a table
-	Levels     [][]float64 // quantiles that describe each intersectional group
-	conditions [][]string  // conditions on columns that describe each group; nil: the group's name
-	Named      bool        // the task's constraints name the groups
-	strata     [][]int     // see stratified; nil: by group and label
+	Earlier    map[string][]int // earlier decision on each row, by the file's name; -1: none
+	Tabular    bool             // the rows of a table
+	Levels     [][]float64      // quantiles that describe each intersectional group
+	conditions [][]string       // conditions on columns that describe each group; nil: the group's name
+	Named      bool             // the task's constraints name the groups
+	strata     [][]int          // see Stratified; nil: by group and label
 	Queries    *tabular.Queries
-	Source     []int // each row's number in its files, from 0; nil: not known
+	Source     []int // number of each row in its files, from 0; nil: not known
 }
 
 // Len returns the number of rows.
@@ -46,14 +45,14 @@ func (r Rows) Features() int {
 	return cols
 }
 
-// Check refuses labels and groups that do not fit the matrix.
+// Check returns an error if the labels, groups or other properties do not fit the matrix.
 func (r Rows) Check() error {
 	if n, _ := r.Data.Dims(); n != len(r.Labels) || n == 0 {
 		return fmt.Errorf("%d rows and %d labels", n, len(r.Labels))
 	}
 	for i, y := range r.Labels {
 		if !slices.ContainsFunc(r.Classes, func(c Class) bool { return c.Label == y }) {
-			return fmt.Errorf("row %d has label %d, which is not a class", i, y)
+			return fmt.Errorf("row %d has label %d, which is the label of no class", i, y)
 		}
 	}
 	for _, a := range r.Attributes {
@@ -95,8 +94,8 @@ func (r Rows) OfLabel(label int) int {
 	return n
 }
 
-// Pick returns the rows of the list with their labels and groups. data has the features of these
-// rows. A later change of the list also changes the features.
+// Pick returns the listed rows with their labels and groups. data has the features of these rows.
+// If data refers to the list, a later change of the list also changes the features.
 func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 	part := Rows{Data: data, Classes: r.Classes}
 	place := make([]int, r.Len()) // position of each row in list, from 1
@@ -135,8 +134,8 @@ func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 	return part
 }
 
-// ByQuery returns the rows of each query: of the queries with documents of different classes, and
-// of the others. The rows must have queries.
+// ByQuery returns the rows of each query: paired for the queries with documents of different
+// classes, and others for the other queries. The rows must have queries.
 func (r Rows) ByQuery() (paired, others [][]int) {
 	for _, rows := range r.Queries.Lists() {
 		if slices.ContainsFunc(rows, func(i int) bool { return r.Labels[i] != r.Labels[rows[0]] }) {
@@ -148,7 +147,8 @@ func (r Rows) ByQuery() (paired, others [][]int) {
 	return paired, others
 }
 
-// Stratified returns disjoint sets of all rows. A mini-batch keeps their shares.
+// Stratified returns the strata: disjoint sets that cover all rows. A mini-batch keeps the shares
+// of the strata.
 func (r Rows) Stratified() [][]int {
 	if r.strata != nil {
 		return r.strata
@@ -157,8 +157,7 @@ func (r Rows) Stratified() [][]int {
 }
 
 // byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap and
-// no constraint names them.
-// The result has no empty sets.
+// no constraint names them. The result has no empty sets.
 func (r Rows) byGroupAndLabel() [][]int {
 	if len(r.Attributes)+len(r.Earlier) > 0 || r.Named {
 		return r.byEveryProperty()
@@ -222,7 +221,7 @@ func (r Rows) byEveryProperty() [][]int {
 	return r.lists(combination, len(place))
 }
 
-// lists returns the rows of each number in of, which are below n.
+// lists returns the rows of each of the numbers 0..n-1, where of[i] is the number of row i.
 func (r Rows) lists(combination []int32, n int) [][]int {
 	sizes := make([]int, n) // counted first: a slice that grows takes several times the memory
 	for _, k := range combination {

@@ -61,11 +61,12 @@ func ReadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 	})
 }
 
-// inFiles reports whether the rows of a table may lie in files, as the rows of the user's own file
-// may.
+// inFiles reports whether the rows of a table may lie in mapped files. The rows of the user's own
+// file may.
 func inFiles(dataset string) bool { return dataset == datasets.CSV || dataset == datasets.LIBSVM }
 
-// FromTables returns the rows of a table, with the earlier decisions that the task uses.
+// FromTables returns the rows of a table that is already read, with the earlier decisions that the
+// task uses.
 func FromTables(t *tabular.Tables, on Request) (*Data, error) {
 	l, err := loadTables(t, on)
 	if err != nil {
@@ -74,7 +75,7 @@ func FromTables(t *tabular.Tables, on Request) (*Data, error) {
 	return l, l.addEarlier(on.Needs.Files)
 }
 
-// loadTables returns the rows of a table.
+// loadTables returns the rows of a table, without earlier decisions.
 func loadTables(t *tabular.Tables, on Request) (*Data, error) {
 	l := &Data{Normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files, Reading: &t.Reading}
 	if t.Label.Known() {
@@ -104,7 +105,7 @@ func loadTables(t *tabular.Tables, on Request) (*Data, error) {
 	return l, l.packIntegers(t, on)
 }
 
-// packIntegers replaces features that are small integers with bytes, if the device has integer
+// packIntegers replaces features that are small integers by bytes if the device has integer
 // products for bytes. The graph then reads the bytes, and the first layer applies the centres and
 // deviations of the columns.
 func (l *Data) packIntegers(t *tabular.Tables, on Request) error {
@@ -136,12 +137,12 @@ func (l *Data) packIntegers(t *tabular.Tables, on Request) error {
 		x := list[0]
 		l.Center[j], l.Scale[j] = x.Stretch[j]*(x.Center[j]-x.First[j]), 1/(x.Stretch[j]*x.Deviation[j])
 	}
-	l.Description.Notes = append(l.Description.Notes, fmt.Sprintf("All %d features are small integers before they are standardised: they are kept as bytes.", cols))
+	l.Description.Notes = append(l.Description.Notes, fmt.Sprintf("All %d features are small integers before they are standardised. ppal stores them as bytes.", cols))
 	return nil
 }
 
-// loadTable reads the table with the attributes that constraints name. The name "groups" is the
-// name of a column only if the table has no groups that overlap.
+// loadTable reads the table with the attributes that constraints name. "groups" means the groups of
+// the table; if the groups do not overlap, it may be a column.
 func loadTable(ctx context.Context, dir, dataset string, options tabular.TableOptions, needs constraints.Needs) (*tabular.Tables, error) {
 	options.Attributes, options.Values = slices.Clone(options.Attributes), needs.Values
 	for _, name := range needs.Attributes {
@@ -155,7 +156,7 @@ func loadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 		}
 	}
 	t, err := datasets.LoadTableContext(ctx, dir, dataset, options)
-	// a published problem, which has no text, means the groups alone
+	// the constraints of a published problem have no text, and mean the groups
 	if err == nil && needs.Groups() && needs.Texts != nil && !overlap(t.Train) && !slices.Contains(options.Attributes, constraints.GroupsName) {
 		options.Attributes = append(options.Attributes, constraints.GroupsName)
 		t, err = datasets.LoadTableContext(ctx, dir, dataset, options)
@@ -163,7 +164,7 @@ func loadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 	return t, namesAttribute(err, needs)
 }
 
-// overlap reports whether the table has groups that the constraint language names "groups".
+// overlap reports whether the table has groups that OfGroups cannot turn into an attribute.
 func overlap(t *tabular.Table) bool {
 	groups := make([]constraints.Group, len(t.Groups))
 	for k, g := range t.Groups {
@@ -173,8 +174,7 @@ func overlap(t *tabular.Table) bool {
 	return len(groups) > 0 && !disjoint
 }
 
-// namesAttribute extends an error about an attribute that the table lacks. The new error also
-// names the constraint.
+// namesAttribute adds the name of the constraint to the error of an attribute that the table lacks.
 func namesAttribute(err error, needs constraints.Needs) error {
 	if err == nil || !errors.Is(err, dataerr.ErrGroup) && !errors.Is(err, dataerr.ErrColumn) {
 		return err
