@@ -1,7 +1,6 @@
 package cpu_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -153,7 +152,7 @@ func BenchmarkPairsOverBare(b *testing.B) {
 			b.ReportMetric(ms(kernels), "pairs-ms")
 			b.ReportMetric(ms(times), "ms")
 			b.ReportMetric(ms(times)/(ms(products)+ms(kernels)), "x-bare-min")
-			b.Log(fmt.Sprintf("%d pairs, %.2f ns a pair for the bare kernels", s.queries*s.relevant*s.others, 1e6*ms(kernels)/float64(s.queries*s.relevant*s.others)))
+			b.Logf("%d pairs, %.2f ns a pair for the bare kernels", s.queries*s.relevant*s.others, 1e6*ms(kernels)/float64(s.queries*s.relevant*s.others))
 		})
 	}
 }
