@@ -77,7 +77,7 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 				if got := forReal(t, "predict", run, "--input", npy); got.stdout != predicted.stdout {
 					t.Errorf("%v: %s", file, got.stderr)
 				}
-				if got := forReal(t, "evaluate", run, "--input", npy); got.status == exitDone || !strings.Contains(got.stderr, "(--table FILE)") {
+				if got := forReal(t, "evaluate", run, "--input", npy); got.status == exitDone || !strings.Contains(got.stderr, "with --table FILE") {
 					t.Errorf("%v: %s", file, got.stderr)
 				}
 			}

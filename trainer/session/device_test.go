@@ -280,7 +280,7 @@ func TestIntegersOnGPU(t *testing.T) {
 		if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 3}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(strings.Join(e.Describe().Notes, " "), "kept as bytes"); got != noted || e.Describe().Products != string(products) {
+		if got := strings.Contains(strings.Join(e.Describe().Notes, " "), "stores them as bytes"); got != noted || e.Describe().Products != string(products) {
 			t.Errorf("%s: %s, notes %q", products, e.Describe().Products, e.Describe().Notes)
 		}
 		if err := errors.Join(e.Close(), errors.Join(r.Violations()...)); err != nil {

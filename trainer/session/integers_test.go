@@ -62,7 +62,7 @@ func TestIntegersAreKeptAsBytes(t *testing.T) {
 			}))
 		}
 		e, exact := open(tensor.Float32, tc.products), open(tensor.Float64, "")
-		noted := slices.ContainsFunc(e.Describe().Notes, func(n string) bool { return strings.Contains(n, "kept as bytes") })
+		noted := slices.ContainsFunc(e.Describe().Notes, func(n string) bool { return strings.Contains(n, "stores them as bytes") })
 		if e.Describe().Products != tc.ran || noted != (tc.ran != "float32") {
 			t.Errorf("%+v: %s, %q", tc, e.Describe().Products, e.Describe().Notes)
 		}
