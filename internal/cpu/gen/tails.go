@@ -31,7 +31,7 @@ func logisticFromTails(a asm) {
 
 // signedTails emits t / (1 + t) with t = e^-|s| and the sign of s.
 func (a asm) signedTails() {
-	a.text("tails.of", "tails", fmt.Sprintf("func(n int, out, s *%s)", a.elem()),
+	a.text("tails.pass", "tails", fmt.Sprintf("func(n int, out, s *%s)", a.elem()),
 		"computes out[i] = 1 / (1 + e^|s[i]|) with the sign of s[i], for i in 0..n-1.")
 	n, out, s := a.gp("n"), a.gp("out"), a.gp("s")
 	a.each(n, []reg.GPVirtual{out, s}, func(m mask) {
