@@ -164,7 +164,7 @@ type opener func(ctx context.Context, o session.Options) (*session.Session, erro
 // run, and then open.
 func shareRuns(open opener, c ranks.Collective, follow ranks.Procedure, getenv func(string) string) opener {
 	return func(ctx context.Context, o session.Options) (*session.Session, error) {
-		settings, err := o.Config(session.Provenance{})
+		settings, err := o.Served().Config(session.Provenance{})
 		if err != nil {
 			return nil, err
 		}

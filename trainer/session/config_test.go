@@ -238,3 +238,20 @@ func TestConfigHasSettingsInVain(t *testing.T) {
 		}
 	}
 }
+
+// A process that serves a run reads all settings of process 0, although no flag expresses some
+// settings of the loop, which process 0 alone runs.
+func TestServedHasNoProgramKey(t *testing.T) {
+	o := Options{Data: CSV("people.csv", "y"), Task: DemographicParity{}}
+	o.Settings.IgnoreConflict, o.Settings.Gradients, o.Settings.Resume = true, 3, &trainer.State{}
+	for served, want := range map[bool]bool{false: true, true: false} {
+		from := o
+		if served {
+			from = o.Served()
+		}
+		text, err := from.Config(Provenance{})
+		if has := strings.Contains(string(text), "only-in-program"); err != nil || has != want {
+			t.Errorf("served %v: %v\n%s", served, err, text)
+		}
+	}
+}

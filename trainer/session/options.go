@@ -283,6 +283,15 @@ func (o *Options) runSettings() (flags []*option.Option, beyond []string) {
 	return o.RunOptions(), beyond
 }
 
+// Served returns the options for a process that serves a run of process 0: without the settings of
+// the loop that no flag expresses, because process 0 alone runs the loop.
+func (o Options) Served() Options {
+	s := &o.Settings
+	s.TimeLimit, s.CheckEvery, s.Deadline, s.Gradients, s.Resume = 0, 0, time.Time{}, 0, nil
+	s.Certificate, s.IgnoreConflict, s.Near = certify.Settings{}, false, near.Settings{}
+	return o
+}
+
 // noLimit is the text of a time limit of 0.
 const noLimit = "none"
 
