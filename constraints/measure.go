@@ -254,3 +254,48 @@ func (c Constraint) Vacuous() bool {
 func (m Measure) atMostOne() bool {
 	return m.form == formRatio || m.form != formL1 && !m.rate.definition().unbounded
 }
+
+// bound parses a decimal number. With percent, the number is a percentage.
+func bound(text string, percent bool) (float64, error) {
+	if strings.Trim(text, "+-.0123456789eE") != "" {
+		return 0, strconv.ErrSyntax // reject names such as Inf, and other notations
+	}
+	if percent && !strings.ContainsAny(text, "eE") {
+		text += "e-2" // the exponent divides by 100 with a single rounding
+		percent = false
+	}
+	b, err := strconv.ParseFloat(text, 64)
+	if percent {
+		b /= 100
+	}
+	if b == 0 {
+		b = 0 // replace negative zero
+	}
+	return b, err
+}
+
+// checkBound returns the problem of an invalid bound, or "". A surrogate may be more than 1.
+func (c Constraint) checkBound(surrogate bool) (problem, hint string) {
+	name, b := c.measure.String(), strconv.FormatFloat(c.bound, 'g', -1, 64)
+	switch {
+	case c.bound-c.bound != 0:
+		return fmt.Sprintf("the bound %s is not a finite number", b), "give a number such as 0.05 or 5%"
+	case c.bound < 0 && c.measure.form == formExcess:
+		return fmt.Sprintf("the bound %s is negative", b), "if the groups cover the rows, the rate of one group is at least the rate of all rows"
+	case c.bound < 0:
+		return fmt.Sprintf("the bound %s is negative", b), name + " is never negative"
+	case c.bound > 1 && c.measure.atMostOne() && !surrogate:
+		hint = "give a share such as 0.05 or 5%"
+		if c.bound <= 100 {
+			hint = fmt.Sprintf("did you mean %s%%?", b)
+		}
+		return fmt.Sprintf("the bound %s is more than 1, the largest value of %s", b, name), hint
+	case c.atLeast && c.measure.Compares() && c.measure.form != formRatio:
+		return article(c.measure.form.word()) + " cannot be bounded from below", "use <="
+	case c.atLeast && c.measure.form == formL1:
+		return "l1(weights) cannot be bounded from below", "use <="
+	case !c.atLeast && c.measure.form == formRatio:
+		return "a ratio cannot be bounded from above", "use >=: the ratio is the smallest rate over the largest"
+	}
+	return "", ""
+}

@@ -114,7 +114,7 @@ func (r *SheetReader) begin() error {
 		spec := &r.Specs[i]
 		field, err := places.Column(cmp.Or(spec.From, spec.Name))
 		if err != nil {
-			return &dataerr.FileError{Path: r.text.Name, Offset: -1, Line: 1, Err: err}
+			return &dataerr.FileError{Path: r.text.Name, Offset: -1, Line: r.text.HeaderLine, Err: err}
 		}
 		r.fields = append(r.fields, field)
 	}

@@ -244,16 +244,16 @@ func (s *Source) divideQueries(split tabular.Split, seed uint64) (parts [3][]int
 // assignedQueries distributes whole queries over the parts that the file assigns to the rows. The
 // split draws the parts of the queries whose rows the file assigns to no part.
 func (s *Source) assignedQueries(split tabular.Split, seed uint64) (parts [3][]int, err error) {
-	q, levels := s.queries, make([]int8, s.queries.Len())
+	q, partOf := s.queries, make([]int8, s.queries.Len())
 	var open []int
-	seen := make([]bool, len(levels))
+	seen := make([]bool, len(partOf))
 	for i, k := range q.Of {
 		p := s.assigned[i]
-		if seen[k] && levels[k] != p {
+		if seen[k] && partOf[k] != p {
 			return parts, fmt.Errorf("datasets: %s: %w: the query %s has rows in two parts, the second in row %d; give all rows of a query the same part",
 				s.Name, dataerr.ErrSplit, q.Names[k], s.number(i)+1)
 		}
-		if levels[k], seen[k] = p, true; p == undecided {
+		if partOf[k], seen[k] = p, true; p == undecided {
 			open = append(open, i)
 		}
 	}

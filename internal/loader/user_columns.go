@@ -67,7 +67,7 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	t := &UserTable{ctx: ctx, Opts: opts, Header: header}
 	problems := &dataerr.Problems{Path: opts.File}
 	wrong := func(format string, args ...any) {
-		problems.Add(&dataerr.FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf(format, args...)})
+		problems.Add(&dataerr.FileError{Path: opts.File, Offset: -1, Line: text.HeaderLine, Err: fmt.Errorf(format, args...)})
 	}
 	if err := t.FindLabel(); err != nil {
 		wrong("%w", err)
@@ -134,7 +134,7 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 		if t.column(name) != nil {
 			if !ignored[recordio.ByPlace(field)] {
 				t.duplicates = append(t.duplicates, recordio.ByPlace(field))
-				t.duplicateErrors = append(t.duplicateErrors, &dataerr.FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf("%w: two columns are named %q", dataerr.ErrColumn, name),
+				t.duplicateErrors = append(t.duplicateErrors, &dataerr.FileError{Path: opts.File, Offset: -1, Line: text.HeaderLine, Err: fmt.Errorf("%w: two columns are named %q", dataerr.ErrColumn, name),
 					Advice: fmt.Sprintf("keep the first (--ignore %s), or rename a column", textvalue.FlagNames(recordio.ByPlace(field)))})
 			}
 			if !slices.Contains(t.repeated, name) {

@@ -16,13 +16,14 @@ import (
 // The texts of the table beside are in memory.
 type joined struct {
 	ArrayTable
-	fields int // of the arrays
-	header []string
-	hidden int    // the field of header that an array of the same name and values has; -1: none
-	name   string // of the table beside, for errors
-	texts  []byte
-	ends   []int // of each text, row by row
-	lines  []int // of each row
+	fields     int // of the arrays
+	header     []string
+	headerLine int    // of the table beside; 0: it has none
+	hidden     int    // the field of header that an array of the same name and values has; -1: none
+	name       string // of the table beside, for errors
+	texts      []byte
+	ends       []int // of each text, row by row
+	lines      []int // of each row
 }
 
 // noArraysError returns the error of --table with a file that has no arrays.
@@ -79,7 +80,7 @@ func (j *joined) read(layout tabular.Layout) error {
 			return err
 		}
 	}
-	j.header = text.Header
+	j.header, j.headerLine = text.Header, text.HeaderLine
 	records := text.Records()
 	for {
 		c, err := text.Next(nil)
@@ -124,7 +125,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 	places := HeaderPlaces{Header: j.header}
 	field, err := places.Column(key)
 	if err != nil {
-		return nil, &dataerr.FileError{Path: j.name, Offset: -1, Line: 1, Err: fmt.Errorf("--key: %w", err)}
+		return nil, &dataerr.FileError{Path: j.name, Offset: -1, Line: j.headerLine, Err: fmt.Errorf("--key: %w", err)}
 	}
 	find := func(text string) (row int, ok bool) {
 		row, err := strconv.Atoi(text)

@@ -31,9 +31,12 @@ type Delimited struct {
 	Name   string         // name of the file, for errors
 	Layout tabular.Layout // with the separator
 	Header []string
-	Text   *Chunker
-	first  *Chunk      // the rows before those of text; nil: none
-	binary BinaryTable // instead of text; nil: none
+	// HeaderLine is the line of the file that begins with the columns' names; 0: the file has no such
+	// line.
+	HeaderLine int
+	Text       *Chunker
+	first      *Chunk      // the rows before those of text; nil: none
+	binary     BinaryTable // instead of text; nil: none
 }
 
 // openTable opens r, plain or gzip. It returns the table of a binary format, or the beginning of a
@@ -156,7 +159,7 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 		d.Header = ColumnNames(make([][]byte, len(names.Fields)))
 		return d, nil, nil
 	}
-	d.Header = ColumnNames(names.Fields)
+	d.Header, d.HeaderLine = ColumnNames(names.Fields), first.Line
 	first.Text, first.Line = names.rest, names.line
 	return d, names, nil
 }

@@ -144,21 +144,7 @@ func (s *Sorter) sortSingle(x []float64) {
 		counts[1][key>>digitBits&mask]++
 		counts[2][key>>(2*digitBits)]++
 	}
-	for d := range singleDigits {
-		c, shift := &counts[d], d*digitBits
-		at := int32(0)
-		for v, count := range c {
-			c[v] = at
-			at += count
-		}
-		for _, key := range keys {
-			v := key >> shift & mask
-			spare[c[v]] = key
-			c[v]++
-		}
-		keys, spare = spare, keys
-	}
-	for i, key := range keys {
+	for i, key := range byDigits(keys, spare, &counts, 0) {
 		x[i] = singleOf(key)
 	}
 }
@@ -179,8 +165,17 @@ func (s *Sorter) orderSingle(number func(i int) float64) bool {
 		counts[1][key>>digitBits&mask]++
 		counts[2][key>>(2*digitBits)]++
 	}
-	for d := range singleDigits {
-		c, shift := &counts[d], 32+d*digitBits
+	for i, key := range byDigits(keys, spare, &counts, 32) {
+		s.order[i] = int32(uint32(key))
+	}
+	return true
+}
+
+// byDigits sorts the keys by the 32 bits from the bit low on, and returns them. counts are the
+// numbers of keys with each digit.
+func byDigits[K uint32 | uint64](keys, spare []K, counts *[singleDigits][1 << digitBits]int32, low int) []K {
+	for d := range counts {
+		c, shift := &counts[d], low+d*digitBits
 		at := int32(0)
 		for v, count := range c {
 			c[v] = at
@@ -193,10 +188,7 @@ func (s *Sorter) orderSingle(number func(i int) float64) bool {
 		}
 		keys, spare = spare, keys
 	}
-	for i, key := range keys {
-		s.order[i] = int32(uint32(key))
-	}
-	return true
+	return keys
 }
 
 // singleKey returns a number that increases with x, a float32. Equal numbers have equal keys.

@@ -168,9 +168,9 @@ func (c *configuration) part(name, key string, part any, seed uint64) {
 		return
 	}
 	c.beyond = append(c.beyond, name)
-	if of, ok := part.(Configured); ok {
+	if configured, ok := part.(Configured); ok {
 		var list []string
-		for _, s := range of.Configuration() {
+		for _, s := range configured.Configuration() {
 			list = append(list, fmt.Sprintf("%s=%v", s.Name, s.Value))
 		}
 		c.put(key, list)

@@ -170,7 +170,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	// therefore minimises the loss. The loss requires a system without an l1 norm, because the l1 norm
 	// counts as the last term of the system.
 	guided := on == OnDecisions && t.Margins == nil && !system.L1 && !system.IsLoss()
-	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
+	shared := &samples{system: system, samples: map[*int]*constraints.Sample{}}
 	var s *Statement
 	s = &Statement{
 		samples: shared, named: nameRates, pure: t.Margins != nil,

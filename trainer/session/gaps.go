@@ -122,7 +122,7 @@ func (t gaps) check(rates int) error {
 
 // gapRate is a rate whose gap a task bounds, with its name and the name of the measured gap.
 type gapRate struct {
-	rate          func(of ...string) constraints.Rate
+	rate          func(selectors ...string) constraints.Rate
 	name, measure string
 }
 

@@ -79,7 +79,7 @@ func checkShared(data Source) error {
 func agree(c ranks.Collective, a *assembly, err error) (*assembly, error) {
 	var all error
 	var first bool
-	if known := new(device.ErrKnown); errors.As(err, known) { // the processes agreed while they read the rows
+	if known := new(device.KnownError); errors.As(err, known) { // the processes agreed while they read the rows
 		all, first = err, known.First
 	} else {
 		all, first = ranks.NewTeam(c).Agree(err)

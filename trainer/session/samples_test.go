@@ -21,7 +21,7 @@ func TestSamplesAreShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
+	shared := &samples{system: system, samples: map[*int]*constraints.Sample{}}
 	of := func(r Rows) *constraints.Sample {
 		sample, err := shared.sample(r)
 		if err != nil {

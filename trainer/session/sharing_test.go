@@ -123,7 +123,7 @@ func TestSharingFails(t *testing.T) {
 	if err := d.TableShare().Agree(nil); err != nil {
 		t.Error(err)
 	}
-	known := new(device.ErrKnown)
+	known := new(device.KnownError)
 	if err := d.TableShare().Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.First {
 		t.Errorf("an error of this process: %v", err)
 	}

@@ -194,9 +194,9 @@ func (r Rows) indices() ([]int, error) {
 // samples are the samples of a system on the splits of a table, which graphs and measures share.
 // Each copy would take tens of bytes for each row.
 type samples struct {
-	system *constraints.System
-	mutex  sync.Mutex
-	of     map[*int]*constraints.Sample // by the address of the labels
+	system  *constraints.System
+	mutex   sync.Mutex
+	samples map[*int]*constraints.Sample // by the address of the labels
 }
 
 // sample returns the system on the rows. Rows of a mini-batch or of the caller have their own
@@ -207,12 +207,12 @@ func (s *samples) sample(r Rows) (*constraints.Sample, error) {
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if known := s.of[&r.Labels[0]]; known != nil {
+	if known := s.samples[&r.Labels[0]]; known != nil {
 		return known, nil
 	}
 	sample, err := r.sample(s.system)
 	if err == nil {
-		s.of[&r.Labels[0]] = sample
+		s.samples[&r.Labels[0]] = sample
 	}
 	return sample, err
 }

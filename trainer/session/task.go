@@ -145,7 +145,7 @@ func (s *Statement) onDecisions(train Rows) (*Statement, error) {
 	}
 	counted := *s
 	counted.system, counted.boundsOn = system, OnSurrogate
-	counted.samples = &samples{system: system, of: map[*int]*constraints.Sample{}}
+	counted.samples = &samples{system: system, samples: map[*int]*constraints.Sample{}}
 	return &counted, nil
 }
 

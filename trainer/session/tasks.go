@@ -168,7 +168,7 @@ func (o *Options) description() (_ TaskDescription, ok bool) {
 	if s, ok := readFrom(o.Data).(PictureSource); ok {
 		pictures = s.HoldsPictures()
 	}
-	of := func(t Task) reflect.Type {
+	typeOf := func(t Task) reflect.Type {
 		if r := reflect.TypeOf(t); r.Kind() == reflect.Pointer {
 			return r.Elem()
 		}
@@ -176,7 +176,7 @@ func (o *Options) description() (_ TaskDescription, ok bool) {
 	}
 	var found []TaskDescription
 	for _, d := range described {
-		if of(d.New()) == of(o.Task) {
+		if typeOf(d.New()) == typeOf(o.Task) {
 			found = append(found, d)
 		}
 	}

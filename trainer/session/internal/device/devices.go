@@ -57,7 +57,7 @@ func Open(o Options) (*Devices, error) {
 	}
 	if o.Kind != CPU && o.Memory == 0 {
 		err := d.joinGPUs(d.openGPU())
-		if errors.As(err, new(ErrKnown)) { // another process failed
+		if errors.As(err, new(KnownError)) { // another process failed
 			return nil, err
 		}
 		if refusal, refused := o.productsError(err); err == nil || o.Kind == CUDA || refused {

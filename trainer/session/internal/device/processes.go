@@ -41,7 +41,7 @@ func (d *Devices) joinGPUs(opened error) (err error) {
 	}
 	opens, err := d.Team.Tell(own)
 	if err != nil {
-		return ErrKnown{error: err}
+		return KnownError{error: err}
 	}
 	if rank := slices.Index(opens, 0); rank >= 0 {
 		return errors.Join(opened, fmt.Errorf("process %d has no GPU", rank))
@@ -69,7 +69,7 @@ func (d *Devices) checkOwners() error {
 	}
 	all[numbers*rank], all[numbers*rank+1] = ranks.Digest([]byte(identity)), float64(i.Ordinal)
 	if err := d.Team.Sum(all); err != nil {
-		return ErrKnown{error: err}
+		return KnownError{error: err}
 	}
 	seen := map[float64]int{}
 	for owner := range d.Team.Size() {
@@ -129,23 +129,23 @@ func (s tableShare) Agree(err error) error {
 	if all == nil {
 		return nil
 	}
-	return ErrKnown{all, first}
+	return KnownError{all, first}
 }
 
 // Vote implements tabular.Share.
 func (s tableShare) Vote(own bool) (bool, error) {
 	any, err := s.d.Team.Vote(own)
 	if err != nil {
-		err = ErrKnown{error: err}
+		err = KnownError{error: err}
 	}
 	return any, err
 }
 
-// ErrKnown is an error that all processes know: see ranks.Team.Agree. First is true in the
+// KnownError is an error that all processes know: see ranks.Team.Agree. First is true in the
 // first process that failed, which reports the error.
-type ErrKnown struct {
+type KnownError struct {
 	error
 	First bool
 }
 
-func (e ErrKnown) Unwrap() error { return e.error }
+func (e KnownError) Unwrap() error { return e.error }
