@@ -32,7 +32,9 @@ type ALM struct {
 	// Penalty is c > 0, the first c of quasi-Newton steps. 0 is the default: 1 for quasi-Newton steps
 	// on a model with hidden layers, else 10.
 	Penalty float64
-	// Inner is the number of first-order steps between updates of lambda; 0 is the default, 20.
+	// Inner is the number of first-order steps between updates of lambda; 0 is the default, 20. On
+	// T mini-batches, each step updates lambda with c/max(T, Inner) in place of c: a pass over the
+	// rows moves lambda at most as far as an update with the constraints on all rows.
 	Inner int
 	// Tolerance is the largest violation that counts as feasible, so that c need not grow. A session
 	// replaces 0 by the feasibility tolerance of the run; without a session 0 is the default, 1e-3.
@@ -40,6 +42,7 @@ type ALM struct {
 
 	firstOrder
 	k       int
+	batches int // T; 0: each step uses all rows
 	c       float64
 	lambda  []float64
 	nu      []float64 // the coefficients w in the gradient at the iterate
@@ -49,6 +52,7 @@ type ALM struct {
 var (
 	_ trainer.Method   = (*ALM)(nil)
 	_ trainer.DualRule = (*ALM)(nil)
+	_ batchRule        = (*ALM)(nil)
 )
 
 // The defaults of ALM: c, and the number of first-order steps between updates of lambda.
@@ -90,7 +94,7 @@ func (m *ALM) StartDual(g []float64) error {
 		return fmt.Errorf("method: %w: ALM's penalty is %v and the number of inner steps %d, want positive numbers",
 			problem.ErrSettings, m.Penalty, m.Inner)
 	}
-	m.k, m.c, m.settled = 0, cmp.Or(m.Penalty, DefaultALMPenalty), false
+	m.k, m.batches, m.c, m.settled = 0, 0, cmp.Or(m.Penalty, DefaultALMPenalty), false
 	m.lambda, m.nu = make([]float64, len(g)), make([]float64, len(g))
 	return nil
 }
@@ -108,15 +112,19 @@ func (m *ALM) Coefficients(w, g []float64) {
 
 // UpdateDual implements trainer.DualRule.
 func (m *ALM) UpdateDual(g []float64) {
-	inner := m.Inner
-	if inner == 0 {
-		inner = DefaultALMInner
-	}
+	inner := cmp.Or(m.Inner, DefaultALMInner)
 	m.k++
-	if m.k%inner == 0 {
+	switch {
+	case m.batches > 0:
+		part := step.Augmented{Multipliers: m.lambda, Penalty: m.c / float64(max(m.batches, inner))}
+		part.Coefficients(m.lambda, g)
+	case m.k%inner == 0:
 		m.Coefficients(m.lambda, g)
 	}
 }
+
+// onBatches implements batchRule.
+func (m *ALM) onBatches(t int) { m.batches = t }
 
 // Demand implements trainer.DualRule.
 func (m *ALM) Demand() step.Demand {

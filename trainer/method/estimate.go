@@ -22,6 +22,7 @@ type constraintEstimate struct {
 	sampler problem.BlockSampler // nil: there are no blocks, and no estimate
 	h       []float64            // h_b, block by block
 	mean    []float64
+	blocks  int // T
 	seen    int // number of blocks whose h_b is known
 	g       []float64
 }
@@ -33,8 +34,8 @@ func (e *constraintEstimate) start(p problem.Problem, g []float64) {
 	if e.sampler, ok = p.(problem.BlockSampler); !ok {
 		return
 	}
-	_, blocks := e.sampler.Block(0)
-	e.h, e.mean, e.g = make([]float64, blocks*len(g)), make([]float64, len(g)), make([]float64, len(g))
+	_, e.blocks = e.sampler.Block(0)
+	e.h, e.mean, e.g = make([]float64, e.blocks*len(g)), make([]float64, len(g)), make([]float64, len(g))
 	e.observe(0, g)
 }
 

@@ -25,6 +25,15 @@ type dualMethod interface {
 	trainer.DualRule
 }
 
+// batchRule is a rule whose dual step is smaller on mini-batches. With the step of an iteration on
+// all rows after each of T batches, the multipliers of a network grow T times as fast as the
+// network learns, and the network gives up the objective.
+type batchRule interface {
+	trainer.DualRule
+	// onBatches says, after StartDual, that the run has t batches in a pass.
+	onBatches(t int)
+}
+
 // init prepares a run with the rule's own primal step.
 func (f *firstOrder) init(rule dualMethod, p problem.Problem, at *problem.Point) error {
 	ChoosePrimal(rule, p)
@@ -63,7 +72,13 @@ func (f *firstOrder) start(rule trainer.DualRule, step step.Step, p problem.Prob
 	if f.ended() { // in a new round of the run
 		f.finish.err = f.finish.last.Init(f.finish.whole, at)
 	}
-	return rule.StartDual(at.Constraints)
+	if err := rule.StartDual(at.Constraints); err != nil {
+		return err
+	}
+	if b, ok := rule.(batchRule); ok && f.constraints.blocks > 0 {
+		b.onBatches(f.constraints.blocks)
+	}
+	return nil
 }
 
 // Iterate implements trainer.Method.

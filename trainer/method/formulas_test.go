@@ -52,6 +52,48 @@ func TestPLADADualStepByHand(t *testing.T) {
 	}
 }
 
+// On 4 batches in a pass, iteration k of PPALA and PLADA takes delta_{k/4}/4, and the warning
+// compares delta_{k/4}. ALM then moves lambda by c g/4 in each iteration; with Inner 8, by c g/8.
+func TestDualStepOnBatches(t *testing.T) {
+	for _, m := range []interface {
+		batchRule
+		trainer.Method
+	}{&PPALA{Primal: step.Settings{Kind: step.Gradient}}, &PLADA{Primal: step.Settings{Kind: step.Gradient}}} {
+		p := newSlopes(t, []float64{1, 1, 1, 1})
+		at := problem.NewPoint(p)
+		if err := at.SampleAndForward(p, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Init(p, &at); err != nil {
+			t.Fatal(err)
+		}
+		for range 9 {
+			m.UpdateDual([]float64{0.5})
+		}
+		if got, want := m.Report().Delta, 0.25/(deltaFast*8/4+1); math.Abs(got-want) > 1e-15 {
+			t.Errorf("%s: delta is %v after 9 iterations, want %v", m.Name(), got, want)
+		}
+	}
+	d := perturbed{rho: 2, k: 8, batches: 4, delta: 0.026, lambda: []float64{1}, mu: []float64{0}}
+	if warnings, _ := d.conclude(&problem.Point{Constraints: []float64{0.25}}, 0.125); len(warnings) != 0 {
+		t.Errorf("%q, but delta of a pass is above the limit", warnings)
+	}
+	for inner, want := range map[int]float64{1: 0.5 + 3*2/4., 8: 0.5 + 3*2/8.} {
+		m := &ALM{Penalty: 2, Inner: inner}
+		if err := m.StartDual([]float64{0}); err != nil {
+			t.Fatal(err)
+		}
+		m.lambda[0] = 0.5
+		m.onBatches(4)
+		for range 3 {
+			m.UpdateDual([]float64{1})
+		}
+		if m.lambda[0] != want {
+			t.Errorf("inner %d: lambda is %v, want %v", inner, m.lambda[0], want)
+		}
+	}
+}
+
 // The dual state of PPALA and PLADA by hand.
 func TestPerturbedByHand(t *testing.T) {
 	for _, c := range []struct {

@@ -52,7 +52,9 @@ type Perturbation struct {
 	// gradient step and with Adam, 0.05 with momentum, 0.1 with gradient steps by the curvature rule.
 	// Momentum is stable only if delta_k falls with the ramp of the momentum. The curvature rule
 	// measures the gradient changes of fast multipliers as curvature. DeltaQ is q in (2/3, 1]; 0 is
-	// the default, 1. Delta0 in (0, 1] is delta0 of DeltaHarmonic; 0 is the default, 1.
+	// the default, 1. Delta0 in (0, 1] is delta0 of DeltaHarmonic; 0 is the default, 1. With T
+	// mini-batches in a pass, iteration k takes delta_{k/T}/T: a pass over the rows moves the
+	// multipliers as far as an iteration on all rows.
 	Delta                  DeltaKind
 	DeltaP, DeltaQ, Delta0 float64
 	// SlackCap U > 0 keeps u in [0, U]; 0 is the default: no upper bound.
@@ -140,11 +142,11 @@ func (s Perturbation) validate() error {
 }
 
 // delta returns delta_k.
-func (s Perturbation) delta(k int) float64 {
+func (s Perturbation) delta(k float64) float64 {
 	if s.Delta == DeltaHarmonic {
-		return s.Delta0 / math.Pow(float64(k+1), s.DeltaQ)
+		return s.Delta0 / math.Pow(k+1, s.DeltaQ)
 	}
-	return 1 / (s.DeltaP*math.Pow(float64(k), s.DeltaQ) + 1)
+	return 1 / (s.DeltaP*math.Pow(k, s.DeltaQ) + 1)
 }
 
 // perturbed is the dual state of PPALA and PLADA: the slack u, the multiplier lambda of g + u - z =
@@ -153,6 +155,7 @@ type perturbed struct {
 	set           Perturbation // with the defaults filled in
 	rho, tau      float64
 	k             int
+	batches       int // T, the number of mini-batches in a pass; 0: each iteration uses all rows
 	u, lambda, mu []float64
 	nu            []float64 // nu_k
 	delta         float64   // delta_{k-1}
@@ -218,10 +221,14 @@ func (d *perturbed) advance(s float64, g []float64) {
 // share sets delta_k and returns the share s = delta_k/(||lambda_k - mu_k||^2 + 1) of the step
 // mu+ = mu + s (lambda - mu). The length of the step is at most delta_k/2.
 func (d *perturbed) share() float64 {
-	d.delta = d.set.delta(d.k)
+	t := d.perPass()
+	d.delta = d.set.delta(float64(d.k)/t) / t
 	gap := d.gap()
 	return d.delta / (gap*gap + 1)
 }
+
+// perPass returns the number of iterations in a pass over the rows.
+func (d *perturbed) perPass() float64 { return float64(max(1, d.batches)) }
 
 // VisitDual implements trainer.DualRule.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
@@ -267,8 +274,9 @@ func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
 const (
 	// lagShare is the smallest share of the violation that the lag of mu must explain.
 	lagShare = 0.5
-	// lagDelta is the largest delta_k at which mu hardly moves: in an iteration, mu moves towards
-	// lambda by at most this share of lambda - mu. With a larger delta_k, more iterations suffice.
+	// lagDelta is the largest delta_k at which mu hardly moves: in a pass over the rows, mu moves
+	// towards lambda by at most this share of lambda - mu. With a larger delta_k, more iterations
+	// suffice.
 	lagDelta = 0.1
 )
 
@@ -287,7 +295,7 @@ func (s Perturbation) slower() string {
 func (d *perturbed) conclude(at *problem.Point, tolerance float64) (warnings, notes []string) {
 	lag := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
-	if v > tolerance && lag >= lagShare*v && d.delta <= lagDelta { // false before the first update: NaN
+	if v > tolerance && lag >= lagShare*v && d.delta*d.perPass() <= lagDelta { // false before the first update: NaN
 		warnings = append(warnings, fmt.Sprintf(
 			"the largest violation, %.2g, now shrinks slowly, because the multipliers take small steps at the end of the run: "+
 				"use more --iterations, or %s", v, d.set.slower()))

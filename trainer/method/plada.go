@@ -78,6 +78,7 @@ type PLADA struct {
 var (
 	_ trainer.Method    = (*PLADA)(nil)
 	_ trainer.DualRule  = (*PLADA)(nil)
+	_ batchRule         = (*PLADA)(nil)
 	_ trainer.Diagnoser = (*PLADA)(nil)
 	_ trainer.Concluder = (*PLADA)(nil)
 )
@@ -168,6 +169,9 @@ func (m *PLADA) StartDual(g []float64) error {
 	}
 	return m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g)
 }
+
+// onBatches implements batchRule.
+func (m *PLADA) onBatches(t int) { m.dual.batches = t }
 
 // Coefficients implements trainer.DualRule: w = lambda.
 func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }

@@ -43,6 +43,7 @@ type PPALA struct {
 var (
 	_ trainer.Method    = (*PPALA)(nil)
 	_ trainer.DualRule  = (*PPALA)(nil)
+	_ batchRule         = (*PPALA)(nil)
 	_ trainer.Diagnoser = (*PPALA)(nil)
 	_ trainer.Concluder = (*PPALA)(nil)
 )
@@ -72,6 +73,9 @@ func (m *PPALA) PrimalStep() step.Settings { return m.Primal }
 func (m *PPALA) StartDual(g []float64) error {
 	return m.dual.start(m.Perturbation, DefaultDeltaP(m.Primal), DefaultPPALASlackRatio, g)
 }
+
+// onBatches implements batchRule.
+func (m *PPALA) onBatches(t int) { m.dual.batches = t }
 
 // Coefficients implements trainer.DualRule: w = lambda + rho (g + u).
 func (m *PPALA) Coefficients(w, g []float64) {
