@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/loader"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -80,17 +79,14 @@ func TestPredict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := loader.ReadNew(m.Preparation(), strings.NewReader("job,age\nnurse,60\nclerk,19\n"), "new")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scores, err := m.Scores(x.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := "row,score,decision\n"
-	for i, decision := range m.Decide(scores) {
-		want += fmt.Sprintf("%d,%v,%s\n", i+1, scores[i], []string{"no", "yes"}[decision])
+	if err := m.Read(strings.NewReader("job,age\nnurse,60\nclerk,19\n"), "new", predictor.Options{}, func(b *predictor.Batch) error {
+		for i, decision := range b.Decisions {
+			want += fmt.Sprintf("%d,%v,%s\n", i+1, b.Scores[i], []string{"no", "yes"}[decision])
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	if got.status != exitDone || got.stdout != want || got.stderr != "ppal: scored 2 rows\n" {
 		t.Errorf("%+v, want\n%s", got, want)

@@ -69,16 +69,6 @@ func (op *GroupMeans) Apply(values *gorgonia.Node) (*gorgonia.Node, error) {
 	return apply(op, values)
 }
 
-// Membership returns the matrix M.
-func (op *GroupMeans) Membership() *Membership { return op.members }
-
-// Offsets returns the offsets that are subtracted from the means: the op's own slice, which must
-// not be modified.
-func (op *GroupMeans) Offsets() []float64 { return op.offsets }
-
-// Scalar reports whether the result is a scalar rather than a vector [G].
-func (op *GroupMeans) Scalar() bool { return op.scalar }
-
 // meansShape returns the shape of the means: [G], or the scalar shape.
 func meansShape(m *Membership, scalar bool) tensor.Shape {
 	if scalar {
@@ -210,12 +200,6 @@ type GroupMeansGrad struct {
 func newGroupMeansGrad(means *GroupMeans) *GroupMeansGrad {
 	return &GroupMeansGrad{pureOp{kind: means.kind + "Grad", arity: 1, digest: means.members.digest}, means.members, means.scalar}
 }
-
-// Membership returns the matrix M.
-func (op *GroupMeansGrad) Membership() *Membership { return op.members }
-
-// Scalar reports whether the input is a scalar rather than a vector [G].
-func (op *GroupMeansGrad) Scalar() bool { return op.scalar }
 
 // Type is Vector a -> Vector a, or a -> Vector a.
 func (op *GroupMeansGrad) Type() hm.Type {

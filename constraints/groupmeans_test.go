@@ -107,7 +107,7 @@ func TestGroupMeansByHand(t *testing.T) {
 			for _, dt := range dtypes {
 				means := must(op.Do(dense(dt, l, 5)))
 				var w gorgonia.Value = dense(dt, tc.w, len(tc.w))
-				if op.Scalar() {
+				if op.scalar {
 					w = scalar(dt, tc.w[0])
 				}
 				grads := must(newGroupMeansGrad(op).Do(w))
@@ -118,7 +118,7 @@ func TestGroupMeansByHand(t *testing.T) {
 				if d := cmp.Diff([][]float64{tc.means, tc.grads}, got, near); d != "" {
 					t.Errorf("%s, %v (-want +got)\n%s", op, dt, d)
 				}
-				if !means.Shape().Eq(meansShape(m, op.Scalar())) || means.Dtype() != dt || grads.Dtype() != dt {
+				if !means.Shape().Eq(meansShape(m, op.scalar)) || means.Dtype() != dt || grads.Dtype() != dt {
 					t.Errorf("%s, %v: shape %v", op, dt, means.Shape())
 				}
 			}

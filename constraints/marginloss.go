@@ -65,15 +65,6 @@ func (op *MarginLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 // Rows returns n, the number of rows.
 func (op *MarginLoss) Rows() int { return len(op.labels) }
 
-// Classes returns C, the number of classes.
-func (op *MarginLoss) Classes() int { return op.classes }
-
-// Phi returns the surrogate.
-func (op *MarginLoss) Phi() Phi { return op.phi }
-
-// Labels returns the rows' classes: the op's own slice, which must not be modified.
-func (op *MarginLoss) Labels() []int32 { return op.labels }
-
 // Type is Matrix a -> Vector a.
 func (op *MarginLoss) Type() hm.Type { return hm.NewFnType(tensorOf(2), tensorOf(1)) }
 
@@ -164,9 +155,6 @@ type MarginLossGrad struct {
 func newMarginLossGrad(loss *MarginLoss) *MarginLossGrad {
 	return &MarginLossGrad{pureOp{kind: "MarginLossGrad", arity: 2, digest: loss.digest}, loss}
 }
-
-// Loss returns the op whose derivative this op is.
-func (op *MarginLossGrad) Loss() *MarginLoss { return op.loss }
 
 // Type is Matrix a -> Vector a -> Matrix a.
 func (op *MarginLossGrad) Type() hm.Type {

@@ -294,9 +294,6 @@ func (m *Membership) Rows() int { return m.rows }
 // Groups returns G, the number of rows of M.
 func (m *Membership) Groups() int { return len(m.names) }
 
-// Names returns the groups' names in order: the matrix's own slice, which must not be modified.
-func (m *Membership) Names() []string { return m.names }
-
 // CSR returns M by groups: group k has the entries starts[k]..starts[k+1]-1 with their rows and
 // weights. If indices is nil, entry e is row e. If weights is nil, every entry of group k weighs
 // 1/(starts[k+1]-starts[k]). The slices belong to the matrix and must not be modified.

@@ -92,12 +92,6 @@ func (op *SignedLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 // Rows returns n, the number of rows.
 func (op *SignedLoss) Rows() int { return len(op.labels) }
 
-// Phi returns the surrogate.
-func (op *SignedLoss) Phi() Phi { return op.phi }
-
-// Labels returns the rows' labels, -1 or +1: the op's own slice, which must not be modified.
-func (op *SignedLoss) Labels() []int8 { return op.labels }
-
 // scoresShape returns [n, 1] or [n].
 func (op *SignedLoss) scoresShape() tensor.Shape { return tensor.Shape{op.Rows(), 1}[:op.dims] }
 
@@ -169,9 +163,6 @@ type SignedLossGrad struct {
 func newSignedLossGrad(loss *SignedLoss) *SignedLossGrad {
 	return &SignedLossGrad{pureOp{kind: "SignedLossGrad", arity: 2, digest: loss.digest}, loss}
 }
-
-// Loss returns the op whose derivative this op is.
-func (op *SignedLossGrad) Loss() *SignedLoss { return op.loss }
 
 // Type is s -> Vector a -> s, with s a Matrix a or a Vector a.
 func (op *SignedLossGrad) Type() hm.Type {

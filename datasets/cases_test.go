@@ -204,7 +204,7 @@ func TestReaders(t *testing.T) {
 			case "libsvm":
 				cols, _ := strconv.Atoi(c.Arg("cols"))
 				var got *loader.LIBSVM
-				if got, err = loader.ReadLIBSVM(strings.NewReader(text), "file", cols); err == nil {
+				if got, err = (&loader.SparseRows{Cols: cols}).Read(strings.NewReader(text), "file"); err == nil {
 					out = string(describeLIBSVM(got))
 				}
 			default:

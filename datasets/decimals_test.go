@@ -11,7 +11,6 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/loader"
 	"ppal/internal/textvalue"
 )
 
@@ -59,8 +58,7 @@ func TestDecimalCommas(t *testing.T) {
 	if note := "These columns hold numbers with decimal commas: bill, mass, share."; !slices.Contains(got.Notes, note) {
 		t.Errorf("notes %q", got.Notes)
 	}
-	again, err := loader.ReadNew(got.Preparation, strings.NewReader(european), "new")
-	if err != nil || !slices.Equal(again.Data, denseOf(t, got).Data) {
-		t.Errorf("new rows: %v", err)
+	if again := prepared(t, got.Preparation, european); !slices.Equal(again, denseOf(t, got).Data) {
+		t.Error("new rows differ")
 	}
 }

@@ -79,7 +79,7 @@ func TestLIBSVMInPages(t *testing.T) {
 		texts[fmt.Sprint("values from row ", valued)] = sparseText(rows, valued, false)
 	}
 	for name, text := range texts {
-		want, wantErr := loader.ReadLIBSVM(bytes.NewReader(text), "file", 0)
+		want, wantErr := (&loader.SparseRows{}).Read(bytes.NewReader(text), "file")
 		got, err := (&loader.SparseRows{Pages: newPages(t)}).Read(bytes.NewReader(text), "file")
 		if !sameRows(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s: other rows, or the error %v, want %v", name, err, wantErr)

@@ -133,12 +133,7 @@ func TestLayouts(t *testing.T) {
 				t.Fatal(err)
 			}
 			width := len(read.Columns())
-			var features []float64
-			new := newrows.NewRows{Preparation: &read, Keep: []string{"pay"}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
-				Emit: func(b *newrows.Block) error { features = append(features, b.Results...); return nil }}
-			if err := new.Read(strings.NewReader(c.text), "new"); err != nil {
-				t.Fatal(err)
-			}
+			features := prepared(t, &read, c.text)
 			row := make([]float64, width)
 			for _, p := range got.Parts() {
 				for i, source := range p.Source {
@@ -365,15 +360,11 @@ func TestZeroBased(t *testing.T) {
 	if diff := cmp.Diff(all.Train.Columns, all.Preparation.Columns()); diff != "" || all.Train.Columns[0] != "0" {
 		t.Errorf("%v %s", all.Train.Columns, diff)
 	}
-	x, err := loader.ReadNewLIBSVM(got.Preparation, strings.NewReader(zero.String()), "new")
-	if err != nil {
-		t.Fatal(err)
-	}
-	row, own := make([]float64, 9), make([]float64, 9)
+	x, row, own := prepared(t, got.Preparation, zero.String()), make([]float64, 9), []float64(nil)
 	for i, source := range got.Train.Source {
 		got.Train.Features.Float64(row, i, i+1)
-		if x.Float64(own, source, source+1); !slices.Equal(row, own) {
-			t.Fatalf("row %d: %v, want %v", i, own, row)
+		if !slices.Equal(row, x[9*source:][:9]) {
+			t.Fatalf("row %d: %v, want %v", i, x[9*source:][:9], row)
 		}
 	}
 	var kept [][]string
@@ -386,12 +377,11 @@ func TestZeroBased(t *testing.T) {
 	if err := new.Read(strings.NewReader(zero.String()), "new"); err != nil {
 		t.Fatal(err)
 	}
-	x.Float64(row, 0, 1)
-	if !slices.Equal(row, own) || kept[0][0] != "0" || kept[0][1] != "1" {
+	if !slices.Equal(x[:9], own) || kept[0][0] != "0" || kept[0][1] != "1" {
 		t.Errorf("%v %v", own, kept[0][:2])
 	}
 	for _, text := range []string{zero.String(), "1 0:1\n"} {
-		if _, err := loader.ReadLIBSVM(bytes.NewReader([]byte(text)), "file", 0); err == nil || !strings.Contains(err.Error(), "--zero-based") {
+		if _, err := (&loader.SparseRows{}).Read(bytes.NewReader([]byte(text)), "file"); err == nil || !strings.Contains(err.Error(), "--zero-based") {
 			t.Errorf("%v, want advice", err)
 		}
 	}

@@ -54,7 +54,7 @@ func TestReadLIBSVMErrors(t *testing.T) {
 	const good = "1 1:1\n"
 	t.Run("compressed file cut", func(t *testing.T) {
 		data := datatest.Gzipped([]byte(strings.Repeat(good, 99)))
-		_, err := loader.ReadLIBSVM(bytes.NewReader(data[:len(data)-9]), "file", 5)
+		_, err := (&loader.SparseRows{Cols: 5}).Read(bytes.NewReader(data[:len(data)-9]), "file")
 		datatest.CheckError(t, err, dataerr.ErrTruncated, "the file ends too early")
 	})
 	t.Run("missing", func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestReadLIBSVMErrors(t *testing.T) {
 	})
 	t.Run("dimension", func(t *testing.T) {
 		for _, cols := range []int{-1, math.MaxInt32 + 1} {
-			if _, err := loader.ReadLIBSVM(strings.NewReader(good), "file", cols); err == nil {
+			if _, err := (&loader.SparseRows{Cols: cols}).Read(strings.NewReader(good), "file"); err == nil {
 				t.Errorf("%d features gave no error", cols)
 			}
 		}
@@ -122,7 +122,7 @@ func TestLIBSVMLongLines(t *testing.T) {
 		}
 		fmt.Fprintln(&b)
 	}
-	s, err := loader.ReadLIBSVM(strings.NewReader(b.String()), "file", 0)
+	s, err := (&loader.SparseRows{}).Read(strings.NewReader(b.String()), "file")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestLIBSVMLongLines(t *testing.T) {
 	if last := s.X.Columns[len(s.X.Columns)-1]; last != 59998-1 {
 		t.Errorf("the last column is %d", last)
 	}
-	_, err = loader.ReadLIBSVM(again(strings.Repeat(" ", 1<<16)), "file", 0)
+	_, err = (&loader.SparseRows{}).Read(again(strings.Repeat(" ", 1<<16)), "file")
 	datatest.CheckError(t, err, dataerr.ErrFormat, "line 1: wrong format: a record of more than 67108864 bytes")
 }
 
@@ -145,7 +145,7 @@ func FuzzLIBSVM(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, cols int) {
 		cols = max(0, cols) % textvalue.MaxIndex
-		s, err := loader.ReadLIBSVM(bytes.NewReader(data), "file", cols)
+		s, err := (&loader.SparseRows{Cols: cols}).Read(bytes.NewReader(data), "file")
 		if err != nil {
 			var fe *dataerr.FileError
 			known := errors.Is(err, dataerr.ErrFormat) || errors.Is(err, dataerr.ErrNumber) || errors.Is(err, dataerr.ErrIndex) || errors.Is(err, dataerr.ErrTruncated)
@@ -154,7 +154,7 @@ func FuzzLIBSVM(f *testing.F) {
 			}
 			return
 		}
-		again, err := loader.ReadLIBSVM(bytes.NewReader(writeLIBSVM(s)), "again", s.X.Cols)
+		again, err := (&loader.SparseRows{Cols: s.X.Cols}).Read(bytes.NewReader(writeLIBSVM(s)), "again")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,10 +184,10 @@ func writeLIBSVM(s *loader.LIBSVM) []byte {
 // An error within a line is the error, even if the reader goes on.
 func TestLIBSVMReadError(t *testing.T) {
 	fire := errors.New("disk on fire")
-	if _, err := loader.ReadLIBSVM(&datatest.Once{Parts: []string{"1 1:1\n1 2", ":1\n"}, Err: fire}, "file", 0); !errors.Is(err, fire) {
+	if _, err := (&loader.SparseRows{}).Read(&datatest.Once{Parts: []string{"1 1:1\n1 2", ":1\n"}, Err: fire}, "file"); !errors.Is(err, fire) {
 		t.Errorf("%v, want %v", err, fire)
 	}
-	if s, err := loader.ReadLIBSVM(strings.NewReader("1 1:1\n"), "file", math.MaxInt32); err != nil || s.X.Cols != math.MaxInt32 {
+	if s, err := (&loader.SparseRows{Cols: math.MaxInt32}).Read(strings.NewReader("1 1:1\n"), "file"); err != nil || s.X.Cols != math.MaxInt32 {
 		t.Errorf("the largest number of features: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/newrows"
 )
 
 // wages is a user's file with eight people.
@@ -35,6 +36,17 @@ func everything(t *testing.T, text string, opts tabular.TableOptions) (*tabular.
 		opts.Split = tabular.Split{Train: 100}
 	}
 	return LoadTable("", "csv", opts)
+}
+
+// prepared returns the features of all rows of a text as new rows have them.
+func prepared(t *testing.T, p *tabular.Preparation, text string) (features []float64) {
+	t.Helper()
+	rows := newrows.NewRows{Preparation: p, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+		Emit: func(b *newrows.Block) error { features = append(features, b.Results...); return nil }}
+	if err := rows.Read(strings.NewReader(text), "new"); err != nil {
+		t.Fatal(err)
+	}
+	return features
 }
 
 func denseOf(t *testing.T, tables *tabular.Tables) *matrix.Dense {

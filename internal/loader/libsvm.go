@@ -23,7 +23,7 @@ type LIBSVM struct {
 	Queries *tabular.Queries // the rows' qid, without grades; nil: the file has no qid
 }
 
-// LoadLIBSVM calls ReadLIBSVM on a file.
+// LoadLIBSVM reads the rows of a file.
 func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 	return loadLIBSVM(path, &SparseRows{Cols: cols})
 }
@@ -35,17 +35,6 @@ func loadLIBSVM(path string, rows *SparseRows) (*LIBSVM, error) {
 	}
 	defer f.Close()
 	return rows.Read(f, path)
-}
-
-// ReadLIBSVM reads rows with cols features from r, plain or gzip. With cols = 0 the number of
-// features is the largest index. It skips blank lines and leaves out entries with the value 0. If
-// all remaining entries are 1, the matrix has no Values.
-//
-// Errors are *FileError with name and line, and wrap ErrFormat (a field that is not a label, a
-// query or an entry), ErrNumber, ErrIndex (0, above cols, or not increasing) or ErrTruncated (a
-// truncated compressed file, or no rows); or are errors of r.
-func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
-	return (&SparseRows{Cols: cols}).Read(r, name)
 }
 
 // SparseRows says how to read the rows of a file in LIBSVM's format.
@@ -96,8 +85,13 @@ type sparsePart struct {
 // errQueries is the error of a row with a query after rows without one, or the reverse.
 var errQueries = fmt.Errorf("%w: some rows have a qid and some have none", dataerr.ErrFormat)
 
-// Read reads the rows: workers read chunks into parts, and add joins the parts in the order of the
-// file. Read returns the same errors as ReadLIBSVM. Read can be called once.
+// Read reads rows from r, plain or gzip. It skips blank lines and leaves out entries with the value
+// 0. If all remaining entries are 1, the matrix has no Values. Workers read chunks into parts, and
+// add joins the parts in the order of the file. Read can be called once.
+//
+// Errors are *FileError with name and line, and wrap ErrFormat (a field that is not a label, a
+// query or an entry), ErrNumber, ErrIndex (0, above Cols, or not increasing) or ErrTruncated (a
+// truncated compressed file, or no rows); or are errors of r.
 func (s *SparseRows) Read(r io.Reader, name string) (*LIBSVM, error) {
 	if s.Cols < 0 || s.Cols > textvalue.MaxIndex {
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for the number in the file", s.Cols, name, textvalue.MaxIndex)

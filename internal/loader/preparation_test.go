@@ -105,14 +105,19 @@ func TestPreparationRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := "c;flat;extra;y;x\nb;0.1;p;2;1\na;0.1;q;?;3\nother;7;r;?;100\n?;0.1;s;4;5\n"
-	got, err := ReadNew(&again, strings.NewReader(text), "new")
+	schema := &columnar.Schema{Absent: again.Absent, Columns: featureSpecs(&again)}
+	same, err := columnar.ReadSheet(strings.NewReader(text), "new", schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := MakeFeatures(&again, same, []int{0, 1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	_, err = ReadNew(&again, strings.NewReader(strings.Replace(text, "other", "elsewhere", 1)), "new")
+	_, err = columnar.ReadSheet(strings.NewReader(strings.Replace(text, "other", "elsewhere", 1)), "new", schema)
 	datatest.CheckError(t, err, dataerr.ErrCategory, `new: line 4, column 1: c: unknown category "elsewhere", want one of a, b, other`)
 }
 

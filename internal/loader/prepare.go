@@ -24,44 +24,10 @@ func featureSpecs(p *tabular.Preparation) []columnar.ColumnSpec {
 	return specs
 }
 
-// ReadNew prepares new rows. r is text of separated fields, plain or gzip, with the columns from
-// which the table was made; it may have other columns, such as the label. The result has a row for
-// each record. name is used in errors. Errors are *FileError with line and column: ErrFormat,
-// ErrTruncated, ErrColumn, ErrNumber, ErrCategory (a category that the table did not have),
-// ErrMissing.
-func ReadNew(p *tabular.Preparation, r io.Reader, name string) (*matrix.Dense, error) {
-	s, err := columnar.ReadSheet(r, name, &columnar.Schema{Layout: p.Layout, Absent: p.Absent, Columns: featureSpecs(p)})
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]int, s.Rows)
-	for i := range rows {
-		rows[i] = i
-	}
-	return MakeFeatures(p, s, rows)
-}
-
 // ReadLabelled reads rows in LIBSVM's format with their labels and all features, and returns the
-// errors of [ReadLIBSVM].
+// errors of [SparseRows.Read].
 func ReadLabelled(p *tabular.Preparation, r io.Reader, name string) (*LIBSVM, error) {
 	return (&SparseRows{Cols: p.Indices, Shift: p.Shift()}).Read(r, name)
-}
-
-// ReadNewLIBSVM prepares new rows in LIBSVM's format and ignores their labels. It returns the same
-// errors as [ReadLIBSVM].
-func ReadNewLIBSVM(p *tabular.Preparation, r io.Reader, name string) (*matrix.CSR, error) {
-	file, err := ReadLabelled(p, r, name)
-	if err != nil {
-		return nil, err
-	}
-	rows, place := make([]int, file.X.Rows), make([]int32, p.Indices)
-	for i := range rows {
-		rows[i] = i
-	}
-	for j := range place {
-		place[j] = int32(slices.Index(p.Numbers, j+1))
-	}
-	return file.X.Select(rows, place, len(p.Numbers)), nil
 }
 
 // featureColumns returns the set of the columns from which the features are made.

@@ -100,9 +100,6 @@ func program() string {
 	return v
 }
 
-// Path returns the path of the kept file.
-func (k *Keeper) Path() string { return k.path }
-
 // Open opens the kept file of the source, and decodes its index. The result is nil if the file does
 // not exist or cannot be used.
 func (k *Keeper) Open(index any) *Kept {

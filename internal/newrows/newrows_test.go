@@ -16,10 +16,25 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
 )
+
+// trained returns the features of all rows of a text as training makes them.
+func trained(p *tabular.Preparation, text string) (*matrix.Dense, error) {
+	s, err := columnar.ReadSheet(strings.NewReader(text), "file",
+		&columnar.Schema{Layout: p.Layout, Absent: p.Absent, Columns: (&loader.Design{Encodings: p.Encodings}).Specs()})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int, s.Rows)
+	for i := range rows {
+		rows[i] = i
+	}
+	return loader.MakeFeatures(p, s, rows)
+}
 
 // newRows collects the features and the kept texts of all blocks of NewRows.
 func newRows(p *tabular.Preparation, r io.Reader, set NewRows) (x *matrix.Dense, kept [][]string, unknown int, err error) {
@@ -208,12 +223,12 @@ func manyRows(n int) string {
 	return text.String()
 }
 
-// TestNewRowsChunks checks that NewRows returns the same rows as Preparation.Read for any size of
+// TestNewRowsChunks checks that NewRows returns the rows of training for any size of
 // chunks and for several blocks.
 func TestNewRowsChunks(t *testing.T) {
 	const n = 20000
 	p, text := newColumns(), manyRows(n)
-	want, err := loader.ReadNew(p, strings.NewReader(text), "file")
+	want, err := trained(p, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +242,7 @@ func TestNewRowsChunks(t *testing.T) {
 		}
 	}
 	bad := strings.Replace(text, "15000.00,", "15000.00x,", 1)
-	_, err = loader.ReadNew(p, strings.NewReader(bad), "file")
+	_, err = trained(p, bad)
 	x, _, _, own := newRows(p, strings.NewReader(bad), NewRows{})
 	if err == nil || own == nil || err.Error() != own.Error() || x.Rows != 15000 {
 		t.Errorf("%d rows, %v, want %v", x.Rows, own, err)
@@ -282,7 +297,7 @@ func headerEnd(text string) int {
 	return line
 }
 
-// FuzzNewRows checks that NewRows and Preparation.Read accept the same texts and make the same
+// FuzzNewRows checks that NewRows and training accept the same texts and make the same
 // features.
 func FuzzNewRows(f *testing.F) {
 	for _, text := range []string{
@@ -293,7 +308,7 @@ func FuzzNewRows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		p := newColumns()
-		want, wantErr := loader.ReadNew(p, strings.NewReader(text), "file")
+		want, wantErr := trained(p, text)
 		x, _, _, err := newRows(p, iotest.OneByteReader(strings.NewReader(text)), NewRows{})
 		if wantErr == nil {
 			if diff := cmp.Diff(want, x); err != nil || diff != "" {
@@ -359,7 +374,7 @@ func TestNewRowsLocal(t *testing.T) {
 	if diff := cmp.Diff([]float64{1234.5, 0, 5, 1, 0, 1, 12, 2}, x.Data); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	want, err := loader.ReadNew(p, strings.NewReader(text), "file")
+	want, err := trained(p, text)
 	if diff := cmp.Diff(want, x); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

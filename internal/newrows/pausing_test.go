@@ -15,7 +15,6 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
-	"ppal/internal/loader"
 	"ppal/internal/recordio"
 )
 
@@ -227,7 +226,7 @@ func TestPausingWithinALine(t *testing.T) {
 // A table that is longer than all buffers arrives whole through a pipe.
 func TestLongPausingInput(t *testing.T) {
 	p, text := newColumns(), manyRows(20000)
-	want, err := loader.ReadNew(p, strings.NewReader(text), "file")
+	want, err := trained(p, text)
 	if err != nil {
 		t.Fatal(err)
 	}

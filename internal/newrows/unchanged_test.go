@@ -55,7 +55,7 @@ func readers(t *testing.T) map[string]struct {
 		"table, CSV":         {csv, own},
 		"table, Parquet":     {parquet, own},
 		"table, LIBSVM": {libsvm, func(r inputfile.Input, path string) error {
-			_, err := loader.ReadLIBSVM(r, path, 0)
+			_, err := (&loader.SparseRows{}).Read(r, path)
 			return err
 		}},
 		"labels": {"\x00\x00\x08\x01\x00\x00\x00\x02ab", func(r inputfile.Input, path string) error {

@@ -267,9 +267,6 @@ func (o *Option) DependsOn(name string) bool {
 // Needs returns the conditions under which a run has the option.
 func (o *Option) Needs() []Condition { return slices.Clone(o.needs) }
 
-// Cases returns the defaults for particular runs.
-func (o *Option) Cases() []Case { return slices.Clone(o.cases) }
-
 // Placeholder returns the name of the value in the help, or "" for a switch.
 func (o *Option) Placeholder() string { return o.placeholder }
 

@@ -90,7 +90,7 @@ func TestUmbrellaPromise(t *testing.T) {
 		if got.Holds != (got.Supported <= 0.05+1e-9) {
 			t.Errorf("%d of 3000 rows: promised %v, and the supported bound is %v", accepted, got.Holds, got.Supported)
 		}
-		if want := statistics.UmbrellaBound(3000, 0.05); math.Abs(got.Least-want) > 1e-9 || got.Rows != 3000 || got.Needed != 59 {
+		if want := 1 - math.Pow(0.05, 1.0/3000); math.Abs(got.Least-want) > 1e-9 || got.Rows != 3000 || got.Needed != 59 {
 			t.Errorf("least bound %v, %d rows, %d needed; want %v, 3000, 59", got.Least, got.Rows, got.Needed, want)
 		}
 	}

@@ -224,15 +224,6 @@ func (t *Table) Shown(most int) []int {
 	return all
 }
 
-// Acceptance returns the share of rows that the model decides as the positive class, or NaN unless
-// there are two classes and at least one row.
-func (t *Table) Acceptance() float64 {
-	if r, ok := t.Overall[PositiveRate]; ok {
-		return r.Value
-	}
-	return math.NaN()
-}
-
 // Order lists the names of the table's rates in display order.
 func (t *Table) Order() []string {
 	names := []string{PositiveRate, TruePositiveRate, FalsePositiveRate, Precision, Error}

@@ -34,9 +34,6 @@ func TestCountByHand(t *testing.T) {
 	if _, has := b.Rates[TruePositiveRate]; has || b.Rates[Error].Value != 0 {
 		t.Errorf("a group without positive rows has a true positive rate: %+v", b)
 	}
-	if table.Acceptance() != 0.5 {
-		t.Errorf("acceptance %v", table.Acceptance())
-	}
 }
 
 func TestCountClasses(t *testing.T) {
@@ -53,9 +50,6 @@ func TestCountClasses(t *testing.T) {
 	}
 	if table.Overall[Error].Interval != nil {
 		t.Error("an interval of rows that the model was trained on")
-	}
-	if !math.IsNaN(table.Acceptance()) {
-		t.Error("three classes have an acceptance rate")
 	}
 	if diff := cmp.Diff([]string{"error", "recall[coat]", "recall[shirt]", "recall[bag]", "precision[coat]", "precision[shirt]", "precision[bag]"},
 		table.Order()); diff != "" {

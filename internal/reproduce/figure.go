@@ -78,9 +78,6 @@ func Lookup(name string) (Figure, error) {
 	return Figure{}, fmt.Errorf("reproduce: %w: %q; choose one of %s", ErrUnknown, name, strings.Join(names, ", "))
 }
 
-// Dataset returns the data set whose files the figure needs.
-func (f Figure) Dataset() string { return f.base["dataset"] }
-
 // Studies returns the names and the studies of the figure's comparisons, in order.
 func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 	var names []string

@@ -10,9 +10,6 @@ import (
 // Interval is a closed interval.
 type Interval struct{ Low, High float64 }
 
-// Contains reports whether x is in the interval.
-func (i Interval) Contains(x float64) bool { return i.Low <= x && x <= i.High }
-
 // Count is the number of hits among rows. Its rate is Hits/Rows.
 type Count struct{ Hits, Rows int }
 

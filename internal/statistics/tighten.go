@@ -44,20 +44,6 @@ func Quantile(p float64) float64 {
 	return distuv.UnitNormal.Quantile(p)
 }
 
-// GapRows returns the number of rows in each of two groups with which a bound on the gap of their
-// rates can hold at a measured gap of 0, if both rates are p:
-//
-//	n = z^2 2 p (1-p) / bound^2, rounded up
-//
-// It returns 0 if bound is not positive: no number of rows is enough.
-func GapRows(bound, p, tail float64) int {
-	if !(bound > 0) {
-		return 0
-	}
-	z := Quantile(1 - tail)
-	return roundUp(z * z * 2 * p * (1 - p) / (bound * bound))
-}
-
 // RowsFor returns the number of rows with which Margin returns wanted, if Margin returns margin on
 // the given number of rows. A margin falls with the square root of the number of rows. RowsFor
 // returns 0 if no number of rows is enough, because wanted is not positive or margin is infinite.

@@ -31,19 +31,6 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-// TestGapRows checks the numbers of rows that a bound of 1 percentage point needs: about 13,000
-// rows in each group at rates of 0.4, and 6,900 rows at rates of 0.15.
-func TestGapRows(t *testing.T) {
-	for _, c := range []struct {
-		bound, p, tail float64
-		rows           int
-	}{{0.01, 0.4, 0.05, 12987}, {0.01, 0.15, 0.05, 6900}, {0.02, 0.4, 0.05, 3247}, {0, 0.4, 0.05, 0}} {
-		if got := GapRows(c.bound, c.p, c.tail); got != c.rows {
-			t.Errorf("bound %v, rate %v: %d rows, want %d", c.bound, c.p, got, c.rows)
-		}
-	}
-}
-
 // TestRowsFor checks that the returned number of rows gives the wanted margin.
 func TestRowsFor(t *testing.T) {
 	counts := []Count{{80, 200}, {120, 300}}

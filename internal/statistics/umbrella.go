@@ -51,13 +51,3 @@ func UmbrellaRows(bound, tail float64) int {
 	}
 	return n
 }
-
-// UmbrellaBound returns the smallest bound that Umbrella can keep with n held-out rows:
-// 1 - tail^(1/n), or 1 without rows.
-func UmbrellaBound(n int, tail float64) float64 {
-	checkProbability("tail", tail)
-	if n < 1 {
-		return 1
-	}
-	return -math.Expm1(math.Log(tail) / float64(n))
-}

@@ -28,7 +28,7 @@ func TestUmbrella(t *testing.T) {
 }
 
 // TestUmbrellaRows checks that UmbrellaRows returns the smallest number of rows with which Umbrella
-// succeeds, and that UmbrellaBound returns the smallest bound with which Umbrella succeeds.
+// succeeds.
 func TestUmbrellaRows(t *testing.T) {
 	for _, bound := range []float64{0.2, 0.1, 0.05, 0.01, 0.001} {
 		for _, tail := range []float64{0.5, 0.1, 0.05, 0.01} {
@@ -39,13 +39,6 @@ func TestUmbrellaRows(t *testing.T) {
 			if _, ok := Umbrella(n-1, bound, tail); ok {
 				t.Errorf("bound %v, tail %v: %d rows are enough, not only %d", bound, tail, n-1, n)
 			}
-			least := UmbrellaBound(n, tail)
-			if _, ok := Umbrella(n, least*1.000001, tail); !ok || least > bound {
-				t.Errorf("%d rows: the smallest bound is %v for %v", n, least, bound)
-			}
-			if _, ok := Umbrella(n, least*0.999, tail); ok {
-				t.Errorf("%d rows certify less than the smallest bound %v", n, least)
-			}
 		}
 	}
 	if n := UmbrellaRows(0.05, 0.05); n != 59 {
@@ -53,9 +46,6 @@ func TestUmbrellaRows(t *testing.T) {
 	}
 	if n := UmbrellaRows(0, 0.05); n != 0 {
 		t.Errorf("%d rows for a bound of 0, want 0 (impossible)", n)
-	}
-	if b := UmbrellaBound(0, 0.05); b != 1 {
-		t.Errorf("smallest bound without rows %v, want 1", b)
 	}
 }
 

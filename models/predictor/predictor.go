@@ -20,7 +20,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"ppal/datasets/tabular"
 	"ppal/internal/decide"
@@ -181,9 +180,6 @@ func (m *Model) Features() []string {
 
 // Pictures reports whether the model's rows are pictures.
 func (m *Model) Pictures() bool { return m.description.Input.Format == rundir.FormatPictures }
-
-// Constraints returns the texts of the constraints of the training.
-func (m *Model) Constraints() []string { return slices.Clone(m.description.Constraints) }
 
 // Description returns the content of model.json. LoadBest changes the file of the weights and the
 // decision.

@@ -15,7 +15,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/tabular"
-	"ppal/internal/loader"
 	"ppal/internal/newrows"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -156,11 +155,13 @@ func TestScores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := loader.ReadNew(m.Preparation(), strings.NewReader(people(300)), "people")
-	if err != nil {
+	var features []float64
+	rows := newrows.NewRows{Preparation: m.Preparation(), Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+		Emit: func(b *newrows.Block) error { features = append(features, b.Results...); return nil }}
+	if err := rows.Read(strings.NewReader(people(300)), "people"); err != nil {
 		t.Fatal(err)
 	}
-	scores, err := m.Scores(x.Data)
+	scores, err := m.Scores(features)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestScores(t *testing.T) {
 	if _, ok := m.Probability(1); ok {
 		t.Error("a probability without a fitted sigmoid")
 	}
-	if len(m.Features()) != x.Cols {
+	if 300*len(m.Features()) != len(features) {
 		t.Errorf("features %v", m.Features())
 	}
 }

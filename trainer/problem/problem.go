@@ -247,12 +247,6 @@ func (at *Point) Restore(f float64, g []float64) {
 	copy(at.Constraints, g)
 }
 
-// Adopt takes the objective, the count of gradients and the staleness of from, which is a point of
-// another form of the same problem at the same iterate. The constraints stay.
-func (at *Point) Adopt(from *Point) {
-	at.Objective, at.GradientEvaluations, at.Part, at.stale = from.Objective, from.GradientEvaluations, from.Part, from.stale
-}
-
 // Stale reports whether p's last forward pass belongs to another point than the iterate.
 func (at *Point) Stale() bool { return at.stale }
 

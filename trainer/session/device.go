@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -124,9 +123,6 @@ func CPUProducts() []Products { return []Products{Float32, Int8, Int8x3, Int8x2,
 
 // GPUProducts lists the products that only a GPU supports.
 func GPUProducts() []Products { return []Products{TF32} }
-
-// UsedThreads returns the number of CPU threads that the device uses.
-func (d Device) UsedThreads() int { return cmp.Or(d.Threads, runtime.GOMAXPROCS(0)) }
 
 // OpenCPU opens the CPU device. Products that only a GPU has are automatic on the CPU. If a GPU
 // trains (Kind is CUDA), the CPU only measures: with its own fastest products, or with Float32 if

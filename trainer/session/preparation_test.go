@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/loader"
+	"ppal/internal/newrows"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -33,24 +32,17 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text   string
 		source func(file string) Table
-		read   func(p *rundir.Preparation, text string) (matrix.Matrix, error)
 	}{
 		"csv": {csv.String(), func(file string) Table {
 			t := CSV(file, "pay=high", "sex=F")
 			t.Missing, t.DropSensitive = tabular.MissingImputed, true
 			return t
-		},
-			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
-				return loader.ReadNew(&p.Preparation, strings.NewReader(text), "new")
-			}},
+		}},
 		"libsvm": {sparse.String(), func(file string) Table {
 			t := LIBSVM(file, "4")
 			t.DropSensitive = true
 			return t
-		},
-			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
-				return loader.ReadNewLIBSVM(&p.Preparation, strings.NewReader(text), "new")
-			}},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := rundir.Dir(t.TempDir())
@@ -85,20 +77,17 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			prepared, err := tc.read(&p, tc.text)
-			if err != nil {
-				t.Fatal(err)
+			if inputs, _ := m.Architecture.Dims(); inputs != len(p.Features) {
+				t.Fatalf("%v are %d features, want %d", p.Features, len(p.Features), inputs)
 			}
-			n, d := prepared.Dims()
-			inputs, _ := m.Architecture.Dims()
-			if n != rows || d != len(p.Features) || d != inputs {
-				t.Fatalf("%d x %d prepared, with the names %v, for %d inputs", n, d, p.Features, inputs)
-			}
-			raw := make([]float64, n*d)
-			prepared.Float64(raw, 0, n)
-			scores, err := m.Predict(raw)
-			if err != nil {
-				t.Fatal(err)
+			var scores []float64
+			raw := newrows.NewRows{Preparation: &p.Preparation, Emit: func(b *newrows.Block) error { scores = append(scores, b.Results...); return nil },
+				Work: func(x, results []float64) ([]float64, error) {
+					s, err := m.Predict(x)
+					return append(results, s...), err
+				}}
+			if err := raw.Read(strings.NewReader(tc.text), "new"); err != nil || len(scores) != rows {
+				t.Fatalf("%d scores, %v", len(scores), err)
 			}
 			wrong := 0.0
 			for i, s := range scores {

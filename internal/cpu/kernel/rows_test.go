@@ -59,7 +59,7 @@ func TestRowsOfSparseForms(t *testing.T) {
 		}
 		starts = append(starts, len(columns))
 	}
-	x, err := NewSparse[float64](200, 30, starts, columns, values)
+	x, err := NewSparseIn[float64](nil, 200, 30, starts, columns, values)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,13 +32,6 @@ type sparseEntries[F Float] struct {
 	values  []F
 }
 
-// NewSparse checks the slices and wraps them. nil values mean ones. The rows may be a window of a
-// larger matrix: starts then lie within the larger matrix's entries. The error wraps ErrSparse and
-// names the row.
-func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
-	return NewSparseIn[F](nil, rows, cols, starts, columns, values)
-}
-
 // NewSparseIn is NewSparse with the matrix's own memory in a Room: the converted values, the starts
 // of a window, and the row groups.
 func NewSparseIn[F Float](room Room, rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {

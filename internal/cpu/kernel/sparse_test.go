@@ -58,7 +58,7 @@ func csr(r *rand.Rand, rows, cols int, density float64, kind int) (starts []int,
 func newSparseProblem[F Float](t testing.TB, k *Kernels[F], s shape, density float64, kind int, r *rand.Rand) *sparseProblem[F] {
 	atEnd := r.IntN(2) == 0
 	starts, columns, values := csr(r, s.n, s.d, density, kind)
-	x, err := NewSparse[F](s.n, s.d, starts, columns, values)
+	x, err := NewSparseIn[F](nil, s.n, s.d, starts, columns, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,14 +333,14 @@ func TestSparseAllocate(t *testing.T) {
 // do not store values that are all equal.
 func TestSparseRefers(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
-	x, err := NewSparse[float64](20, 9, starts, columns, values)
+	x, err := NewSparseIn[float64](nil, 20, 9, starts, columns, values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if &x.values[0] != &values[0] || &x.columns[0] != &columns[0] {
 		t.Error("the entries were copied")
 	}
-	if y, err := NewSparse[float32](20, 9, starts, columns, nil); err != nil || len(y.values) != 1 || !y.Compact() {
+	if y, err := NewSparseIn[float32](nil, 20, 9, starts, columns, nil); err != nil || len(y.values) != 1 || !y.Compact() {
 		t.Errorf("%v, %v", y, err)
 	}
 }
@@ -350,11 +350,11 @@ func TestSparseRefers(t *testing.T) {
 func TestSparseWindow(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
 	for _, values := range [][]float64{nil, values} {
-		whole, err := NewSparse[float32](20, 9, starts, columns, values)
+		whole, err := NewSparseIn[float32](nil, 20, 9, starts, columns, values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		part, err := NewSparse[float32](6, 9, starts[8:15], columns, values)
+		part, err := NewSparseIn[float32](nil, 6, 9, starts[8:15], columns, values)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -392,7 +392,7 @@ func TestNewSparseRefuses(t *testing.T) {
 		{"decreasing columns", []int{0, 2, 2}, []int32{1, 0}, nil, "row 0: column 0 after 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := NewSparse[float32](2, 3, test.starts, test.columns, test.values)
+			_, err := NewSparseIn[float32](nil, 2, 3, test.starts, test.columns, test.values)
 			if !errors.Is(err, ErrSparse) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
