@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-report.
+# Targets for users: run, test, build, wheel, wheels, gpu, peers, bench-peers. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-wheel, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: wheel wheels check-wheel module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -165,6 +165,28 @@ check-report: build
 # The Python of docs/guides/using-a-model.md, without PyTorch: pandas, scikit-learn and ONNX Runtime.
 check-using: build .venv-using/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-using/bin/python -m unittest peers.using.test_using
+
+# The Python package with the program in it, for this platform or for GOOS and GOARCH of the environment. The tests run on Linux; the
+# wheels of macOS and Windows are cross-compiled and not tested.
+WHEELS ?= dist
+wheel:
+	$(PYTHON) -m pip wheel -q --no-deps -w $(WHEELS) ./python
+
+wheels:
+	for target in linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64; do \
+		GOOS=$${target%-*} GOARCH=$${target#*-} $(MAKE) wheel || exit 1; \
+	done
+
+# Install the wheel in a new virtual environment, or in WHEEL_ENV, and run the type checker and the tests of the package.
+WHEEL_ENV ?= build/wheel-env
+check-wheel:
+	rm -rf build/check-wheel
+	$(MAKE) wheel WHEELS=build/check-wheel
+	test $(WHEEL_ENV) != build/wheel-env || $(PYTHON) -m venv --clear $(WHEEL_ENV)
+	$(WHEEL_ENV)/bin/python -m pip install -q --force-reinstall --no-deps build/check-wheel/*.whl
+	$(WHEEL_ENV)/bin/python -m pip install -q "ppal[check]"
+	cd python && ../$(WHEEL_ENV)/bin/python -m mypy ppal
+	cd python/tests && ../../$(WHEEL_ENV)/bin/python -m unittest -v
 
 .venv-peers/made .venv-using/made: .venv-%/made: internal/peers/requirements.txt internal/peers/using/requirements.txt
 	$(PYTHON) -m venv .venv-$*

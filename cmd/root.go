@@ -165,8 +165,15 @@ func (a *app) versionCommand() *cobra.Command {
 	return cmd
 }
 
-// version returns the module's version, with the commit if it is known.
+// release is the version of the Python package that carries the program; "" elsewhere. The build of
+// the package sets it.
+var release string
+
+// version returns the release or the module's version, with the commit if it is known.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"ppal/internal/inputfile"
@@ -54,7 +53,7 @@ func Open(r io.ReaderAt, size int64) ([]*Array, error) {
 	}
 	var list []*Array
 	for _, member := range archive.File {
-		name, is := strings.CutSuffix(path.Base(member.Name), ending)
+		name, is := strings.CutSuffix(member.Name, ending)
 		if !is || name == "" {
 			return nil, fmt.Errorf("the archive contains the file %.80q, want only arrays (%s)", member.Name, ending)
 		}

@@ -1,0 +1,34 @@
+"""Models whose decisions meet bounds, for scikit-learn: see `PpalClassifier`."""
+
+from importlib.metadata import version as _version
+
+from ._classifier import PpalClassifier
+from ._errors import (
+    InputError,
+    MissingProgramError,
+    NotConvergedWarning,
+    PpalError,
+    ProgramError,
+    RunError,
+    TrainingError,
+    ViolationWarning,
+)
+from ._metrics import Rates, evaluate
+from ._sweep import Sweep, sweep
+
+__version__ = _version("ppal")
+__all__ = [
+    "InputError",
+    "MissingProgramError",
+    "NotConvergedWarning",
+    "PpalClassifier",
+    "PpalError",
+    "ProgramError",
+    "Rates",
+    "RunError",
+    "Sweep",
+    "TrainingError",
+    "ViolationWarning",
+    "evaluate",
+    "sweep",
+]

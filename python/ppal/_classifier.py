@@ -1,0 +1,380 @@
+"""The estimator `PpalClassifier`."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+
+from . import _data
+from ._errors import InputError, NotConvergedWarning, RunError, ViolationWarning, in_python
+from ._program import UNMET, Progress, call
+from ._run import Floats, Page, Run, read_json
+
+ARRAY = "X"  # the name of the features of an array: X0, X1, ...
+OWN_FILE = "estimator.json"  # what Python adds to a saved run
+
+
+class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear model or a neural network whose decisions meet bounds.
+
+    Parameters
+    ----------
+    subject_to : str or sequence of str, default=()
+        Bounds on rates of decisions, such as ``"gap(positive_rate, sex) <= 0.02"``, in the language of ppal. Attributes are columns of
+        `sensitive_features` and of X. Without a bound, the model is plain.
+    minimize : str, optional
+        ``"error"`` (with a bound), ``"loss"`` (without one), ``"balanced_error"``, ``"fnr"`` or ``"fpr"``.
+    model : {"linear", "mlp"}, default="linear"
+        Linear scores, or a network of hidden layers.
+    hidden : sequence of int, optional
+        Units of each hidden layer of ``"mlp"``; 64 in one layer by default.
+    activation : {"relu", "tanh", "sigmoid"}, optional
+        Of ``"mlp"``; relu by default.
+    confidence : float, optional
+        The probability with which the bounds hold on new rows, such as 0.95. Without it, they hold on the training rows.
+    validation_fraction : float, optional
+        The share of the rows of `fit` that do not train: 0, and 0.3 with `confidence`.
+    test_fraction : float, default=0.0
+        The share of the rows of `fit` that only measure.
+    missing : {"refuse", "impute", "drop", "flag"}, default="refuse"
+        What missing values become: an error; the mean and an indicator; no row; as impute, and a value of groups.
+    handle_unknown : {"error", "ignore"}, default="error"
+        Whether `predict` refuses a category that training did not have.
+    regularizer_weight : float, optional
+        The factor of the squared norm of the weights; 1e-5 by default.
+    max_iter : int, default=1000
+        The largest number of iterations.
+    random_state : int, RandomState or None, default=None
+        The seed of start and splits. None is the seed 1: equal input gives equal models.
+    device : str, default="auto"
+        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"cuda:N"``. GPUs need a program with support: set PPAL_PROGRAM to its path.
+    n_jobs : int, optional
+        Threads; by default one for each core. Results do not depend on it.
+    settings : dict, optional
+        Further settings of ``ppal train`` by the names of their flags, such as ``{"regularizer": "l1"}``.
+    verbose : bool, default=False
+        Whether to show the progress, by tqdm if it is installed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X has names that are all strings.
+    n_iter_ : int
+        The number of iterations.
+    rates_ : DataFrame
+        Rates by split, group and name: value, 95% interval, rows.
+    constraints_ : DataFrame
+        By constraint: bound, values on training, validation and test rows, tolerance, met, state, promise.
+    certificate_ : dict
+        The KKT residuals in float64: epsilon (the largest), stationarity, feasibility, complementarity, nu.
+    run_ : Run
+        The directory of the run.
+
+    Warns
+    -----
+    ViolationWarning
+        If a constraint is not met, cannot be judged or is not promised.
+    NotConvergedWarning
+        If the training ended early.
+
+    Examples
+    --------
+    >>> from ppal import PpalClassifier
+    >>> model = PpalClassifier(subject_to="gap(positive_rate, sex) <= 0.02")
+    >>> model.fit(X, y, sensitive_features=sex)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        subject_to: str | Sequence[str] = (),
+        *,
+        minimize: str | None = None,
+        model: Literal["linear", "mlp"] = "linear",
+        hidden: Sequence[int] | None = None,
+        activation: str | None = None,
+        confidence: float | None = None,
+        validation_fraction: float | None = None,
+        test_fraction: float = 0.0,
+        missing: str = "refuse",
+        handle_unknown: Literal["error", "ignore"] = "error",
+        regularizer_weight: float | None = None,
+        max_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.subject_to = subject_to
+        self.minimize = minimize
+        self.model = model
+        self.hidden = hidden
+        self.activation = activation
+        self.confidence = confidence
+        self.validation_fraction = validation_fraction
+        self.test_fraction = test_fraction
+        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.regularizer_weight = regularizer_weight
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.settings = settings
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        return tags
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> PpalClassifier:
+        """Train the model.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, array or sparse matrix of shape (n_samples, n_features)
+            Numbers are numbers, and categories, strings and booleans are categories. A sparse matrix is copied to a dense one.
+        y : array of shape (n_samples,)
+            Two classes or more. The last of two is the positive class.
+        sensitive_features : Series, DataFrame, dict of arrays or array, optional
+            The attributes that the bounds name. They are no features of the model. An array has the name ``sensitive_feature_0``.
+
+        Returns
+        -------
+        PpalClassifier
+            Itself.
+
+        Raises
+        ------
+        InputError
+            If the data, a bound or a setting is wrong.
+        TrainingError, ProgramError, MissingProgramError
+            If the program failed, has a bug, or is absent.
+        KeyboardInterrupt
+            After Ctrl-C. What was reached is kept in this object.
+        """
+        run = Run()
+        with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
+            names, settings = self._prepare(X, y, sensitive_features, Path(folder))
+            progress = Progress() if self.verbose else None
+            try:
+                status, text = call("train", *settings, "--log-format", "json", "--out", str(run.path), names=names, report=progress)
+            except KeyboardInterrupt:
+                if (run.path / "summary.json").exists() and (run.path / "model.json").exists():
+                    self._take(run)
+                raise
+            finally:
+                if progress:
+                    progress.close()
+        self._take(run)
+        summary = run.summary
+        if status == UNMET:
+            warnings.warn(text, ViolationWarning, stacklevel=2)
+        if not summary.get("converged", True):
+            warnings.warn(in_python(summary.get("verdict") or f"not converged: {summary['status']}"), NotConvergedWarning, stacklevel=2)
+        return self
+
+    def _prepare(self, X: Any, y: Any, sensitive: Any, folder: Path) -> tuple[dict[str, str], list[str]]:
+        """Write the rows and the settings of a training to the folder.
+
+        Returns
+        -------
+        names : dict of str to str
+            Words for the files in errors.
+        arguments : list of str
+            Flags that name the settings.
+        """
+        if _data.is_frame(X):
+            data = _data.columns(X)
+            validate_data(self, X, skip_check_array=True)
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        else:
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=self._finite(), multi_output=False)
+            data = {ARRAY: X if isinstance(X, np.ndarray) else X.toarray()}
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        rows = len(y)
+        if len(self.classes_) < 2:
+            raise InputError(f"y has one class only, {self.classes_[0]!r}: give rows of two classes or more")
+        if rows != len(next(iter(data.values()))):
+            raise InputError(f"y has {rows} rows, but X has {len(next(iter(data.values())))}")
+        features = dict(data)
+        if sensitive is not None:
+            data = _data.join(data, _data.groups(sensitive, rows))
+        label = _data.free("y", data)
+        data[label] = _data.texts(self._class_texts())[codes + 1]
+        settings = self._settings(label)
+        settings["file"] = str(folder / "data.npz")
+        settings["ignore"] = [name for name in data if name not in features and name != label] + list((self.settings or {}).get("ignore", []))
+        settings["categorical"] = [name for name, values in data.items() if values.dtype.kind == "U" and name not in settings["ignore"]]
+        _data.write(folder / "data.npz", data)
+        (folder / "settings.json").write_text(json.dumps(settings))
+        names = {str(folder / "settings.json"): "the settings", str(folder / "data.npz"): "the data"}
+        return names, ["--config", str(folder / "settings.json")]
+
+    def _finite(self) -> Any:
+        return True if self.missing == "refuse" else "allow-nan"
+
+    def _class_texts(self) -> list[str]:
+        return [str(c) for c in self.classes_]
+
+    def _settings(self, label: str) -> dict[str, Any]:
+        held = self.validation_fraction if self.validation_fraction is not None else (0.3 if self.confidence else 0.0)
+        train = 1 - held - self.test_fraction
+        if held < 0 or self.test_fraction < 0 or train <= 0:
+            raise InputError(f"validation_fraction {held} and test_fraction {self.test_fraction} leave no training rows: their sum must be below 1")
+        subject = [self.subject_to] if isinstance(self.subject_to, str) else list(self.subject_to)
+        seed = 1
+        if self.random_state is not None:
+            seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else check_random_state(self.random_state).randint(1, 2**31)
+        settings = {
+            "label": label if len(self.classes_) > 2 else f"{label}={self._class_texts()[1]}",
+            "subject-to": subject,
+            "minimize": self.minimize,
+            "model": self.model,
+            "hidden": None if self.hidden is None else list(self.hidden),
+            "activation": self.activation,
+            "confidence": self.confidence,
+            "split": "/".join(f"{100 * share:.6g}" for share in (train, held, self.test_fraction)),
+            "missing": self.missing,
+            "missing-values": _data.NO_TEXT,
+            "regularizer-weight": self.regularizer_weight,
+            "iterations": int(self.max_iter),
+            "seed": int(seed),
+            "device": self.device,
+            "threads": self.n_jobs if self.n_jobs and self.n_jobs > 0 else None,
+            "quiet": not self.verbose,
+            **(self.settings or {}),
+        }
+        return {key: value for key, value in settings.items() if value is not None and value != []}
+
+    def _take(self, run: Run) -> None:
+        """Make the run that of this object."""
+        summary, self.run_ = run.summary, run
+        self.rates_, self.constraints_ = run.rates(), run.constraints()
+        self.certificate_ = summary["certificate"]
+        self.n_iter_ = max(1, summary["iterations"])
+        values = {text: i for i, text in enumerate(self._class_texts())}
+        self._order = np.array([values[v] for v in run.model.values])  # of the run's classes in classes_
+
+    def _with(self, run: Run) -> PpalClassifier:
+        """Return a copy of this object, whose data were prepared, with a run."""
+        other = copy.copy(self)
+        other._take(run)
+        return other
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self, "run_")
+        model = self.run_.model
+        if _data.is_frame(X):
+            rows = _data.columns(X)
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric", ensure_all_finite=self._finite())
+            X = X if isinstance(X, np.ndarray) else X.toarray()
+            names = getattr(self, "feature_names_in_", None)
+            rows = {f"{ARRAY}{i}" if names is None else str(names[i]): X[:, i] for i in range(X.shape[1])}
+        return model.scores(rows, self.handle_unknown == "ignore")
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores of rows.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or, with three classes or more, (n_samples, n_classes)
+            A score above 0 decides for the last of two classes; of several, the class with the largest score is chosen.
+        """
+        scores = self._scores(X)
+        return scores if self.run_.model.binary else scores[:, np.argsort(self._order)]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row of X: an array of shape (n_samples,). The decisions meet the bounds on the training rows."""
+        scores = self._scores(X)
+        return np.asarray(self.classes_[self._order[self.run_.model.decide(scores)]])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class: an array of shape (n_samples, n_classes).
+
+        After bounds, the decision may change at another probability than 0.5, because the bounds moved the threshold.
+        """
+        scores = self._scores(X)
+        return self.run_.model.probabilities(scores)[:, np.argsort(self._order)]
+
+    def report(self) -> Page:
+        """Return the page of the run, which a notebook shows."""
+        check_is_fitted(self, "run_")
+        return Page(self.run_.path / "report.html")
+
+    def save(self, path: str | Path) -> None:
+        """Write the run to a new directory, which `load` and the command ``ppal`` read.
+
+        Parameters
+        ----------
+        path : str or Path
+            It must not exist.
+        """
+        check_is_fitted(self, "run_")
+        self.run_.copy(Path(path))
+        params = {k: v for k, v in self.get_params(deep=False).items() if not isinstance(v, np.random.RandomState)}
+        names = getattr(self, "feature_names_in_", None)
+        own = {"parameters": params, "classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str, "n_features_in": self.n_features_in_}
+        own["feature_names_in"] = None if names is None else names.tolist()
+        (Path(path) / OWN_FILE).write_text(json.dumps(own))
+
+    @classmethod
+    def load(cls, path: str | Path) -> PpalClassifier:
+        """Read a fitted estimator from the directory of a run, of `save` or of ``ppal train`` on a table.
+
+        Parameters
+        ----------
+        path : str or Path
+            The directory. It is read when needed: leave it in its place.
+
+        Raises
+        ------
+        RunError
+            If it is no run of a table that this version reads.
+        """
+        run = Run(Path(path))
+        model = run.model
+        if not (run.path / OWN_FILE).exists():
+            self = cls()
+            self.classes_ = np.array(model.values)
+            columns = list(dict.fromkeys(e["column"] for e in model.encodings))
+            self.n_features_in_ = len(columns)
+            if columns != [f"{ARRAY}{i}" for i in range(len(columns))]:
+                self.feature_names_in_ = np.array(columns, dtype=object)
+        else:
+            own = read_json(run.path / OWN_FILE)
+            self = cls(**own["parameters"])
+            self.classes_ = np.array(own["classes"], dtype=np.dtype(own["dtype"]) if own["dtype"] != "|O" else object)
+            self.n_features_in_ = own["n_features_in"]
+            if own["feature_names_in"] is not None:
+                self.feature_names_in_ = np.array(own["feature_names_in"], dtype=object)
+        if not set(model.values) <= set(self._class_texts()):
+            raise RunError(f"{path}: its classes {model.values} are not those of {OWN_FILE}: copy the run again")
+        self._take(run)
+        return self

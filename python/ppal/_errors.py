@@ -1,0 +1,80 @@
+"""The exceptions and warnings of this package, and the program's advice in Python's words."""
+
+from __future__ import annotations
+
+import re
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+class PpalError(Exception):
+    """Base of all exceptions of this package."""
+
+
+class InputError(PpalError, ValueError):
+    """The data, a constraint or a setting is wrong. The text says what, where and what to do."""
+
+
+class RunError(PpalError, ValueError):
+    """A directory is not a run that this version reads: it is damaged, of another version, or not of a table."""
+
+
+class TrainingError(PpalError, RuntimeError):
+    """The program refused to go on: no memory, no space, a number that is not finite, a device that is missing."""
+
+
+class ProgramError(PpalError, RuntimeError):
+    """The program has a bug, or was killed."""
+
+
+class MissingProgramError(PpalError, FileNotFoundError):
+    """The program `ppal` is not there, or does not run on this machine."""
+
+
+class ViolationWarning(UserWarning):
+    """The training finished, and a constraint is not met, cannot be judged, or is not promised."""
+
+
+class NotConvergedWarning(ConvergenceWarning):  # type: ignore[misc]
+    """The training ended before the certificate says that a solution is near."""
+
+
+# The settings that are keywords of PpalClassifier. The others are keys of its `settings`.
+KEYWORDS = {
+    "subject-to": "subject_to", "minimize": "minimize", "model": "model", "hidden": "hidden", "activation": "activation",
+    "confidence": "confidence", "missing": "missing", "unknown": "handle_unknown", "regularizer-weight": "regularizer_weight",
+    "iterations": "max_iter", "tolerance": "tol", "seed": "random_state", "device": "device", "threads": "n_jobs",
+    "split": "validation_fraction and test_fraction", "group": "sensitive_features", "values": "values", "over": "over",
+}  # fmt: skip
+_VALUE = r'(?:[ =]("[^"]*"|\'[^\']*\'|[\d.]+\b|(?:impute|drop|flag|ignore|mlp|linear|cpu|cuda|loss|none)\b))?'
+
+
+def in_python(text: str, names: dict[str, str] | None = None) -> str:
+    """Return a line of the program in Python's words.
+
+    Parameters
+    ----------
+    text : str
+        The program's error, such as ``ppal: ... use --missing impute``.
+    names : dict of str to str, optional
+        What stands for the names of files, such as ``{"/tmp/x/data.npz": "the data"}``.
+
+    Returns
+    -------
+    str
+        The text with keywords of `PpalClassifier` in place of flags and keys.
+    """
+    text = text.removeprefix("ppal: ").removeprefix("datasets: ")
+    for name, words in (names or {}).items():
+        text = re.sub(re.escape(name) + r":1: (?=[a-z-]+\b)([a-z-]+)", r"--\1", text).replace(name, words)
+    text = text.removeprefix("datasets: ").replace("; --allow-violation makes the exit status 0", "")
+    text = re.sub(r", or ignore the column \(--ignore [^)]*\)", ", or drop the column", text)
+
+    def keyword(found: re.Match[str]) -> str:
+        flag, value = found[1], found[2]
+        name = KEYWORDS.get(flag, f'settings["{flag}"]')
+        if value is None:
+            return name
+        return f"{name}={value}" if value[0] in "\"'" or re.fullmatch(r"[\d.]+", value) else f'{name}="{value}"'
+
+    return re.sub(r"--([a-z][a-z-]*)" + _VALUE, keyword, text)

@@ -1,0 +1,111 @@
+"""Rates of decisions, by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import beta
+from sklearn.utils.validation import column_or_1d
+
+from . import _data
+from ._errors import InputError
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rates of decisions.
+
+    Attributes
+    ----------
+    overall : DataFrame
+        For each rate: value, low and high (the interval), rows (those that the rate counts).
+    by_group : DataFrame
+        The same for each group and rate.
+    """
+
+    overall: pd.DataFrame
+    by_group: pd.DataFrame
+
+    def difference(self) -> pd.Series:
+        """Return the largest minus the smallest value of each rate over the groups: ``gap`` in ppal's language."""
+        values = self._values()
+        return values.max() - values.min()
+
+    def ratio(self) -> pd.Series:
+        """Return the smallest over the largest value of each rate over the groups: ``ratio`` in ppal's language."""
+        values = self._values()
+        return values.min() / values.max()
+
+    def _values(self) -> pd.DataFrame:
+        return self.by_group["value"].unstack("rate")
+
+
+def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_label: Any = None, level: float = 0.95) -> Rates:
+    """Count decisions, as fairlearn's MetricFrame does, with intervals.
+
+    Parameters
+    ----------
+    y_true, y_pred : array of shape (n_samples,)
+        Labels and decisions of any model.
+    sensitive_features : Series, DataFrame, dict of arrays or array, optional
+        The groups; of several features, all intersections that have rows.
+    pos_label : optional
+        The positive class; of two classes, the last by default. With three or more it is necessary, and the others are negative.
+    level : float, default=0.95
+        The level of the intervals (Clopper and Pearson).
+
+    Returns
+    -------
+    Rates
+        positive_rate, tpr, fpr, precision and error; NaN where no row counts.
+
+    Raises
+    ------
+    InputError
+        If the lengths differ, there are no rows, or the positive class is in doubt.
+    """
+    truth, decided = column_or_1d(y_true), column_or_1d(y_pred)
+    if len(truth) != len(decided) or not len(truth):
+        raise InputError(f"y_true has {len(truth)} rows and y_pred {len(decided)}: give one of each for every row")
+    classes = np.unique(np.concatenate([truth, decided]))
+    if pos_label is None:
+        if len(classes) > 2:
+            raise InputError(f"y_true and y_pred have {len(classes)} classes: name the positive one with pos_label")
+        pos_label = classes[-1]
+    if pos_label not in classes:
+        raise InputError(f"pos_label {pos_label!r} is none of the classes {classes.tolist()}")
+    positive, accepted = truth == pos_label, decided == pos_label
+    wrong = truth != decided
+    rates = {
+        "positive_rate": (accepted, np.ones_like(accepted)),
+        "tpr": (accepted, positive),
+        "fpr": (accepted, ~positive),
+        "precision": (positive, accepted),
+        "error": (wrong, np.ones_like(wrong)),
+    }
+    none = np.zeros(len(truth), int)
+    overall = _table(rates, none, pd.Index(["all rows"], name="group"), level)
+    if sensitive_features is None:
+        return Rates(overall.droplevel("group"), overall)
+    features = _data.groups(sensitive_features, len(truth))
+    by = pd.DataFrame(features).groupby(list(features))
+    return Rates(overall.droplevel("group"), _table(rates, by.ngroup().to_numpy(), by.size().index, level))
+
+
+def _table(rates: dict[str, tuple[Any, Any]], codes: NDArray[Any], groups: pd.Index, level: float) -> pd.DataFrame:
+    parts = []
+    for hits, rows in rates.values():
+        n = np.bincount(codes[rows], minlength=len(groups)).astype(float)
+        k = np.bincount(codes[rows & hits], minlength=len(groups)).astype(float)
+        tail = (1 - level) / 2
+        with np.errstate(invalid="ignore"):
+            low = np.where(k > 0, beta.ppf(tail, k, n - k + 1), np.where(n > 0, 0, np.nan))
+            high = np.where(k < n, beta.ppf(1 - tail, k + 1, n - k), np.where(n > 0, 1, np.nan))
+            parts.append(pd.DataFrame({"value": k / n, "low": low, "high": high, "rows": n.astype(int)}, index=groups))
+    table = pd.concat(parts, keys=list(rates), names=["rate"])
+    names = list(groups.names)
+    return table.reorder_levels([*names, "rate"]).sort_index(level=names, sort_remaining=False)

@@ -1,0 +1,80 @@
+"""The weights of runs as modules of PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ._classifier import PpalClassifier
+from ._errors import InputError
+from ._run import Model
+
+_ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "sigmoid": torch.nn.Sigmoid}
+
+
+def module(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
+    """Return the layers of a model. Their input is the prepared features, of the columns' encodings.
+
+    Parameters
+    ----------
+    model : PpalClassifier, str or Path
+        A fitted estimator, or the directory of a run on a table.
+
+    Returns
+    -------
+    torch.nn.Sequential
+        In float64, with the names of model.safetensors. The output has the shape (rows, 1), positive decisions above 0, or (rows, classes).
+    """
+    return _module(_model(model))
+
+
+def head(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
+    """Return the layers of a model of embeddings, as the last layers of the network that computed them.
+
+    Center and scale of the inputs are part of the first layer, so the input is the array that `PpalClassifier.fit` got.
+
+    Parameters
+    ----------
+    model : PpalClassifier, str or Path
+        As in `module`. All columns must be numbers without missing values.
+
+    Returns
+    -------
+    torch.nn.Sequential
+        In float64. `.float()` rounds it.
+
+    Raises
+    ------
+    InputError
+        If a column is a category or has missing values.
+    """
+    own = _model(model)
+    other = next((e["column"] for e in own.encodings if "categories" in e or "missing" in e), None)
+    if other is not None:
+        raise InputError(f"column {other!r} is a category or has missing values, so there is no layer for raw rows: use module and prepare the rows")
+    layers = _module(own)
+    first = layers[0]
+    scale = torch.from_numpy(np.array([float(e["scale"]) for e in own.encodings]))
+    center = torch.from_numpy(np.array([float(e.get("center", 0)) for e in own.encodings]))
+    with torch.no_grad():
+        first.weight /= scale
+        first.bias -= first.weight @ center
+    return layers
+
+
+def _model(model: PpalClassifier | str | Path) -> Model:
+    return model.run_.model if isinstance(model, PpalClassifier) else Model(Path(model))
+
+
+def _module(model: Model) -> torch.nn.Sequential:
+    layers = torch.nn.Sequential()
+    for name in model.layers():
+        weight = torch.from_numpy(model.weights[name + ".weight"].copy())
+        layer = torch.nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
+        layer.load_state_dict({"weight": weight, "bias": torch.from_numpy(model.weights[name + ".bias"].copy())})
+        layers.add_module(name.replace(".", "_"), layer)
+        if name.startswith("hidden"):
+            layers.add_module("after_" + name.replace(".", "_"), _ACTIVATIONS[model.shape["activation"]]())
+    return layers

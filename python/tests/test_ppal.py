@@ -1,0 +1,273 @@
+"""The package as a wheel installs it: make check-wheel."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import ppal
+from ppal import PpalClassifier
+from ppal._program import program
+
+PARITY = "gap(positive_rate, sex) <= 0.03"
+
+
+def people(rows: int = 600) -> tuple[pd.DataFrame, pd.Series, np.ndarray]:
+    """A table with columns of every kind, a sensitive feature, and labels."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(17, 90, rows),
+            "km/h, mean": rng.normal(size=rows).astype("f4"),
+            "job": pd.Categorical(rng.choice(["clerk", "NA", "10", 'say "é"'], rows)),
+            "town": rng.choice(["02139", "2139"], rows),
+            "member": rng.random(rows) < 0.3,
+        }
+    )
+    sex = pd.Series(rng.choice(["F", "M"], rows), name="sex")
+    score = 0.05 * (table["age"] - 50) + table["km/h, mean"] + 2.0 * (sex == "M") + 2 * (table["job"] == "NA") + rng.normal(size=rows)
+    return table, sex, np.where(score > 0.5, "high", "low")
+
+
+class Estimator(unittest.TestCase):
+    def test_scikit_learn_accepts_it(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = check_estimator(PpalClassifier(), on_fail=None, on_skip=None)
+        self.assertGreater(len(results), 40)
+        self.assertEqual([], [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped")])
+
+    def test_the_bound_holds_on_the_training_rows(self) -> None:
+        X, sex, y = people()
+        plain = PpalClassifier().fit(X, y)
+        model = PpalClassifier(PARITY).fit(X, y, sensitive_features=sex)
+        gaps = [ppal.evaluate(y, m.predict(X), sensitive_features=sex, pos_label="low").difference()["positive_rate"] for m in (plain, model)]
+        constraint = model.constraints_.loc[PARITY]
+        self.assertGreater(gaps[0], 0.06)
+        self.assertLessEqual(gaps[1], 0.03 + constraint["tolerance"])
+        self.assertAlmostEqual(constraint["train"], gaps[1], places=12)
+        self.assertTrue(constraint["met"])
+        self.assertLess(model.certificate_["epsilon"], 1e-2)
+        value = model.rates_.loc[("train", "all rows", "error"), "value"]
+        self.assertAlmostEqual(value, 1 - model.score(X, y), places=12)
+        self.assertIn("<html", model.report()._repr_html_().replace("&lt;", "<"))
+
+    def test_the_program_decides_as_python(self) -> None:
+        X, sex, y = people()
+        several = np.where(X["age"] < 40, "young", y)
+        for labels, settings in ((y, {}), (several, {}), (y, {"model": "mlp", "hidden": (4, 3), "activation": "tanh", "max_iter": 30})):
+            with self.subTest(settings=settings, classes=len(set(labels))), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model = PpalClassifier(**settings).fit(X, labels)
+                model.save(f"{folder}/run")
+                X.astype({"km/h, mean": float}).to_csv(f"{folder}/x.csv", index=False)  # every digit
+                subprocess.run([program(), "predict", f"{folder}/run", "--input", f"{folder}/x.csv", "--output", f"{folder}/s.csv"], check=True, capture_output=True)
+                want = pd.read_csv(f"{folder}/s.csv")
+                decisions = want["decision" if len(model.classes_) == 2 else "class"]
+                np.testing.assert_array_equal(decisions, model.predict(X))
+                np.testing.assert_allclose(want.filter(regex="^score").to_numpy().squeeze(), model.decision_function(X), rtol=1e-9, atol=1e-12)
+                positive = model.predict_proba(X)[:, -1]
+                np.testing.assert_allclose(want.filter(regex="^probability").to_numpy()[:, -1], positive, rtol=1e-9)
+                other = PpalClassifier.load(f"{folder}/run")
+                np.testing.assert_array_equal(other.predict(X), model.predict(X))
+                self.assertEqual(other.get_params()["model"], model.get_params()["model"])
+
+    def test_a_run_of_the_command_is_an_estimator(self) -> None:
+        X, sex, y = people()
+        with tempfile.TemporaryDirectory() as folder:
+            X.assign(y=y).to_csv(f"{folder}/x.csv", index=False)
+            flags = ["--categorical", "town", "--missing-values", "none", "--label", "y=low", "--out", f"{folder}/run", "--quiet"]
+            subprocess.run([program(), "train", "--file", f"{folder}/x.csv", *flags], check=True, capture_output=True)
+            model = PpalClassifier.load(f"{folder}/run")
+            self.assertGreater(model.score(X, y), 0.7)
+
+    def test_every_container_gives_the_same_model(self) -> None:
+        X, sex, y = people()
+        numbers = X[["age", "km/h, mean"]].astype("f4")
+        want = PpalClassifier(PARITY).fit(numbers, y, sensitive_features=sex).decision_function(numbers)
+        for name, rows in {"array": numbers.to_numpy(), "Fortran": np.asfortranarray(numbers), "sparse": csr_matrix(numbers)}.items():
+            with self.subTest(name):
+                model = PpalClassifier(PARITY).fit(rows, y, sensitive_features={"sex": sex.to_numpy()})
+                np.testing.assert_array_equal(model.decision_function(rows), want)
+        try:
+            import polars
+        except ImportError:
+            return
+        frame = polars.DataFrame({name: X[name].astype(str).tolist() if X[name].dtype == "category" else X[name].to_numpy() for name in X})
+        np.testing.assert_array_equal(PpalClassifier().fit(frame, y).decision_function(frame), PpalClassifier().fit(X, y).decision_function(X))
+
+    def test_missing_values_follow_the_policy(self) -> None:
+        X, sex, y = people()
+        X = X.astype({"age": float})
+        X.loc[3, "age"], X.loc[4, "job"] = np.nan, None
+        with self.assertRaisesRegex(ppal.InputError, 'missing="impute"'):
+            PpalClassifier().fit(X, y)
+        model = PpalClassifier(missing="impute").fit(X, y)
+        self.assertEqual(model.predict(X).shape, y.shape)
+        encodings = {e["column"]: e for e in model.run_.model.encodings}
+        self.assertEqual([c for c, e in encodings.items() if e.get("missing")], ["age", "job"])
+        self.assertIn("NA", encodings["job"]["categories"])
+
+    def test_scikit_learn_uses_it(self) -> None:
+        X, sex, y = people()
+        numbers = X[["age", "km/h, mean"]]
+        search = GridSearchCV(PpalClassifier(), {"subject_to": ["gap(positive_rate, sex) <= 0.1", PARITY]}, cv=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ppal.ViolationWarning)
+            search.fit(numbers, y, sensitive_features=sex)
+            self.assertGreater(cross_val_score(PpalClassifier(PARITY), numbers, y, cv=2, params={"sensitive_features": sex}).min(), 0.6)
+            models = Parallel(n_jobs=2)(delayed(clone(search.best_estimator_).fit)(numbers, y, sensitive_features=sex) for _ in range(2))
+        self.assertGreater(search.best_score_, 0.6)
+        pipeline = make_pipeline(StandardScaler(), PpalClassifier()).fit(numbers, y)
+        self.assertGreater(pipeline.score(numbers, y), 0.6)
+        for model in (*models, pickle.loads(pickle.dumps(search.best_estimator_))):
+            np.testing.assert_array_equal(model.predict(numbers), search.predict(numbers))
+
+    def test_the_confidence_takes_validation_rows(self) -> None:
+        X, sex, y = people()
+        with self.assertWarnsRegex(ppal.ViolationWarning, "not promised"):
+            model = PpalClassifier("gap(positive_rate, sex) <= 0.01", confidence=0.95).fit(X, y, sensitive_features=sex)
+        self.assertFalse(np.isnan(model.constraints_["validation"].iloc[0]))
+
+    def test_the_readme(self) -> None:
+        X, sex, y = people()
+        block = re.findall(r"```python\n(.*?)```", Path(__file__).parent.parent.joinpath("README.md").read_text(), re.DOTALL)[0]
+        self.addCleanup(os.chdir, os.getcwd())
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            X.drop(columns="job").assign(sex=sex, two_year_recid=(y == "high").astype(int)).to_csv("people.csv", index=False)
+            names: dict[str, Any] = {}
+            exec(block, names)
+            np.testing.assert_array_equal(PpalClassifier.load("run").predict(names["X"]), names["decisions"])
+
+    def test_a_sweep_is_a_list_of_estimators(self) -> None:
+        X, sex, y = people()
+        curve = ppal.sweep(PpalClassifier(test_fraction=0.2), X, y, over="gap(positive_rate, sex)", values=[0.2, 0.02], sensitive_features=sex)
+        self.assertEqual(curve.points["bound"].tolist(), [0.2, 0.02])
+        gaps = [ppal.evaluate(y, m.predict(X), sensitive_features=sex).difference()["positive_rate"] for m in curve.estimators]
+        self.assertLess(gaps[1], gaps[0])
+        self.assertGreater(len(curve.report()._repr_html_()), 1000)
+
+
+class Errors(unittest.TestCase):
+    def fails(self, kind: type[Exception], text: str, X: Any = None, y: Any = None, sex: Any = None, **settings: Any) -> None:
+        table, groups, labels = people(60)
+        with self.assertRaisesRegex(kind, text):
+            PpalClassifier(**settings).fit(table if X is None else X, labels if y is None else y, sensitive_features=groups if sex is None else sex)
+
+    def test_bad_input_has_one_exception(self) -> None:
+        X, sex, y = people(60)
+        self.fails(ppal.InputError, r'subject_to="gapp\(tpr, sex\) <= 0.1": column 1: unknown rate "gapp"; did you mean gap', subject_to="gapp(tpr, sex) <= 0.1")
+        self.fails(ppal.InputError, 'there is no attribute "sexx"', subject_to="gap(tpr, sexx) <= 0.1")
+        self.fails(ppal.InputError, "sensitive_features has 59 rows, but X has 60", sex=sex[:59])
+        self.fails(ppal.InputError, "one class only", y=["a"] * 60)
+        self.fails(ppal.InputError, "found 0 rows", X=X[:0], y=[])
+        self.fails(ppal.InputError, r"column 'job' is of objects, among them .*\(list\)", X=X.assign(job=[[1]] * 60))
+        self.fails(ppal.InputError, "has dates", X=X.assign(job=pd.Timestamp(0)))
+        self.fails(ppal.InputError, "contains infinity", X=X.assign(age=np.inf))
+        self.fails(ppal.InputError, "different columns called 'town'", sex=sex.rename("town"))
+        self.fails(ppal.InputError, "two columns of X", X=pd.concat([X, X["age"]], axis=1))
+        self.fails(ppal.InputError, 'hidden=3: used only with model="mlp"', hidden=[3])
+        self.fails(ppal.InputError, "max_iter -1: must be at least 0", max_iter=-1)
+        self.fails(ppal.InputError, "leave no training rows", test_fraction=1.0)
+        self.fails(ppal.TrainingError, "no GPU available|without GPU support", device="cuda")
+
+    def test_new_rows_are_checked(self) -> None:
+        X, _, y = people(60)
+        model = PpalClassifier().fit(X, y)
+        for text, rows in {
+            "unknown category 'nurse'": X.assign(job="nurse"),
+            "contains NaN": X.assign(age=np.nan),
+            "has texts such as 'old'": X.assign(age="old"),
+        }.items():
+            with self.subTest(text), self.assertRaisesRegex(ppal.InputError, text):
+                model.predict(rows)
+        model.set_params(handle_unknown="ignore").predict(X.assign(job="nurse"))
+
+    def test_a_missing_program(self) -> None:
+        old = os.environ.get("PPAL_PROGRAM")
+        os.environ["PPAL_PROGRAM"] = "/nowhere/ppal"
+        try:
+            self.fails(ppal.MissingProgramError, "there is no program /nowhere/ppal: install a wheel")
+        finally:
+            del os.environ["PPAL_PROGRAM"]
+            if old:
+                os.environ["PPAL_PROGRAM"] = old
+
+    def test_runs_of_other_versions(self) -> None:
+        X, _, y = people(60)
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(ppal.RunError, "give the directory of a finished run"):
+                PpalClassifier.load(folder)
+            PpalClassifier().fit(X, y).save(f"{folder}/run")
+            file = Path(folder, "run", "model.json")
+            file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 99}))
+            with self.assertRaisesRegex(ppal.RunError, "schema 99"):
+                PpalClassifier.load(f"{folder}/run")
+
+
+class Process(unittest.TestCase):
+    def test_an_interrupt_keeps_the_run(self) -> None:
+        script = textwrap.dedent("""
+            import numpy as np, ppal
+            rng = np.random.default_rng(0)
+            X = rng.normal(size=(20000, 20)); y = X[:, 0] + rng.normal(size=20000) > 0
+            model = ppal.PpalClassifier(model="mlp", max_iter=10**6)
+            try:
+                model.fit(X, y)
+            except KeyboardInterrupt:
+                print("interrupted", model.n_iter_ > 0, model.predict(X).shape)
+            """)
+        with tempfile.TemporaryDirectory() as folder:
+            env = {**os.environ, "TMPDIR": folder}
+            process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=env)
+            deadline = time.monotonic() + 60
+            while not list(Path(folder).glob("ppal-*/run/metrics.jsonl")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            text, _ = process.communicate(timeout=60)
+            self.assertEqual(text, "interrupted True (20000,)\n")
+            self.assertEqual(os.listdir(folder), [], "files that were left")
+
+
+class Evaluation(unittest.TestCase):
+    def test_rates_and_intervals(self) -> None:
+        truth, decided, group = [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], ["a", "a", "b", "b", "b", "b"]
+        rates = ppal.evaluate(truth, decided, sensitive_features=group)
+        self.assertEqual(rates.overall["value"].round(4).tolist(), [0.5, 0.6667, 0.3333, 0.6667, 0.3333])
+        self.assertEqual(rates.overall["rows"].tolist(), [6, 3, 3, 3, 6])
+        self.assertEqual(rates.difference()["positive_rate"], 0.75)
+        self.assertEqual(rates.ratio()["tpr"], 0)
+        low, high = rates.overall.loc["positive_rate", ["low", "high"]]
+        self.assertAlmostEqual(low, 0.11812, places=5)  # Clopper and Pearson for 3 of 6
+        self.assertAlmostEqual(high, 0.88188, places=5)
+        with self.assertRaisesRegex(ppal.InputError, "pos_label"):
+            ppal.evaluate([0, 1, 2], [0, 1, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
