@@ -73,9 +73,10 @@ type Exporter interface {
 type Parameter struct {
 	Name  string
 	Shape []int
-	// FanIn decides the initial values: they are uniform in [-b, b) with b = 1/sqrt(FanIn). 0 means
-	// that all values begin at 0.
+	// FanIn decides the initial values: they are uniform in [-b, b) with b = Gain/sqrt(FanIn). 0 means
+	// that all values begin at 0. Gain 0 means 1.
 	FanIn int
+	Gain  float64
 	// FirstLayer marks a weight [h, d] that multiplies the row, W x. The next parameter is its bias
 	// [h]. If an architecture has such weights, the row occurs in no other place: the center and the
 	// scale of the rows then go into these parameters. Otherwise they are a layer of their own.
@@ -92,7 +93,7 @@ const MaxTensors = 1 << 16
 var kinds = struct {
 	sync.RWMutex
 	decode map[string]func(description []byte) (Architecture, error)
-}{decode: map[string]func([]byte) (Architecture, error){}}
+}{decode: map[string]func([]byte) (Architecture, error){KindConv: decodeAs[Conv]}}
 
 // Register lets [Load] read models whose architecture has the type A and the given kind. A program
 // calls Register once for each kind of its own, before it loads a model. Register panics if the
@@ -103,10 +104,13 @@ func Register[A Architecture](kind string) {
 	if _, known := kinds.decode[kind]; known || kind == "" || builtIn(kind) {
 		panic(fmt.Sprintf("models: Register: the kind %q is registered already, or reserved", kind))
 	}
-	kinds.decode[kind] = func(description []byte) (Architecture, error) {
-		var a A
-		return a, decode(string(description), &a)
-	}
+	kinds.decode[kind] = decodeAs[A]
+}
+
+// decodeAs reads the description of an architecture of type A.
+func decodeAs[A Architecture](description []byte) (Architecture, error) {
+	var a A
+	return a, decode(string(description), &a)
 }
 
 // builtIn reports whether the kind is one of a [Spec].
@@ -213,16 +217,20 @@ func IsLinear(a Architecture) bool {
 func BeginsWithLayer(a Architecture) bool { return slices.Equal(firstLayers(a), []int{0}) }
 
 // FirstUnits returns the number of units to which a row is multiplied, for estimates of the work.
-// The estimate for a model without a first layer is the number of its parameters for each feature.
+// The estimate for a model without a first layer is the number of its multiplications for each
+// feature, or of its parameters.
 func FirstUnits(a Architecture) int {
-	inputs, all := 0, 0
+	inputs, all := a.Dims()
+	if c, ok := a.(interface{ Multiplications() int }); ok {
+		return max(1, c.Multiplications()/inputs)
+	}
+	all = 0
 	for _, p := range a.Parameters() {
 		if p.FirstLayer {
 			return p.Shape[0]
 		}
 		all += size(p.Shape)
 	}
-	inputs, _ = a.Dims()
 	return max(1, all/inputs)
 }
 

@@ -30,7 +30,7 @@ func (s Spec) headScores(a *gorgonia.Node, layers []layer, parameters gorgonia.N
 	for i, l := range layers {
 		var err error
 		if a, err = affine(a, parameters[2*i], parameters[2*i+1]); err == nil && i+1 < len(layers) {
-			a, err = s.activate(a)
+			a, err = activate(s.Activation, a)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("models: layer %s: %w", l.name, err)
@@ -48,8 +48,8 @@ func affine(a, w, b *gorgonia.Node) (*gorgonia.Node, error) {
 	return AddBias(z, b)
 }
 
-func (s Spec) activate(z *gorgonia.Node) (*gorgonia.Node, error) {
-	switch s.Activation {
+func activate(a Activation, z *gorgonia.Node) (*gorgonia.Node, error) {
+	switch a {
 	case ReLU:
 		return gorgonia.Rectify(z)
 	case Tanh:

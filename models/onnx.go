@@ -2,16 +2,26 @@ package models
 
 import "fmt"
 
+// The types of elements in ONNX's format.
+const (
+	onnxFloat  = 1
+	onnxDouble = 11
+)
+
+// onnxActivation returns ONNX's operator.
+func onnxActivation(a Activation) string {
+	return map[Activation]string{Sigmoid: "Sigmoid", Tanh: "Tanh", ReLU: "Relu"}[a]
+}
+
 // ONNX implements Exporter.
 func (s Spec) ONNX(g ONNXGraph, weights Weights, x string) (string, error) {
-	activation := map[Activation]string{Sigmoid: "Sigmoid", Tanh: "Tanh", ReLU: "Relu"}[s.WithDefaults().Activation]
 	var scores []string
 	for i := range s.heads() {
 		a, layers := x, s.head(i)
 		for k := range layers {
 			w, b := weights[2*k], weights[2*k+1]
 			if k > 0 {
-				a = g.Apply(activation, []string{a}, nil)
+				a = g.Apply(onnxActivation(s.WithDefaults().Activation), []string{a}, nil)
 			}
 			a = g.Apply("Gemm", []string{a, g.Doubles(w.Data, w.Shape...), g.Doubles(b.Data, b.Shape...)}, map[string]any{"transB": 1})
 		}

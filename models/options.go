@@ -2,38 +2,62 @@ package models
 
 import "ppal/internal/option"
 
-// The texts of the setting model.
+// The texts of the setting model. The other texts are the kinds of the models.
 const (
-	linearText  = "linear"
-	networkText = "mlp"
+	TextLinear  = "linear"
+	TextNetwork = "mlp"
 )
 
-// Options returns the settings of the model's shape, bound to the fields of s: the flags of ppal
-// train.
-func (s *Spec) Options() []*option.Option {
-	layers := option.If("model", networkText)
+// Shape has the settings of a model of this package: the flags of ppal train.
+type Shape struct {
+	Model      string // linear, mlp, conv
+	Hidden     []int
+	Activation Activation
+	Heads      Heads
+	Channels   []int
+}
+
+// ShapeOf returns the settings of a model of this package. ok is false for other models.
+func ShapeOf(a Architecture) (_ Shape, ok bool) {
+	switch a := a.(type) {
+	case Spec:
+		a = a.WithDefaults()
+		if len(a.Hidden) == 0 {
+			return Shape{Model: TextLinear}, true
+		}
+		return Shape{Model: TextNetwork, Hidden: a.Hidden, Activation: a.Activation, Heads: a.Heads}, true
+	case Conv:
+		return Shape{Model: KindConv, Hidden: a.Hidden, Activation: a.Activation, Channels: a.Channels}, true
+	}
+	return Shape{}, false
+}
+
+// Architecture returns the model of the settings.
+func (s Shape) Architecture() Architecture {
+	switch s.Model {
+	case KindConv:
+		return Conv{Channels: s.Channels, Hidden: s.Hidden, Activation: s.Activation}
+	case TextNetwork:
+		return Spec{Hidden: s.Hidden, Activation: s.Activation, Heads: s.Heads}
+	}
+	return Spec{}
+}
+
+// DefaultChannels are the channels of a convolutional network on the command line.
+const DefaultChannels = "16,32"
+
+// Options returns the settings, bound to the fields of s.
+func (s *Shape) Options() []*option.Option {
+	layers, blocks := option.If("model", TextNetwork, KindConv), option.If("model", KindConv)
 	return []*option.Option{
-		option.Words("model", s.kindText, s.setKind, "choose linear scores or a network of hidden layers", linearText, networkText),
-		option.Counts("hidden", &s.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head").With(layers),
-		option.Choice("activation", &s.Activation, "choose the function between the layers", Sigmoid, ReLU, Tanh).With(layers),
-		option.Choice("heads", &s.Heads, "train one shared network for all classes, or a separate one for each class", Shared, Separate).With(layers),
-	}
-}
-
-// kindText is the text of model.
-func (s *Spec) kindText() string {
-	if len(s.Hidden) == 0 {
-		return linearText
-	}
-	return networkText
-}
-
-// setKind reads model. A network has one layer until hidden is read.
-func (s *Spec) setKind(word string) {
-	switch {
-	case word == linearText:
-		s.Hidden = nil
-	case len(s.Hidden) == 0:
-		s.Hidden = []int{1}
+		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, or a convolutional network for pictures", TextLinear, TextNetwork, KindConv),
+		option.Counts("channels", &s.Channels, option.AtLeast(1), "N[,N...]", "set the number of filters of each block of 3 x 3 convolution and 2 x 2 max-pooling").
+			Or(DefaultChannels).With(blocks),
+		option.Counts("hidden", &s.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head; with conv after the blocks").
+			For("", blocks).With(layers),
+		option.Choice("activation", &s.Activation, "choose the function between the layers", Sigmoid, ReLU, Tanh).
+			For(string(ReLU), blocks).With(layers),
+		option.Choice("heads", &s.Heads, "train one shared network for all classes, or a separate one for each class", Shared, Separate).
+			With(option.If("model", TextNetwork)),
 	}
 }

@@ -139,7 +139,7 @@ func (p *predictor) block(weights Weights, rows, scores []float64) {
 			z := blas64.General{Rows: n, Cols: l.out, Stride: l.out, Data: p.buffers[k%2][:n*l.out]}
 			affineRows(z, a, weights[2*k].Data, weights[2*k+1].Data)
 			if k+1 < len(layers) {
-				p.activate(z.Data)
+				p.spec.Activation.apply(z.Data)
 			}
 			a = z
 		}
@@ -159,9 +159,10 @@ func affineRows(z, a blas64.General, weight, bias []float64) {
 	blas64.Gemm(blas.NoTrans, blas.Trans, 1, a, w, 1, z)
 }
 
-func (p *predictor) activate(z []float64) {
+// apply replaces each number by its activation.
+func (a Activation) apply(z []float64) {
 	for i, v := range z {
-		switch p.spec.Activation {
+		switch a {
 		case ReLU:
 			z[i] = max(0, v)
 		case Tanh:

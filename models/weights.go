@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -23,8 +24,8 @@ type Weights []Tensor
 
 // Init draws the initial weights as torch.nn.Linear does by default: weight and bias of a layer are
 // uniform in [-b, b) with b = 1/sqrt(fan_in), where fan_in is [Parameter.FanIn], the number of the
-// layer's inputs. (PyTorch's kaiming_uniform_ with a = sqrt(5) has the same bound, sqrt(6/((1 +
-// a^2) fan_in)).)
+// layer's inputs; [Parameter.Gain] multiplies b. (PyTorch's kaiming_uniform_ with a = sqrt(5) has
+// the same bound, sqrt(6/((1 + a^2) fan_in)).)
 //
 // The order of the draws is part of the contract, so a seed always gives the same weights: one
 // rng.Float64 for each value, u -> (2u - 1) b, through the tensors in the order of
@@ -38,7 +39,7 @@ func Init(a Architecture, rng *rand.Rand) (Weights, error) {
 	for _, p := range a.Parameters() {
 		t := Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, size(p.Shape))}
 		if p.FanIn > 0 {
-			bound := 1 / math.Sqrt(float64(p.FanIn))
+			bound := cmp.Or(p.Gain, 1) / math.Sqrt(float64(p.FanIn))
 			for i := range t.Data {
 				t.Data[i] = (2*rng.Float64() - 1) * bound
 			}

@@ -104,9 +104,9 @@ func onImages(run *session.Session, s setting, data string) *workload {
 // width returns the number of columns by which the data matrix is multiplied: the hidden units of
 // all heads, or the scores.
 func width(cfg config.Train) int {
-	hidden := cfg.Model.Spec.Hidden
+	hidden := cfg.Model.Shape.Hidden
 	switch {
-	case len(hidden) > 0 && cfg.Model.Spec.Heads == models.Separate:
+	case len(hidden) > 0 && cfg.Model.Shape.Heads == models.Separate:
 		return len(cfg.Pictures.Classes) * hidden[0]
 	case len(hidden) > 0:
 		return hidden[0]

@@ -36,7 +36,7 @@ type Data struct {
 
 // Model describes the scores.
 type Model struct {
-	Spec models.Spec
+	Shape models.Shape
 }
 
 // Problem has the task with its settings, and the regularizer r.

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/tabular"
 	"ppal/internal/option"
+	"ppal/models"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -161,7 +162,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case !traits.Convex || len(t.Model.Spec.Hidden) > 0:
+		case !traits.Convex || t.Model.Shape.Model != models.TextLinear:
 			return refuse("method", "needs smooth convex constraints, as those of --phi logistic with --model linear; use another method")
 		case t.Session.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")

@@ -20,7 +20,7 @@ import (
 // resolved configuration has no such setting.
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := t.Run.Session
-	o.Model = t.Model.Spec
+	o.Model = t.Model.Shape.Architecture()
 	o.Files.Settings = t.programSettings()
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
@@ -129,23 +129,37 @@ func initError(e *session.InitError) error {
 func advice(e *models.MismatchError) string {
 	var differ []string
 	for _, d := range e.Differences() {
-		differ = append(differ, fmt.Sprintf("the file's model has %s %v, the run's %v: give %s", d.Key, d.File, d.Want, remedy(d)))
+		differ = append(differ, fmt.Sprintf("the file's model has %s %v, the run's %v: give %s", d.Key, d.File, d.Want, remedy(d, e.File.Kind())))
 	}
 	return strings.Join(differ, "; ")
 }
 
-// remedy is the flag for one difference.
-func remedy(d models.Difference) string {
+// units returns a list of numbers as the text of a flag.
+func units(list any) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
+}
+
+// remedy is the flag for one difference from a file with a model of the kind.
+func remedy(d models.Difference, kind string) string {
 	switch d.Key {
 	case "inputs":
 		return "the --dataset that it was trained on"
 	case "outputs":
 		return "as many --classes"
 	case "kind":
+		switch kind {
+		case models.KindConv, models.KindLinear:
+			return "--model " + kind
+		case models.KindNetwork:
+			return "--model mlp"
+		}
 		return "the program that trained it, which has such models"
+	case "channels":
+		return "--channels " + units(d.File)
 	case "hidden":
-		units := func(list any) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]") }
 		switch {
+		case units(d.File) == "" && kind == models.KindConv:
+			return "no --hidden"
 		case units(d.File) == "":
 			return "--model linear"
 		case units(d.Want) == "":

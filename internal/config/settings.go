@@ -110,13 +110,10 @@ func (t *Train) program() []group {
 
 // options returns the settings of the model with the defaults of the tasks.
 func (m *Model) options() []*option.Option {
-	list := session.ModelOptions(&m.Spec)
+	list := session.ModelOptions(&m.Shape)
 	ofTask(find(list, "model"), func(d session.Defaults) string {
-		var s models.Spec
-		if !d.Linear {
-			s.Hidden = d.Hidden
-		}
-		return find(s.Options(), "model").Text()
+		s, _ := models.ShapeOf(d.Spec())
+		return s.Model
 	})
 	ofTask(find(list, "hidden"), func(d session.Defaults) string { return counts(d.Hidden) })
 	ofTask(find(list, "activation"), func(d session.Defaults) string { return string(d.Activation) })

@@ -154,10 +154,11 @@ func (o *Option) Set(text string) error {
 	return o.value.set(text)
 }
 
-// SetDefault stores a default. A list of statements that is empty by default stays empty, although
-// Set refuses an empty list.
+// SetDefault stores a default. A list of statements or of numbers that is empty by default stays
+// empty, although Set refuses an empty list.
 func (o *Option) SetDefault(text string) error {
-	if text == "" && o.statements() {
+	_, numbers := o.value.(*numbersValue[int])
+	if text == "" && (numbers || o.statements()) {
 		return nil
 	}
 	return o.Set(text)
@@ -380,7 +381,7 @@ func (o *Option) DefaultHelp() string {
 		for _, condition := range c.If {
 			when = append(when, condition.short())
 		}
-		texts = append(texts, strings.Join(when, ", ")+": "+c.Value)
+		texts = append(texts, strings.Join(when, ", ")+": "+cmp.Or(c.Value, "none"))
 	}
 	return strings.Join(texts, "; ")
 }

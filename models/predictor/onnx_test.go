@@ -14,6 +14,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/tabular"
+	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
 )
@@ -151,6 +152,29 @@ func indicator(is bool) float64 {
 	return 0
 }
 
+// overPictures computes channels of pictures, whose sides are divided by step. at returns a pixel
+// of the picture, 0 outside.
+func overPictures(a value, channels, step int, f func(k, y, x int, at func(c, y, x int) float64) float64) value {
+	h, w := a.shape[2], a.shape[3]
+	out := value{shape: []int{a.shape[0], channels, h / step, w / step}}
+	for n := range a.shape[0] {
+		at := func(c, y, x int) float64 {
+			if y < 0 || y >= h || x < 0 || x >= w {
+				return 0
+			}
+			return a.x[((n*a.shape[1]+c)*h+y)*w+x]
+		}
+		for k := range channels {
+			for y := range h / step {
+				for x := range w / step {
+					out.x = append(out.x, f(k, y, x, at))
+				}
+			}
+		}
+	}
+	return out
+}
+
 func apply(op string, in []value, attributes map[string]proto) (value, error) {
 	a := in[0]
 	one := value{x: []float64{0}}
@@ -195,7 +219,27 @@ func apply(op string, in []value, attributes map[string]proto) (value, error) {
 	case "Cast", "Identity":
 		return a, nil
 	case "Reshape":
-		return value{[]int{max(len(a.x), len(a.s))}, a.x, a.s}, nil
+		out, rest := value{x: a.x, s: a.s}, max(len(a.x), len(a.s))
+		for _, n := range in[1].x {
+			out.shape = append(out.shape, int(n))
+			rest /= max(1, int(n))
+		}
+		if i := slices.Index(out.shape, -1); i >= 0 {
+			out.shape[i] = rest
+		}
+		return out, nil
+	case "Conv": // 3 x 3 with a padding of 1
+		return overPictures(a, in[1].shape[0], 1, func(k, y, x int, at func(c, y, x int) float64) float64 {
+			sum := in[2].x[k]
+			for j, w := range in[1].x[k*len(in[1].x)/in[1].shape[0] : (k+1)*len(in[1].x)/in[1].shape[0]] {
+				sum += w * at(j/9, y+j/3%3-1, x+j%3-1)
+			}
+			return sum
+		}), nil
+	case "MaxPool": // 2 x 2 in steps of 2
+		return overPictures(a, a.shape[1], 2, func(k, y, x int, at func(c, y, x int) float64) float64 {
+			return max(at(k, 2*y, 2*x), at(k, 2*y, 2*x+1), at(k, 2*y+1, 2*x), at(k, 2*y+1, 2*x+1))
+		}), nil
 	case "Flatten":
 		return value{[]int{a.shape[0], len(a.x) / a.shape[0]}, a.x, nil}, nil
 	case "Concat":
@@ -376,7 +420,13 @@ func indicatorInt(is bool) int { return int(indicator(is)) }
 
 // The test covers pictures, several classes, one network for each class, and every activation.
 func TestONNXPictures(t *testing.T) {
-	dir, _ := train(t, session.Images{Dataset: "synthetic", RowsPerClass: 30}, session.NeymanPearson{}, 4, 3)
+	images := session.Images{Dataset: "synthetic", RowsPerClass: 30}
+	t.Run("network", func(t *testing.T) { onnxPictures(t, images, models.Spec{Hidden: []int{4, 3}}) })
+	t.Run("conv", func(t *testing.T) { onnxPictures(t, images, models.Conv{Channels: []int{2, 3}, Hidden: []int{3}}) })
+}
+
+func onnxPictures(t *testing.T, images session.Images, model session.Model) {
+	dir, _ := trainModel(t, images, session.NeymanPearson{}, model)
 	m := load(t, dir)
 	shape := m.Description().Input.Shape
 	pixels := m.Description().Input.Features

@@ -46,7 +46,12 @@ func people(rows int) string {
 // train trains on the data and returns the run's directory and result.
 func train(t testing.TB, data session.Source, task session.Task, hidden ...int) (string, *session.Result) {
 	t.Helper()
-	o := session.Options{Data: data, Task: task, Model: &models.Spec{Hidden: hidden}}
+	return trainModel(t, data, task, models.Spec{Hidden: hidden})
+}
+
+func trainModel(t testing.TB, data session.Source, task session.Task, model session.Model) (string, *session.Result) {
+	t.Helper()
+	o := session.Options{Data: data, Task: task, Model: model}
 	o.Settings.Iterations, o.Settings.Seed = 40, 3
 	s, err := session.New(context.Background(), o)
 	if err != nil {

@@ -51,7 +51,32 @@ class Separate(nn.Module):
         return torch.cat([net(x) for net in self.head], dim=1)
 
 
+class Conv(nn.Module):
+    """Blocks of convolution and pooling, then the layers of a network, named as Conv.Parameters says."""
+
+    def __init__(self, picture, channels, hidden, outputs, activation):
+        super().__init__()
+        self.picture, self.activation = picture, ACTIVATIONS[activation]
+        widths = [picture["channels"], *channels]
+        self.conv = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in zip(widths, channels))
+        side = 2 ** len(channels)
+        net = Net(channels[-1] * (picture["height"] // side) * (picture["width"] // side), hidden, outputs, activation)
+        if hidden:
+            self.hidden, self.output = net.hidden, net.output
+        else:
+            self.output = net.linear
+        self.dense = [net]  # not registered: the layers have their names above
+
+    def forward(self, x):
+        x = x.reshape(-1, *(self.picture[k] for k in ("channels", "height", "width")))
+        for conv in self.conv:
+            x = nn.functional.max_pool2d(self.activation(conv(x)), 2)
+        return self.dense[0](x.flatten(1))
+
+
 def module(model):
+    if "picture" in model:
+        return Conv(model["picture"], model["channels"], model["hidden"] or [], model["outputs"], model["activation"])
     kind = Separate if model["heads"] == "separate" else Net
     return kind(model["inputs"], model["hidden"] or [], model["outputs"], model["activation"])
 
@@ -61,6 +86,7 @@ MODELS = {
     "two_layer": dict(inputs=6, hidden=[8], outputs=4, activation="sigmoid", heads="shared"),
     "deep": dict(inputs=4, hidden=[5, 3], outputs=2, activation="relu", heads="shared"),
     "separate": dict(inputs=4, hidden=[3], outputs=3, activation="tanh", heads="separate"),
+    "conv": dict(picture=dict(channels=2, height=7, width=5), channels=[3, 4], hidden=[6], outputs=3, activation="tanh"),
 }
 
 
@@ -73,7 +99,7 @@ def make():
         if name != "two_layer":  # PyTorch's default is float32; the others are float64
             net = net.double()
         save_file(net.state_dict(), f"pytorch_{name}.safetensors")
-        rows = torch.randn(4, model["inputs"], dtype=torch.float64)
+        rows = torch.randn(4, model.get("inputs", 70), dtype=torch.float64)
         cases[name] = dict(model=model, rows=rows.tolist(), scores=net.double()(rows).tolist())
     with open("pytorch.json", "w") as f:
         json.dump(cases, f, indent=1)

@@ -10,6 +10,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/ranks"
 	"ppal/internal/rundir"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -67,7 +68,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if err := a.read(ctx, source); err != nil {
 		return err
 	}
-	if note := a.devices.TooSmall(a.stepWork()); note != "" {
+	if note := a.leavesGPU(); note != "" {
 		if a.devices, err = a.devices.LeaveGPU(note); err != nil {
 			return err
 		}
@@ -127,6 +128,15 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	return a.checkHistory()
+}
+
+// leavesGPU returns a note that the CPU trains instead of the open automatic GPU; "" if it does not.
+func (a *assembly) leavesGPU() string {
+	_, pictures := a.builder.Model.(models.OfPictures)
+	if o := a.devices.Options; pictures && a.devices.GPU != nil && o.Kind == "" {
+		return "The CPU trains, because convolutions have no kernels for the GPU."
+	}
+	return a.devices.TooSmall(a.stepWork())
 }
 
 // read reads the data for the device, and states the task on the training rows.

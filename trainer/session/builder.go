@@ -47,7 +47,12 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: forBuilder(a.devices),
 		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
 	}}
-	if b.Model, err = models.Sized(a.options.Model, train.Features(), max(1, statement.Outputs)); err != nil {
+	model := a.options.Model
+	if m, ok := model.(models.OfPictures); ok && a.data.Shape.Pixels() > 0 {
+		s := a.data.Shape
+		model = m.On(models.Picture{Channels: s.Channels, Height: s.Height, Width: s.Width})
+	}
+	if b.Model, err = models.Sized(model, train.Features(), max(1, statement.Outputs)); err != nil {
 		return nil, err
 	}
 	if b.HasScales() {

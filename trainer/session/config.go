@@ -179,7 +179,7 @@ func (c *configuration) part(name, key string, part any, seed uint64) {
 
 // ModelOptions returns the settings of a model's shape, bound to the fields of s. Only the classes
 // of pictures may have separate heads.
-func ModelOptions(s *models.Spec) []*option.Option {
+func ModelOptions(s *models.Shape) []*option.Option {
 	var classes []string
 	for _, d := range Tasks() {
 		if d.Rows != TableRows {
@@ -197,14 +197,11 @@ func ModelOptions(s *models.Spec) []*option.Option {
 
 // model adds the model's shape.
 func (c *configuration) model(m Model, seed uint64) {
-	s, ours := m.(models.Spec)
+	s, ours := models.ShapeOf(m)
 	if !ours {
 		c.put("model", m.Kind())
 		c.part("the model", "own-model", m, seed)
 		return
-	}
-	if s = s.WithDefaults(); len(s.Hidden) == 0 {
-		s = models.Spec{} // ignores the other fields
 	}
 	c.add(ModelOptions(&s), nil)
 }

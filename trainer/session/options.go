@@ -182,7 +182,7 @@ func (o Options) withDefaults() (Options, error) {
 	if s, ok := o.Model.(*models.Spec); ok && s != nil {
 		o.Model = *s
 	} else if ok || o.Model == nil {
-		o.Model = d.spec()
+		o.Model = d.Spec()
 	}
 	if o.Regularizer == nil {
 		o.Regularizer = &d.Regularizer

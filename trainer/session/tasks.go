@@ -201,8 +201,8 @@ func (o *Options) defaults() Defaults {
 	return d.Defaults
 }
 
-// spec returns the default model.
-func (d Defaults) spec() models.Spec {
+// Spec returns the default model.
+func (d Defaults) Spec() models.Spec {
 	if d.Linear {
 		return models.Spec{}
 	}

@@ -1,0 +1,96 @@
+package models
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// The scores of the nodes on Gorgonia's machine equal those of the host's loops: odd pictures of
+// two channels, and every activation.
+func TestConvScores(t *testing.T) {
+	for _, activation := range []Activation{ReLU, Tanh, Sigmoid} {
+		sized, err := Sized(Conv{Picture: Picture{2, 7, 5}, Channels: []int{3, 4}, Hidden: []int{6}, Activation: activation}, 70, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights, err := Init(sized, generator(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 3
+		rows := normals(generator(2), n*70, 1)
+		want, err := Predict(sized, weights, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := gorgonia.NewGraph()
+		net, err := New(g, sized, tensor.Float64, weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(n, 70),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(n, 70), tensor.WithBacking(rows))))
+		scores, err := net.Scores(x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := gorgonia.NewTapeMachine(g).RunAll(); err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range scores.Value().Data().([]float64) {
+			if math.Abs(got-want[i]) > 1e-13 {
+				t.Errorf("%s: score %d is %v, want %v", activation, i, got, want[i])
+			}
+		}
+	}
+}
+
+// Filters begin with He's variance 2/fan_in, biases of blocks with 0. The estimate of the work is
+// the number of multiplications.
+func TestConvParameters(t *testing.T) {
+	a := Conv{Channels: []int{64}}.On(Picture{3, 8, 8})
+	a, err := Sized(a, 192, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Init(a, generator(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, x := range w[0].Data {
+		sum += x * x / float64(len(w[0].Data))
+	}
+	if want := 2.0 / 27; math.Abs(sum-want) > 0.1*want || w[1].Data[5] != 0 {
+		t.Errorf("the variance of the filters is %v, want %v; a bias is %v", sum, want, w[1].Data[5])
+	}
+	if got, want := a.(Conv).Multiplications(), 8*8*64*27+4*4*64*2; got != want || FirstUnits(a) != want/192 {
+		t.Errorf("%d multiplications, %d units, want %d", got, FirstUnits(a), want)
+	}
+	if !HasScoreBias(a) || IsLinear(a) || firstLayers(a) != nil {
+		t.Error("the parameters have other roles")
+	}
+}
+
+func TestConvRefuses(t *testing.T) {
+	p := Picture{1, 8, 8}
+	for says, c := range map[string]Conv{
+		"64 features without the shape of a picture":                              {Channels: []int{2}},
+		"the rows have 64 features":                                               {Channels: []int{2}, Picture: Picture{1, 8, 9}},
+		"needs channels, such as 16,32":                                           {Picture: p},
+		"0 channels in block 2":                                                   {Picture: p, Channels: []int{2, 0}},
+		"too deep for pictures of 8x8: block 4 has no pixels left, use at most 3": {Picture: p, Channels: []int{1, 1, 1, 1}},
+		`unknown activation "gelu"`:                                               {Picture: p, Channels: []int{1}, Activation: "gelu"},
+		"-1 units in hidden layer 0":                                              {Picture: p, Channels: []int{1}, Hidden: []int{-1}},
+		"conv.1.weight has shape [32767 32767 3 3]":                               {Picture: p, Channels: []int{32767, 32767}},
+	} {
+		if _, err := Sized(c, 64, 2); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
