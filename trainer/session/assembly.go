@@ -130,7 +130,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	return a.checkHistory()
 }
 
-// leavesGPU returns a note that the CPU trains instead of the open automatic GPU; "" if it does not.
+// leavesGPU returns a note that the CPU trains instead of the automatic GPU; "" if the GPU trains.
 func (a *assembly) leavesGPU() string {
 	_, pictures := a.builder.Model.(models.OfPictures)
 	if o := a.devices.Options; pictures && a.devices.GPU != nil && o.Kind == "" {
