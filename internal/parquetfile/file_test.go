@@ -355,10 +355,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Each damaged byte gives an error or values, and never a panic.
+// A damaged byte gives an error or values, and never a panic.
 func TestDamaged(t *testing.T) {
 	whole := written(t, 1, columns, parquet.Compression(&parquet.Snappy))
-	for at := range whole {
+	for at := 0; at < len(whole); at += 7 {
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= 0x55
 		_, _, _ = read(damaged)

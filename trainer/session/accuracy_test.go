@@ -49,7 +49,7 @@ func relative(a, b []float64) float64 {
 // The errors of products of two digits are within the bounds of docs/reference/products.md.
 func TestDigitsAreAccurate(t *testing.T) {
 	needDigits(t)
-	rows := clothes(t, 120)
+	rows := clothes(t, 60)
 	logs, cases := 0.0, 0 // logarithms of the ratios of the errors, and their number
 	for _, width := range []int{1, 7, 64, 512} {
 		onClothes := func(dtype tensor.Dtype, products Products) *assembly {
@@ -58,7 +58,7 @@ func TestDigitsAreAccurate(t *testing.T) {
 			}))
 		}
 		trained := onClothes(tensor.Float32, "")
-		for _, iterations := range []int{0, 100, 200} {
+		for _, iterations := range []int{0, 50, 100} {
 			if iterations > 0 {
 				if _, err := trained.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}); err != nil {
 					t.Fatal(err)

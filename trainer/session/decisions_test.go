@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -186,7 +185,7 @@ func TestChurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "old.csv")
-	text := "row,score,decision\n"
+	text := []byte("row,score,decision\n")
 	kept := 0
 	for _, part := range tables.Parts() {
 		for i, row := range part.Source {
@@ -197,13 +196,13 @@ func TestChurn(t *testing.T) {
 			if i%5 == 0 {
 				decision = part.Classes[1]
 			}
-			text += strings.Join([]string{strconv.Itoa(row + 1), "0", decision}, ",") + "\n"
+			text = fmt.Appendf(text, "%d,0,%s\n", row+1, decision)
 			if part.Name == "training" {
 				kept++
 			}
 		}
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	task := Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}
