@@ -186,10 +186,10 @@ func TestSettingsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"train --config " + large: "more than 16 MiB", "compare --tune " + large: "more than 16 MiB",
+		"train --config " + large: "too large: it has 17825792 bytes", "compare --tune " + large: "too large: it has 17825792 bytes",
 		"compare --methods gdpa --tune " + grid: ":6: invalid comparison: the grid of gdpa has more than 10000 points",
 	} {
-		if got := command(t.Context(), nil, strings.Fields(args)...); got.status == exitDone || !strings.Contains(got.stderr, want) {
+		if got := command(t.Context(), nil, strings.Fields(args)...); got.status != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: status %d, %s", args, got.status, got.stderr)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/trainer/session"
 )
 
@@ -58,19 +58,10 @@ func ReadFile(path string) (*File, error) {
 // maxText is the largest size of a file of settings, in bytes: 16 MiB.
 const maxText = 16 << 20
 
-// ReadText reads a file of settings, of at most 16 MiB: a device or a file of data given by mistake
-// would fill the memory.
+// ReadText reads a file of settings, of at most 16 MiB: a file of data given by mistake would fill
+// the memory. The errors are those of seal.ReadUpTo.
 func ReadText(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxText+1))
-	if err == nil && len(data) > maxText {
-		err = fmt.Errorf("more than %d MiB, which is too much for settings", maxText>>20)
-	}
-	return data, err
+	return seal.ReadUpTo(path, maxText)
 }
 
 // Missing returns the error of a file that a flag names, by a format of the path and of the reason.

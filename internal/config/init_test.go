@@ -61,7 +61,7 @@ func TestInitRefuses(t *testing.T) {
 		"missing": {Values{"init": "nope"},
 			"--init nope: no such file or directory; name a safetensors file, such as a run's model.safetensors", fs.ErrNotExist},
 		"directory": {Values{"init": dir},
-			"--init: " + dir + ": not a regular file: it is a directory", nil},
+			"--init " + dir + ": not a regular file: it is a directory; name a safetensors file, such as a run's model.safetensors", nil},
 		"text": {Values{"init": "session.go"}, "--init: session.go: ", nil},
 		"wider": {Values{"init": path, "hidden": "7,8"},
 			"--init " + path + ": the file's model has hidden [6], the run's [7 8]: give --hidden 6", ErrUsage},

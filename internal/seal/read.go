@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -55,7 +56,8 @@ func limitOf(path string) int64 {
 func Read(path string) ([]byte, error) { return ReadUpTo(path, limitOf(path)) }
 
 // ReadUpTo returns the content of a regular file of at most limit bytes. It does not wait for the
-// writer of a named pipe. The error wraps ErrKind or ErrSize, or comes from the file system.
+// writer of a named pipe. The errors are *fs.PathError and wrap ErrKind or ErrSize,
+// or come from the file system.
 func ReadUpTo(path string, limit int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY)
 	if err != nil {
@@ -67,7 +69,7 @@ func ReadUpTo(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s: %w: it has %d bytes, at most %d are read", path, ErrSize, info.Size(), limit)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrSize, info.Size(), limit)}
 	}
 	data := make([]byte, info.Size())
 	if n, err := io.ReadFull(f, data); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -87,7 +89,7 @@ func Open(path string, flags int) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %w: %s", path, ErrKind, kind(info.Mode()))
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: %s", ErrKind, kind(info.Mode()))}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
