@@ -51,6 +51,16 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 		{write("x.csv", lines(text)), "--ignore", "id,sex"}, {write("x.parquet", datatest.ParquetOf(t, 1, stored)), "--ignore", "id,sex"},
 		{npy, "--table", beside}, {npy, "--table", beside, "--key", "id"}, {write("x.npz", datatest.NPZ(t, true, x, y, sex))},
 	}
+	for _, flag := range [][]string{{"--skip", "1"}, {"--separator", ";"}, {"--header", "none"}, {"--columns", "a,b"}, {"--quote", "none"}} {
+		got := forReal(t, append([]string{"data", "check", "csv", "--label", "y", "--file", files[1][0]}, flag...)...)
+		if got.status != exitUsage || !strings.Contains(got.stderr, flag[0]+" is for text of separated fields") {
+			t.Errorf("%v: %+v", flag, got)
+		}
+	}
+	packed := write("x.npz.gz", datatest.Gzipped(datatest.NPZ(t, true, x, y, sex)))
+	if got := forReal(t, "data", "check", "csv", "--file", packed); got.status != exitDone { // with the label y
+		t.Error(got.stderr)
+	}
 	var results []string
 	for i, file := range files {
 		run := filepath.Join(dir, fmt.Sprint("run", i))

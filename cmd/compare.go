@@ -79,6 +79,7 @@ threads, so that no run slows another down. To continue an interrupted compariso
 	flags.StringVar(&f.out, "out", "", "write to this directory (default runs/<time>-compare)")
 	flags.IntVar(&f.parallel, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
 	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate these measures, separated by commas")
+	flags.BoolVar(&a.quiet, "quiet", false, "print errors and the final table only")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
 	addSet(cmd, &f.set, "give one method a setting, as in plada.eta=0.1; may be repeated")
 	addSettings(cmd, values, comparesItself...)
@@ -224,6 +225,9 @@ const studyUnits = 100
 
 // studyProgress returns a progress bar on a terminal, and otherwise one line for each run.
 func (a *app) studyProgress(title string) (progress study.Progress, finish func()) {
+	if a.quiet {
+		return func(float64, int, string) {}, func() {}
+	}
 	if !a.terminal {
 		last := 0
 		return func(done float64, total int, _ string) {

@@ -37,6 +37,11 @@ func TestCompare(t *testing.T) {
 	if !strings.Contains(got.stderr, "6 of 6 runs done") {
 		t.Errorf("stderr: %s", got.stderr)
 	}
+	again := command(t.Context(), nil, "compare", "--methods", "ppala,gdpa,penalty", "--seeds", "2", "--iterations", "20", "--alpha", "5",
+		"--set", "gdpa.step=0.01", "--quiet", "--out", dir)
+	if again.stdout != got.stdout || again.stderr != "" {
+		t.Errorf("with --quiet: %s%s", again.stdout, again.stderr)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "plots", "overview.svg")); err != nil {
 		t.Error(err)
 	}

@@ -60,6 +60,7 @@ type app struct {
 	self      func(ctx context.Context, args []string) (stdout []byte, err error)
 	gpus      gpus
 	join      func() (c ranks.Collective, end func() error, err error) // joins processes; nil: not supported
+	quiet     bool                                                     // print no progress of studies
 	processes int                                                      // that share the rows of this process's sessions; 0: only this process
 	gpu       sync.Mutex                                               // held by the run of a comparison that uses a GPU
 

@@ -175,6 +175,9 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	}
 	given["subject-to"] = strings.Join(append(without(option.SplitStatements(subject), over), over.WithBound(bounds[0]).String()), option.StatementSeparator)
 	cfg, err := config.ResolveWith(given, f.set, file)
+	if wrong := new(config.Error); errors.As(err, &wrong) && strings.HasPrefix(wrong.Where, "--subject-to ") && subject == "" {
+		return refuse("over", f.over, errors.New(wrong.Problem))
+	}
 	if err != nil {
 		return nil, cfg, err
 	}

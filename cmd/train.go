@@ -64,7 +64,11 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	options.CheckpointEvery = f.checkpointEvery
 	options.Device.MemoryDir, options.Device.KeptDir = beside(cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(cfg.Out)), "ppal-rows")
 	defer report.close()
-	reading := fmt.Sprintf("reading %s and building the problem", cfg.Dataset)
+	source := cmp.Or(cfg.Table.File, cfg.Dataset)
+	if source == standard {
+		source = "standard input"
+	}
+	reading := fmt.Sprintf("reading %s and building the problem", source)
 	report.info(reading)
 	report.Stage(reading)
 	s, err := a.open(ctx, options)

@@ -125,6 +125,9 @@ func (a *app) verify(ctx context.Context, run, dataDir string, onlyFiles bool) (
 		}
 		options.Files.Version = version()
 		in, err := session.ReadInputs(ctx, options)
+		if err != nil && cfg.Table.File == standard {
+			return nil, fmt.Errorf("the run read standard input, and verify reads the same rows there (ppal verify RUN < FILE; --files needs no rows): %w", err)
+		}
 		return in, config.NameFlags(err)
 	})
 	return r, asFailure(err)

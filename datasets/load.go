@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
@@ -87,7 +86,7 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 			return fmt.Errorf("datasets: %w: %s does not take %s", dataerr.ErrOption, d.Name, option.name)
 		}
 	}
-	if d.Own && !d.Sparse && o.Label == "" && !strings.HasSuffix(o.File, tabular.ArchiveEnding) {
+	if d.Own && !d.Sparse && o.Label == "" && !tabular.NamesArchive(o.File) {
 		return fmt.Errorf("datasets: %w: %s needs the label's column", dataerr.ErrOption, d.Name)
 	}
 	for _, choice := range []struct {

@@ -276,6 +276,8 @@ func TestWrongQueries(t *testing.T) {
 		{tabular.TableOptions{Query: "query"}, "no column"},
 		{tabular.TableOptions{Query: "grade"}, "cannot be the label"},
 		{tabular.TableOptions{Query: "user", Ignore: []string{"user"}}, "cannot be the label, the split, a feature or ignored"},
+		{tabular.TableOptions{Query: "user", Groups: []string{"user=q1"}}, "cannot be a group or an attribute of a bound"},
+		{tabular.TableOptions{Query: "user", Attributes: []string{"user"}}, "cannot be a group or an attribute of a bound"},
 		{tabular.TableOptions{Query: "user", Label: "grade>1", Relevant: "1"}, "--relevant needs a label of grades"},
 		{tabular.TableOptions{Query: "user", Label: "a>0", Relevant: "each"}, ""},
 		{tabular.TableOptions{Query: "user", Label: "a", Relevant: "1"}, `column "a", row 1: label out of range: the grade`},

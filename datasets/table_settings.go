@@ -190,7 +190,7 @@ func defaultHeader(o *tabular.TableOptions) func() string {
 // defaultLabel is the name of the labels in an archive of arrays, and "" for other files.
 func defaultLabel(o *tabular.TableOptions) func() string {
 	return func() string {
-		if strings.HasSuffix(o.File, tabular.ArchiveEnding) {
+		if tabular.NamesArchive(o.File) {
 			return loader.ArchiveLabel
 		}
 		return ""

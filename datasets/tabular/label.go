@@ -15,6 +15,8 @@ type Label struct {
 	// replaces Positive and Negative. Otherwise is the text for the rows of class -1.
 	Condition string `json:"condition,omitempty"`
 	Otherwise string `json:"otherwise,omitempty"`
+	// Grades says that the values are grades of documents: other numbers are refused.
+	Grades bool `json:"grades,omitempty"`
 	// Text says that the condition compares texts; otherwise it compares numbers, written as Decimal
 	// says.
 	Text bool `json:"text,omitempty"`

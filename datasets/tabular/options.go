@@ -1,6 +1,8 @@
 package tabular
 
 import (
+	"strings"
+
 	"ppal/internal/mapped"
 )
 
@@ -112,8 +114,10 @@ type TableOptions struct {
 	Share Share
 }
 
-// ArchiveEnding is the ending of the paths of archives of arrays.
-const ArchiveEnding = ".npz"
+// NamesArchive reports whether the ending of a path is that of an archive of arrays, plain or gzip.
+func NamesArchive(path string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), ".npz")
+}
 
 // OwnFiles returns the paths of the user's files.
 func (o *TableOptions) OwnFiles() []string {

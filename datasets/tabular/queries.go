@@ -1,5 +1,13 @@
 package tabular
 
+import (
+	"fmt"
+	"math"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/textvalue"
+)
+
 // Queries has the query of each row of a table. The rows are documents, and a ranking compares the
 // documents of a query with each other. The documents of a query need not be consecutive.
 type Queries struct {
@@ -127,4 +135,18 @@ func (s Split) Queries(q *Queries, pairs []int, seed uint64) [3][]int {
 		rows[part[k]] = append(rows[part[k]], i)
 	}
 	return rows
+}
+
+// Grade converts a number to a grade. A number that is not a whole number from 0 to MostGrade is an
+// error.
+func Grade(x float64) (uint8, error) {
+	if x != math.Trunc(x) || !(x >= 0 && x <= MostGrade) {
+		return 0, NotAGrade(textvalue.FormatNumber(x))
+	}
+	return uint8(x), nil
+}
+
+// NotAGrade returns the error of a label that is not a grade.
+func NotAGrade(text string) error {
+	return fmt.Errorf("%w: the grade %s is not a whole number from 0 to %d (with --query, the label is a grade)", dataerr.ErrLabel, text, MostGrade)
 }

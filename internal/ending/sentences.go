@@ -74,9 +74,12 @@ func exampleBound(rates Rates) string {
 			return constraints.Recall(t.Classes[0]).AtLeast(0.9).String()
 		}
 		if len(t.ByGroup) > 0 {
-			if column, _, ok := strings.Cut(t.ByGroup[0].Group, "="); ok {
-				return constraints.Gap(constraints.PositiveRate, constraints.Attribute{Name: column}.Quoted()).AtMost(0.05).String()
+			group := t.ByGroup[0].Group
+			name, _, _ := strings.Cut(group, "=")
+			if strings.ContainsAny(name, "<>!") { // a condition, such as age>=40, is an attribute itself
+				name = group
 			}
+			return constraints.Gap(constraints.PositiveRate, constraints.Attribute{Name: name}.Quoted()).AtMost(0.05).String()
 		}
 	}
 	return constraints.FPR().AtMost(0.05).String()

@@ -24,6 +24,23 @@ func layoutOf(o *tabular.TableOptions) tabular.Layout {
 	return l
 }
 
+// layoutFlag returns a flag that the user has given for the layout of text; "": there is none.
+func layoutFlag(o *tabular.TableOptions) string {
+	switch {
+	case o.Columns != nil:
+		return "--columns"
+	case o.Header == tabular.HeaderNone:
+		return "--header"
+	case o.Skip > 0:
+		return "--skip"
+	case o.Separator != 0:
+		return "--separator"
+	case o.Quote == tabular.QuoteNone:
+		return "--quote"
+	}
+	return ""
+}
+
 // shiftOf returns the number that the reader adds to the indices of the user's LIBSVM file, so that
 // they count from 1.
 func shiftOf(o *tabular.TableOptions) int { return textvalue.Indicator(o.ZeroBased) }

@@ -3,7 +3,6 @@ package loader
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -98,7 +97,7 @@ func (t *UserTable) takeQueries(s *columnar.Sheet) error {
 		return nil
 	case label.Codes == nil:
 		for i, x := range label.Numbers {
-			g, err := grade(x)
+			g, err := tabular.Grade(x)
 			if err != nil {
 				return fail(i, err)
 			}
@@ -109,9 +108,9 @@ func (t *UserTable) takeQueries(s *columnar.Sheet) error {
 	grades, failures := make([]uint8, len(label.Values)), make([]error, len(label.Values))
 	for k, text := range label.Values {
 		if x, ok := textvalue.Number([]byte(text)); ok {
-			grades[k], failures[k] = grade(x)
+			grades[k], failures[k] = tabular.Grade(x)
 		} else {
-			failures[k] = notAGrade(strconv.Quote(text))
+			failures[k] = tabular.NotAGrade(strconv.Quote(text))
 		}
 	}
 	for i, code := range label.Codes {
@@ -141,20 +140,6 @@ func (t *UserTable) setQueries(out *Source) {
 	out.queries.Grades = t.grades
 }
 
-// grade converts a number to a grade. A number that is not a whole number from 0 to MostGrade is an
-// error.
-func grade(x float64) (uint8, error) {
-	if x != math.Trunc(x) || !(x >= 0 && x <= tabular.MostGrade) {
-		return 0, notAGrade(textvalue.FormatNumber(x))
-	}
-	return uint8(x), nil
-}
-
-// notAGrade returns the error of a label that is not a grade.
-func notAGrade(text string) error {
-	return fmt.Errorf("%w: the grade %s is not a whole number from 0 to %d (with --query, the label is a grade)", dataerr.ErrLabel, text, tabular.MostGrade)
-}
-
 // ParseRelevant parses the value of --relevant. above is the grade above which a document is
 // relevant. each is true if each higher grade comes before every lower grade.
 func ParseRelevant(text string) (above int, each bool, err error) {
@@ -172,7 +157,7 @@ func ParseRelevant(text string) (above int, each bool, err error) {
 // above is the largest grade of a document that is not relevant.
 func Relevance(column string, above int) (classes []string, label tabular.Label) {
 	name := cmp.Or(column, tabular.GradeName)
-	label = tabular.Label{Column: column, Condition: fmt.Sprintf("%s>%d", name, above), Otherwise: fmt.Sprintf("%s<=%d", name, above)}
+	label = tabular.Label{Column: column, Grades: true, Condition: fmt.Sprintf("%s>%d", name, above), Otherwise: fmt.Sprintf("%s<=%d", name, above)}
 	return label.Values(), label
 }
 

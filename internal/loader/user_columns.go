@@ -120,6 +120,9 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 		return columns
 	}
 	groups, attributes := conditions(opts.Groups, ""), conditions(opts.Attributes, "attribute: ")
+	if slices.Contains(slices.Concat(groups, attributes), opts.Query) {
+		wrong("%w: the column of the queries, %q, cannot be a group or an attribute of a bound", dataerr.ErrColumn, opts.Query)
+	}
 	for field, name := range header {
 		c := &UserColumn{
 			Name: name, Field: field, Label: name == t.Label, Split: name == opts.SplitColumn, Query: name == opts.Query && name != "",

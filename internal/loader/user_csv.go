@@ -52,6 +52,10 @@ func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions
 	if err != nil {
 		return nil, err
 	}
+	if flag := layoutFlag(&opts); flag != "" && !text.IsText() && opts.TestFile == "" {
+		return nil, &dataerr.FileError{Path: opts.File, Offset: -1, Err: fmt.Errorf("%w: %s is for text of separated fields, and this file is of another format", dataerr.ErrOption, flag),
+			Advice: "leave the flag out"}
+	}
 	if opts.Label == "" {
 		opts.Label = ArchiveLabel
 	}
@@ -267,7 +271,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	}
 	if t.When != nil {
 		label := t.column(t.Label)
-		out.Label = tabular.Label{Column: t.Label, Condition: t.When.Text, Otherwise: t.When.Negation(), Text: label.Kind == CategoryKind, Decimal: label.decimal}
+		out.Label = tabular.Label{Column: t.Label, Condition: t.When.Text, Otherwise: t.When.Negation(), Grades: t.graded, Text: label.Kind == CategoryKind, Decimal: label.decimal}
 	}
 	if opts.Missing != tabular.MissingRefused { // the default, which options also state as ""
 		out.reading.Missing = opts.Missing

@@ -58,7 +58,7 @@ func (s *Source) setGrades(path string, file *LIBSVM, opts *tabular.TableOptions
 	s.queries.Grades = make([]uint8, len(file.Labels))
 	for i, x := range file.Labels {
 		var err error
-		if s.queries.Grades[i], err = grade(x); err != nil {
+		if s.queries.Grades[i], err = tabular.Grade(x); err != nil {
 			return &dataerr.FileError{Path: path, Offset: -1, Line: LibsvmLine(path, i), Err: err}
 		}
 	}

@@ -32,6 +32,11 @@ func LabelClasses(l *tabular.Label, texts []string) ([]int, error) {
 				if !ok {
 					return 0, fmt.Errorf("%s is %w", textvalue.Quoted([]byte(text)), dataerr.ErrNumber)
 				}
+				if l.Grades {
+					if _, err := tabular.Grade(x); err != nil {
+						return 0, err
+					}
+				}
 				both = &columnar.Column{Name: l.Column, Decimal: l.Decimal, Numbers: []float64{x}}
 			}
 			meets, err := c.Test(both)

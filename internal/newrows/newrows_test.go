@@ -352,6 +352,7 @@ func TestLabel(t *testing.T) {
 		"several":   {tabular.Label{Positive: "a", Negative: []string{"b", "c"}}, []string{"not a", "a"}, []string{"c", "b", "a"}, []int{0, 0, 1}, nil},
 		"unknown":   {tabular.Label{Positive: "a", Negative: []string{"b"}}, []string{"b", "a"}, []string{"x"}, nil, dataerr.ErrLabel},
 		"condition": {tabular.Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"0.28", "0.2"}, []int{1, 0}, nil},
+		"no grade":  {tabular.Label{Column: "x", Condition: "x>1", Otherwise: "x<=1", Grades: true}, []string{"x<=1", "x>1"}, []string{"2", "2.5"}, nil, dataerr.ErrLabel},
 		"no number": {tabular.Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"?"}, nil, dataerr.ErrNumber},
 	} {
 		got, err := LabelClasses(&tc.label, tc.texts)

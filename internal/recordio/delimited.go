@@ -184,6 +184,12 @@ func (d *Delimited) Records() RecordReader {
 	return d.Reader(len(d.Header))
 }
 
+// IsText reports whether the table is text, or has a table of text beside it.
+func (d *Delimited) IsText() bool {
+	_, beside := d.binary.(*joined)
+	return d.binary == nil || beside
+}
+
 // Single reports whether a column of a binary format holds numbers of 32 bits.
 func (d *Delimited) Single(field int) bool { return d.binary != nil && d.binary.Single(field) }
 
