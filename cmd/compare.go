@@ -23,6 +23,7 @@ import (
 	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // compareFlags are the flags of compare that train does not have.
@@ -159,8 +160,8 @@ func (a *app) runJobs(ctx context.Context, title, dir string, run func(p study.P
 }
 
 // studySums returns the checksums of the files from which the methods of a study read their data.
-func (a *app) studySums(ctx context.Context, study *compare.Study) ([]session.DataFile, error) {
-	var sums []session.DataFile
+func (a *app) studySums(ctx context.Context, study *compare.Study) ([]results.DataFile, error) {
+	var sums []results.DataFile
 	var seen []string
 	for _, c := range study.Contenders {
 		cfg, err := config.Resolve(c.Values, nil)

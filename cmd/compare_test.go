@@ -15,6 +15,7 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer/method"
+	"ppal/trainer/session/results"
 )
 
 // A comparison of three methods prints the table and the settings of each method, and writes the
@@ -89,7 +90,7 @@ func TestCompareJudgesAsTrain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var mark struct{ Summary rundir.Summary }
+			var mark struct{ Summary results.Summary }
 			if err := json.Unmarshal([]byte(text(t, out, "runs", name+"-seed1.done")), &mark); err != nil {
 				t.Fatal(err)
 			}

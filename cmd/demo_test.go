@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // The demo of make run ends with a bound that holds on the decisions of all splits, including the
@@ -41,11 +43,11 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.Outcome == nil || sum.BoundsOn != session.OnDecisions || len(sum.Outcome.Constraints) == 0 {
+	if sum.Outcome == nil || sum.BoundsOn != constraints.OnDecisions || len(sum.Outcome.Constraints) == 0 {
 		t.Fatalf("%+v", sum.Outcome)
 	}
 	for _, c := range sum.Outcome.Constraints {
-		for _, split := range rundir.Splits() {
+		for _, split := range results.Splits() {
 			if v := c.Of(split); v == nil || *v > c.Bound+5e-4 || !c.Met {
 				t.Errorf("%s on %s rows: %v, met %v", c.Constraint, split, v, c.Met)
 			}

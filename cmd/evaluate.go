@@ -14,9 +14,8 @@ import (
 	"ppal/constraints"
 	"ppal/internal/ending"
 	"ppal/internal/newrows"
-	"ppal/internal/rates"
 	"ppal/models/predictor"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 func (a *app) evaluateCommand() *cobra.Command {
@@ -115,11 +114,11 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%d rows\t", e.Rows)
-	names := (&rates.Table{Classes: e.Classes}).Order()
+	names := (&results.RateTable{Classes: e.Classes}).Order()
 	for _, name := range names {
 		fmt.Fprintf(w, "\t%s", name)
 	}
-	line := func(name string, rows int, values rates.Rates, extremes map[string]rates.Extreme) {
+	line := func(name string, rows int, values results.Rates, extremes map[string]results.Extreme) {
 		fmt.Fprintf(w, "\n%s\t%d", name, rows)
 		for _, rate := range names {
 			if r, ok := values[rate]; ok {
@@ -161,8 +160,8 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 			continue
 		}
 		o := c.Outcome()
-		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), ending.Cell(&session.Outcome{}, o))
-		if text := (&session.Outcome{}).Explain(o); text != "" {
+		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), ending.Cell(&results.Outcome{}, o))
+		if text := (&results.Outcome{}).Explain(o); text != "" {
 			texts = append(texts, text)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cases"
 	"ppal/internal/racing"
-	"ppal/internal/rates"
 	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 func TestEvaluate(t *testing.T) {
@@ -100,7 +100,7 @@ func TestPrintEvaluation(t *testing.T) {
 	yes, no := true, false
 	value := func(x float64) *float64 { return &x }
 	e := &predictor.Evaluation{Rows: 8, Unknown: 2, Classes: []string{"no", "yes"}, Confusion: [][]int{{3, 1}, {2, 2}},
-		Rates: predictor.RateTable{Overall: rates.Rates{"error": {Value: 0.375, Interval: &[2]float64{0.0852, 0.7551}, Rows: 8}}},
+		Rates: predictor.RateTable{Overall: results.Rates{"error": {Value: 0.375, Interval: &[2]float64{0.0852, 0.7551}, Rows: 8}}},
 		Constraints: []predictor.Checked{
 			{Constraint: "fpr <= 0.25", Bound: 0.25, Value: value(0.25), Interval: &[2]float64{0.0063, 0.8059}, Met: &yes},
 			{Constraint: "fpr <= 0.2", Bound: 0.2, Value: value(0.25), Met: &yes},

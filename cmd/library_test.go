@@ -23,6 +23,7 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // The command and the library do the same run to the bit: both have the same defaults.
@@ -118,7 +119,7 @@ func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
 		return gorgonia.Must(gorgonia.Mean(scores)), nil, nil
 	}}
 	rows := session.Matrices{Train: &session.Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{-1, 1}}}
-	data, err := session.Options{Data: rows, Task: task}.Config(session.Provenance{})
+	data, err := session.Options{Data: rows, Task: task}.Config(results.Provenance{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func compareRuns(t *testing.T, command, library rundir.Dir) {
 	if diff := cmp.Diff(times.ReplaceAllString(string(read(command.Metrics())), ""), times.ReplaceAllString(string(read(library.Metrics())), "")); diff != "" {
 		t.Error(diff)
 	}
-	summaries := [2]rundir.Summary{}
+	summaries := [2]results.Summary{}
 	for i, dir := range []rundir.Dir{command, library} {
 		s, err := rundir.ReadSummary(dir.Summary())
 		if err != nil {

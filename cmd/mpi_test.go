@@ -19,6 +19,7 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/internal/safetensors"
+	"ppal/trainer/session/results"
 )
 
 // mpirun returns the command that runs ppal in n processes. `make mpi-test` sets MPIRUN.
@@ -35,7 +36,7 @@ func mpirun(t *testing.T, n int, args ...string) *exec.Cmd {
 }
 
 // trainedOver trains in n processes, or without MPI for n = 0, and returns the run.
-func trainedOver(t *testing.T, n int, args ...string) (rundir.Summary, []float64) {
+func trainedOver(t *testing.T, n int, args ...string) (results.Summary, []float64) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	args = append([]string{"train", "--quiet", "--allow-violation", "--threads", "1", "--out", out}, args...)
@@ -50,7 +51,7 @@ func trainedOver(t *testing.T, n int, args ...string) (rundir.Summary, []float64
 }
 
 // finishedRun returns the summary and the weights of a run.
-func finishedRun(t *testing.T, out string) (rundir.Summary, []float64) {
+func finishedRun(t *testing.T, out string) (results.Summary, []float64) {
 	t.Helper()
 	s, err := rundir.ReadSummary(rundir.Dir(out).Summary())
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/option"
 	"ppal/internal/relay"
-	"ppal/internal/rundir"
 	"ppal/models/predictor"
+	"ppal/trainer/session/results"
 )
 
 // standard is the name of the standard input and output.
@@ -218,7 +218,7 @@ func keepable(m *predictor.Model, keep []string) ([]string, error) {
 	format := m.Description().Input.Format
 	for k, name := range keep {
 		switch {
-		case format != rundir.FormatText:
+		case format != results.FormatText:
 			return nil, usage{fmt.Errorf("--keep %s: rows in the format %s have no columns with names", name, format)}
 		case slices.Contains(outputColumns(m), name):
 			return nil, usage{fmt.Errorf("--keep %s: the output has another column of this name; rename the input's column", name)}
@@ -254,7 +254,7 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	defer out.discard()
 	w := newPredictions(m, out, options.Keep)
 	err = m.Read(in, name, options, w.write)
-	if errors.Is(err, dataerr.ErrNoRows) && m.Description().Input.Format == rundir.FormatText {
+	if errors.Is(err, dataerr.ErrNoRows) && m.Description().Input.Format == results.FormatText {
 		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s has the names of the columns and no rows\n", name)
 		w.header()
 		_, err = out.Write(w.lines)

@@ -16,6 +16,7 @@ import (
 	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // members returns a CSV table of a number and a category. The class depends on both.
@@ -204,7 +205,7 @@ func TestPredictProbability(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Decision.Probability = &rundir.Sigmoid{Slope: 2, Intercept: -1}
+	d.Decision.Probability = &results.Sigmoid{Slope: 2, Intercept: -1}
 	if err := rundir.Dir(run).WriteModel(d); err != nil {
 		t.Fatal(err)
 	}

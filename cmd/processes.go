@@ -16,6 +16,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/ranks"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // starters are the programs that start the same command in several processes, with the environment
@@ -164,7 +165,7 @@ type opener func(ctx context.Context, o session.Options) (*session.Session, erro
 // run, and then open.
 func shareRuns(open opener, c ranks.Collective, follow ranks.Procedure, getenv func(string) string) opener {
 	return func(ctx context.Context, o session.Options) (*session.Session, error) {
-		settings, err := o.Served().Config(session.Provenance{})
+		settings, err := o.Served().Config(results.Provenance{})
 		if err != nil {
 			return nil, err
 		}

@@ -8,10 +8,12 @@ import (
 	"os"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // stub is a session without data: minimise (x-2)^2 + (y-2)^2 subject to x <= 1 and y <= 3. The
@@ -26,10 +28,10 @@ type stub struct {
 	warned  trainer.Warnings    // further warnings of the result
 	// changes the certificate of the result; nil: no change
 	certificate func(c *certify.Certificate)
-	outcome     *session.Outcome // outcome of the result; nil: both constraints on surrogates, met
+	outcome     *results.Outcome // outcome of the result; nil: both constraints on surrogates, met
 
 	t     *testing.T // for rates
-	rates func(t *testing.T, trained bool) *session.RateTable
+	rates func(t *testing.T, trained bool) *results.RateTable
 }
 
 func newStub(method trainer.Method) (*stub, error) {
@@ -77,17 +79,17 @@ func openStub(o session.Options, prepare func(s *stub)) (*session.Session, error
 
 func (s *stub) Describe() session.Description {
 	return session.Description{
-		Provenance: session.Provenance{
+		Provenance: results.Provenance{
 			Device: "stub", Products: "stub's", Bounds: []float64{1, 3},
-			Data: []session.DataFile{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
-			Classes: []session.SplitSizes{
+			Data: []results.DataFile{{Name: "rows", Bytes: 12, SHA256: "abc", State: "differs"}},
+			Classes: []results.SplitSizes{
 				{Name: "shirt", Train: 5, Test: 2}, {Name: "trouser", Train: 6, Test: 3}, {Name: "dress", Train: 7, Test: 4},
 			},
 			Features: 784, Parameters: 2, Normalization: "none",
 			Warnings: []string{"class dress: the bound constrains nothing"}, Notes: []string{"a note"},
 		},
 		Task: session.NameNeymanPearson, Dataset: "stub", Objective: "shirt", Constraints: []string{"trouser", "dress"},
-		Rows: session.SplitSizes{Train: 18, Test: 9},
+		Rows: results.SplitSizes{Train: 18, Test: 9},
 	}
 }
 
@@ -119,8 +121,8 @@ func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 		Values:      []float64{1, 1, 2},
 		Outcome:     cmp.Or(s.outcome, s.surrogates()),
 		Splits: []session.SplitMeasures{
-			{Name: session.Training, Named: map[string]float64{"error": 0.25}},
-			{Name: session.Test, Named: map[string]float64{"error": 0.5}},
+			{Name: results.Training, Named: map[string]float64{"error": 0.25}},
+			{Name: results.Test, Named: map[string]float64{"error": 0.5}},
 		},
 	}
 	if s.rates != nil {
@@ -132,15 +134,15 @@ func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 }
 
 // surrogates returns an outcome that meets the stub's constraints.
-func (s *stub) surrogates() *session.Outcome {
+func (s *stub) surrogates() *results.Outcome {
 	met, first, second := true, 1.0, 2.0
-	split := func(train, test float64) session.SplitValues { return session.SplitValues{Train: &train, Test: &test} }
-	return &session.Outcome{BoundsOn: session.OnSurrogate,
-		Constraints: []session.ConstraintOutcome{
+	split := func(train, test float64) results.SplitValues { return results.SplitValues{Train: &train, Test: &test} }
+	return &results.Outcome{BoundsOn: constraints.OnSurrogate,
+		Constraints: []results.ConstraintOutcome{
 			{Constraint: "error[trouser] <= 1", Bound: 1, SplitValues: split(0.25, 0.4), Met: true, Surrogate: &first, SurrogateMet: &met},
 			{Constraint: "error[dress] <= 3", Bound: 3, SplitValues: split(0.5, 1), Met: true, Surrogate: &second, SurrogateMet: &met},
 		},
-		Objective: session.ObjectiveOutcome{Name: "error[shirt]", SplitValues: split(0.1, 0.2)},
+		Objective: results.ObjectiveOutcome{Name: "error[shirt]", SplitValues: split(0.1, 0.2)},
 	}
 }
 

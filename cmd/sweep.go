@@ -24,6 +24,7 @@ import (
 	"ppal/internal/seal"
 	"ppal/internal/sweep"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // sweepFlags are the flags of sweep that train does not have.
@@ -185,7 +186,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if err != nil {
 		return nil, cfg, err
 	}
-	settings, err := cfg.YAML(session.Provenance{})
+	settings, err := cfg.YAML(results.Provenance{})
 	if err != nil {
 		return nil, cfg, err
 	}
@@ -233,7 +234,7 @@ func (a *app) sweepProgress(e sweep.Event) {
 func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	measure := s.Over.Measure().String()
 	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
-	missed := map[rundir.Rating][]string{}
+	missed := map[results.Rating][]string{}
 	for k := range points {
 		p := &points[k]
 		c := p.Swept()
@@ -243,7 +244,7 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 		}
 		missed[p.Rating()] = append(missed[p.Rating()], bound)
 		measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
-		for _, split := range rundir.Splits() {
+		for _, split := range results.Splits() {
 			if measured.Of(split) == "" && objective.Of(split) == "" {
 				continue
 			}
@@ -257,11 +258,11 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	paragraph(out, "values", "The values are of counted decisions, with 95% intervals on held-out rows.")
 	paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
 	for _, note := range []struct {
-		rating rundir.Rating
+		rating results.Rating
 		text   string
 	}{
-		{rundir.Unmet, "do not meet all bounds"},
-		{rundir.TrainOnly, "meet all bounds on the training rows, and exceed a bound on held-out rows"},
+		{results.Unmet, "do not meet all bounds"},
+		{results.TrainOnly, "meet all bounds on the training rows, and exceed a bound on held-out rows"},
 	} {
 		if list := missed[note.rating]; list != nil {
 			paragraph(out, "note", fmt.Sprintf("%d of %d points %s: %s.", len(list), len(points), note.text, strings.Join(list, ", ")))
@@ -270,7 +271,7 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 }
 
 // between returns a row's value on a split, with its interval in brackets.
-func between(row *ending.Row, split rundir.Split) string {
+func between(row *ending.Row, split results.Split) string {
 	text := row.Of(split)
 	if i := row.IntervalOf(split); i != nil {
 		text += " (" + ending.Span(i) + ")"
@@ -280,7 +281,7 @@ func between(row *ending.Row, split rundir.Split) string {
 
 // dataSums returns the checksums of the files from which a run reads its data and its initial
 // weights. Built-in data have no files. A missing file has no checksum; the run reports it.
-func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFile, error) {
+func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]results.DataFile, error) {
 	dir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
 		return nil, err
@@ -294,9 +295,9 @@ func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFil
 	if err != nil {
 		return nil, err
 	}
-	var sums []session.DataFile
+	var sums []results.DataFile
 	for _, f := range report.Files {
-		sums = append(sums, session.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
+		sums = append(sums, results.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
 	}
 	if cfg.Session.Init == "" {
 		return sums, nil
@@ -311,10 +312,10 @@ func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFil
 }
 
 // origin returns the part of sweep.yaml that names the version of the program and the data.
-func origin(sums []session.DataFile) ([]byte, error) {
+func origin(sums []results.DataFile) ([]byte, error) {
 	text, err := yaml.Marshal(struct {
 		Version string             `yaml:"version"`
-		Data    []session.DataFile `yaml:"data,omitempty"`
+		Data    []results.DataFile `yaml:"data,omitempty"`
 	}{version(), sums})
 	if err != nil {
 		return nil, fmt.Errorf("sweep.yaml: %w", err)

@@ -5,10 +5,11 @@ import (
 	"io"
 	"strconv"
 
+	"ppal/constraints"
 	"ppal/internal/ending"
-	"ppal/internal/rates"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // printTable prints the result of the run on stdout.
@@ -31,7 +32,7 @@ func (r *trainRun) printTable(result *session.Result) error {
 	switch {
 	case selected != string(trainer.OutputLast):
 		output = "--select " + selected
-	case result.Outcome != nil && result.Outcome.BoundsOn == session.OnDecisions:
+	case result.Outcome != nil && result.Outcome.BoundsOn == constraints.OnDecisions:
 		output = "the best round"
 	}
 	printFacts(out, &sum, output)
@@ -40,7 +41,7 @@ func (r *trainRun) printTable(result *session.Result) error {
 }
 
 // printHead prints what a reader must know first, and how the run ended.
-func printHead(out io.Writer, sum *session.Summary, title string) {
+func printHead(out io.Writer, sum *results.Summary, title string) {
 	if sum.Verdict != "" {
 		indented(out, "", 0, sum.Verdict)
 		fmt.Fprintln(out)
@@ -50,7 +51,7 @@ func printHead(out io.Writer, sum *session.Summary, title string) {
 
 // printFacts prints the certificate, the times, the memory and the warnings. output says why the
 // weights are not those of the last iteration; "" does not say it.
-func printFacts(out io.Writer, sum *session.Summary, output string) {
+func printFacts(out io.Writer, sum *results.Summary, output string) {
 	fmt.Fprintln(out)
 	paragraph(out, "certificate", ending.Certificate(sum))
 	if sum.OutputIteration != sum.Iterations && output != "" {
@@ -98,7 +99,7 @@ func rowsOf(v *ending.View) grid {
 	}
 	g := grid{{first, "bound", "train", "valid.", "test", "95% interval", "met"}}
 	line := func(name string, row *ending.Row) {
-		g = append(g, []string{name, row.Bound, row.Of(session.Training), row.Of(session.Validation), row.Of(session.Test), ending.Span(row.Interval), row.Cell})
+		g = append(g, []string{name, row.Bound, row.Of(results.Training), row.Of(results.Validation), row.Of(results.Test), ending.Span(row.Interval), row.Cell})
 	}
 	for i := range v.Rows {
 		line(v.Rows[i].Name, &v.Rows[i])
@@ -161,7 +162,7 @@ func printRates(out io.Writer, result *session.Result) {
 			continue
 		}
 		head := fmt.Sprintf("rates of decisions on %s rows, in percent", split.Name.Word())
-		if split.Name != session.Training {
+		if split.Name != results.Training {
 			head += ", with 95% intervals"
 		}
 		fmt.Fprintf(out, "\n%s\n", head)
@@ -171,7 +172,7 @@ func printRates(out io.Writer, result *session.Result) {
 		}
 		names := []string{"positive_rate", "tpr", "fpr", "error"}
 		g := grid{append([]string{"group", "rows"}, names...)}
-		line := func(name string, rows int, values map[string]session.Rate, extremes map[string]rates.Extreme) {
+		line := func(name string, rows int, values map[string]results.Rate, extremes map[string]results.Extreme) {
 			cells := []string{name, strconv.Itoa(rows)}
 			for _, n := range names {
 				cells = append(cells, rateCell(values, n)+extreme(extremes[n]))
@@ -190,7 +191,7 @@ func printRates(out io.Writer, result *session.Result) {
 }
 
 // printRest prints the number of groups that a table of rates leaves out.
-func printRest(out io.Writer, t *session.RateTable) {
+func printRest(out io.Writer, t *results.RateTable) {
 	if n := len(t.ByGroup) - mostGroups; n > 0 {
 		fmt.Fprintf(out, "and %d more groups, in summary.json\n", n)
 	}
@@ -201,7 +202,7 @@ const mostRecalls = 4
 
 // printClasses prints the recall and the precision of every class, and the error and the recalls of
 // every group.
-func printClasses(out io.Writer, t *session.RateTable) {
+func printClasses(out io.Writer, t *results.RateTable) {
 	g := grid{{"class", "rows", "recall", "precision"}}
 	for k, class := range t.Classes {
 		rows := 0
@@ -240,7 +241,7 @@ func printClasses(out io.Writer, t *session.RateTable) {
 }
 
 // rateCell formats a rate in percent with its interval.
-func rateCell(values map[string]session.Rate, name string) string {
+func rateCell(values map[string]results.Rate, name string) string {
 	rate, ok := values[name]
 	if !ok {
 		return "-"
@@ -253,13 +254,13 @@ func rateCell(values map[string]session.Rate, name string) string {
 }
 
 // extreme marks the largest and the smallest rate of the groups of a bound.
-func extreme(e rates.Extreme) string {
-	return map[rates.Extreme]string{rates.Largest: " max", rates.Smallest: " min"}[e]
+func extreme(e results.Extreme) string {
+	return map[results.Extreme]string{results.Largest: " max", results.Smallest: " min"}[e]
 }
 
 // groupNames returns a function that shortens the names of the shown groups, if the short names
 // differ.
-func groupNames(t *session.RateTable) func(string) string {
+func groupNames(t *results.RateTable) func(string) string {
 	short := map[string]bool{}
 	for _, k := range t.Shown(mostGroups) {
 		name := trimmed(t.ByGroup[k].Group)

@@ -12,33 +12,34 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // at returns the values of three splits.
-func at(train, validation, test float64) session.SplitValues {
-	return session.SplitValues{Train: &train, Validation: &validation, Test: &test}
+func at(train, validation, test float64) results.SplitValues {
+	return results.SplitValues{Train: &train, Validation: &validation, Test: &test}
 }
 
 // onDecisions returns an outcome with bounds on decisions.
-func onDecisions() *session.Outcome {
+func onDecisions() *results.Outcome {
 	accepted := at(0.2011, 0.2023, 0.1999)
-	return &session.Outcome{
-		BoundsOn: session.OnDecisions,
-		Constraints: []session.ConstraintOutcome{
+	return &results.Outcome{
+		BoundsOn: constraints.OnDecisions,
+		Constraints: []results.ConstraintOutcome{
 			{Constraint: "gap(positive_rate, sex) <= 0.01", Bound: 0.01, SplitValues: at(0.0098, 0.0131, 0.0172), Interval: &[2]float64{0, 0.041}, Met: true},
 			{Constraint: "tpr[sex=Female] >= 0.6", Bound: 0.6, AtLeast: true, SplitValues: at(0.5998, 0.58, 0.61), Interval: &[2]float64{0.55, 0.67}, Met: true},
 		},
-		Objective:      session.ObjectiveOutcome{Name: "error", SplitValues: at(0.1652, 0.1648, 0.1601)},
+		Objective:      results.ObjectiveOutcome{Name: "error", SplitValues: at(0.1652, 0.1648, 0.1601)},
 		AcceptanceRate: &accepted, Threshold: 0.01234567, ThresholdCost: 0.0002, BoundShifts: []float64{0.0011, -0.0032}, GradientEvaluations: 312,
 	}
 }
 
 // onSurrogates returns an outcome with bounds on surrogates. The second bound is not met.
-func onSurrogates() *session.Outcome {
+func onSurrogates() *results.Outcome {
 	yes, no, first, second := true, false, 0.00993, 0.0234
 	o := onDecisions()
-	o.BoundsOn, o.Threshold, o.ThresholdCost, o.BoundShifts = session.OnSurrogate, 0, 0, nil
-	o.Constraints = []session.ConstraintOutcome{
+	o.BoundsOn, o.Threshold, o.ThresholdCost, o.BoundShifts = constraints.OnSurrogate, 0, 0, nil
+	o.Constraints = []results.ConstraintOutcome{
 		{Constraint: "gap(tpr, race) <= 0.01", Bound: 0.01, SplitValues: at(0.019, 0.02, 0.042), Interval: &[2]float64{0, 0.196}, Surrogate: &first, SurrogateMet: &yes},
 		{Constraint: "gap(fpr, race) <= 0.01", Bound: 0.01, SplitValues: at(0.07, 0.06, 0.066), Interval: &[2]float64{0, 0.193}, Surrogate: &second, SurrogateMet: &no},
 	}
@@ -46,9 +47,9 @@ func onSurrogates() *session.Outcome {
 }
 
 // classRates returns the rates of three classes. The model never decides for the last class.
-func classRates(t *testing.T, trained bool) *session.RateTable {
+func classRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
-	groups := []rates.Group{{Name: "sex=Female", Rows: []int{0, 1, 2}}, {Name: "sex=Male", Rows: []int{3, 4, 5}}}
+	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2}}, {Name: "sex=Male", Rows: []int{3, 4, 5}}}
 	table, err := rates.Count([]int{0, 0, 1, 1, 1, 2}, []int{0, 1, 1, 1, 0, 0}, []string{"shirt", "trouser", "dress"}, groups, trained)
 	if err != nil {
 		t.Fatal(err)
@@ -57,9 +58,9 @@ func classRates(t *testing.T, trained bool) *session.RateTable {
 }
 
 // groupRates returns the rates of two classes and two groups.
-func groupRates(t *testing.T, trained bool) *session.RateTable {
+func groupRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
-	groups := []rates.Group{{Name: "sex=Female", Rows: []int{0, 1, 2, 3}}, {Name: "a group with a name that is too long for its column", Rows: []int{4, 5}}}
+	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2, 3}}, {Name: "a group with a name that is too long for its column", Rows: []int{4, 5}}}
 	table, err := rates.Count([]int{0, 0, 0, 1, 1, 1}, []int{0, 0, 1, 1, 1, 0}, []string{"no", "yes"}, groups, trained)
 	if err != nil {
 		t.Fatal(err)
@@ -141,12 +142,12 @@ func TestStates(t *testing.T) {
 	} {
 		prepare := func(s *stub) {
 			s.outcome = onDecisions()
-			c := session.ConstraintOutcome{Constraint: "gap(tpr, race) <= 0.01", Bound: 0.01, SplitValues: session.SplitValues{Train: &test.train, Test: &test.test},
+			c := results.ConstraintOutcome{Constraint: "gap(tpr, race) <= 0.01", Bound: 0.01, SplitValues: results.SplitValues{Train: &test.train, Test: &test.test},
 				State: test.state, Met: test.state.Holds()}
 			if test.state == constraints.NotMet || test.state == constraints.NotJudged {
 				c.Exceeded = exceeded
 			}
-			s.outcome.Constraints = []session.ConstraintOutcome{c}
+			s.outcome.Constraints = []results.ConstraintOutcome{c}
 		}
 		for _, strict := range []bool{false, true} {
 			flags, status := []string(nil), test.status
@@ -302,7 +303,7 @@ func TestTableShapes(t *testing.T) {
 	got = tableOf(t, func(s *stub) {
 		s.outcome = onDecisions()
 		o := s.outcome
-		for _, v := range []*session.SplitValues{&o.Constraints[0].SplitValues, &o.Constraints[1].SplitValues, &o.Objective.SplitValues, o.AcceptanceRate} {
+		for _, v := range []*results.SplitValues{&o.Constraints[0].SplitValues, &o.Constraints[1].SplitValues, &o.Objective.SplitValues, o.AcceptanceRate} {
 			v.Validation, v.Test = nil, nil
 		}
 		o.Constraints[0].Interval, o.Constraints[1].Interval = nil, nil
@@ -314,7 +315,7 @@ func TestTableShapes(t *testing.T) {
 
 // --by-group prints the rates of every group, or of every class.
 func TestTableByGroup(t *testing.T) {
-	for name, of := range map[string]func(*testing.T, bool) *session.RateTable{"groups": groupRates, "classes": classRates} {
+	for name, of := range map[string]func(*testing.T, bool) *results.RateTable{"groups": groupRates, "classes": classRates} {
 		prepare := func(s *stub) { s.outcome, s.rates, s.t = onDecisions(), of, t }
 		if plain := tableOf(t, prepare); strings.Contains(plain.stdout, "rates of decisions") {
 			t.Errorf("without --by-group: %s", plain.stdout)
@@ -334,7 +335,7 @@ func TestPromises(t *testing.T) {
 			s.outcome = onDecisions()
 			s.outcome.Confidence = 0.95
 			for j, is := range holds {
-				s.outcome.Constraints[j].Promise = &session.Promise{Holds: is, Supported: 0.0312, Rows: 300, Needed: 9000}
+				s.outcome.Constraints[j].Promise = &results.Promise{Holds: is, Supported: 0.0312, Rows: 300, Needed: 9000}
 			}
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // train runs the command.
@@ -143,7 +144,7 @@ func changedFiles(file *config.File, now session.Description) (warnings []string
 	if file == nil {
 		return nil
 	}
-	compare := func(before, now session.DataFile, other string) {
+	compare := func(before, now results.DataFile, other string) {
 		if now.Name == before.Name && now.SHA256 != before.SHA256 {
 			warnings = append(warnings, fmt.Sprintf("%s has changed since %s was written (%d bytes then, %d now; sha256 %.8s then, %.8s now): "+
 				"this run has other %s than that run.", now.Name, file.Path, before.Bytes, now.Bytes, before.SHA256, now.SHA256, other))
@@ -258,7 +259,7 @@ func (r *trainRun) method(step string) string {
 }
 
 // classCounts returns the numbers of rows of each class: a label that is read wrongly shows there.
-func classCounts(classes []rundir.SplitSizes) string {
+func classCounts(classes []results.SplitSizes) string {
 	var list []string
 	for _, c := range classes[:min(len(classes), mostGroups)] {
 		list = append(list, fmt.Sprintf("%s %d, %d, %d", c.Name, c.Train, c.Validation, c.Test))

@@ -19,6 +19,7 @@ import (
 	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 const (
@@ -51,10 +52,10 @@ run; 130 Ctrl-C.`,
 type watched struct {
 	dir      rundir.Dir
 	settings struct {
-		Method     string            `yaml:"method"`
-		Dataset    string            `yaml:"dataset"`
-		Iterations int               `yaml:"iterations"`
-		Provenance rundir.Provenance `yaml:"provenance"`
+		Method     string             `yaml:"method"`
+		Dataset    string             `yaml:"dataset"`
+		Iterations int                `yaml:"iterations"`
+		Provenance results.Provenance `yaml:"provenance"`
 	}
 	follower *rundir.Follower
 	free     int // looks in a row at a free lock
@@ -109,7 +110,7 @@ func (a *app) watch(ctx context.Context, dir rundir.Dir) error {
 
 // look returns the result of the run, if there is one, and the records so far. The error says why
 // the run ended without a result.
-func (w *watched) look() (*rundir.Summary, []trainer.Record, error) {
+func (w *watched) look() (*results.Summary, []trainer.Record, error) {
 	free := dirlock.Free(string(w.dir)) // before the files are read: the process may end in between
 	if w.free++; !free {
 		w.free = 0
@@ -141,7 +142,7 @@ func (w *watched) look() (*rundir.Summary, []trainer.Record, error) {
 }
 
 // result returns the text of a finished run.
-func (w *watched) result(sum *rundir.Summary) string {
+func (w *watched) result(sum *results.Summary) string {
 	var out strings.Builder
 	printHead(&out, sum, w.settings.Method+" on "+w.settings.Dataset)
 	if sum.Outcome != nil {

@@ -10,8 +10,10 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer/session/results"
 )
 
 // predict, evaluate and export use the file of weights that --weights names, and refuse in one line
@@ -72,10 +74,10 @@ func TestWeights(t *testing.T) {
 	if want := "ppal: --weights last: must be output or best\n"; got.status != exitUsage || !strings.HasPrefix(got.stderr, want) {
 		t.Errorf("%+v, want %s", got, want)
 	}
-	for text, change := range map[string]func(*rundir.Summary){
-		"no record was feasible":      func(s *rundir.Summary) { s.BestFeasible = nil },
-		"there is no best.safetensor": func(*rundir.Summary) { os.Remove(dir.Best()) },
-		"the bounds are on decisions": func(s *rundir.Summary) { s.Outcome = &rundir.Outcome{BoundsOn: rundir.OnDecisions} },
+	for text, change := range map[string]func(*results.Summary){
+		"no record was feasible":      func(s *results.Summary) { s.BestFeasible = nil },
+		"there is no best.safetensor": func(*results.Summary) { os.Remove(dir.Best()) },
+		"the bounds are on decisions": func(s *results.Summary) { s.Outcome = &results.Outcome{BoundsOn: constraints.OnDecisions} },
 	} {
 		t.Run(text, func(t *testing.T) {
 			old, err := os.ReadFile(dir.Summary())

@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/config"
-	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // disc is a trial problem: minimise -x - y on a disc, from a start that depends on the seed.
@@ -27,7 +27,7 @@ type disc struct {
 	problem  problem.Problem
 	method   trainer.Method
 	settings trainer.Settings
-	summary  rundir.Summary
+	summary  results.Summary
 }
 
 func openDisc(_ context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
@@ -62,7 +62,7 @@ func (d *disc) Optimize(ctx context.Context) (*trainer.Result, error) {
 
 func (d *disc) Certify() (*session.Result, error) { return nil, nil }
 
-func (d *disc) Summary() rundir.Summary { return d.summary }
+func (d *disc) Summary() results.Summary { return d.summary }
 
 func discStudy(grid ...config.Values) *Study {
 	return &Study{

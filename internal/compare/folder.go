@@ -14,6 +14,7 @@ import (
 	"ppal/internal/atomicfile"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
+	"ppal/trainer/session/results"
 )
 
 // folder is the directory of a comparison. It is the study.Store of the runs.
@@ -97,9 +98,9 @@ func (s *Study) sameStudy(have []byte, f *folder) error {
 // ended describes a run that has ended. It is the contents of the run's mark, which the comparison
 // writes after the records are on the disk.
 type ended struct {
-	Records int             `json:"records"`           // number of records
-	SHA256  string          `json:"sha256"`            // of the file of the records
-	Summary *rundir.Summary `json:"summary,omitempty"` // see Run
+	Records int              `json:"records"`           // number of records
+	SHA256  string           `json:"sha256"`            // of the file of the records
+	Summary *results.Summary `json:"summary,omitempty"` // see Run
 	// the reason of an early stop, such as a number that is not finite; empty: no early stop
 	Failure string `json:"failure,omitempty"`
 }

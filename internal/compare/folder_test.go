@@ -14,8 +14,8 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
-	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // counted returns an opener that counts the runs.
@@ -26,8 +26,8 @@ func counted(n *atomic.Int32) Opener {
 	}
 }
 
-// results returns the lines of results.jsonl without the key that differs between equal runs.
-func results(t *testing.T, dir string) string {
+// journal returns the lines of results.jsonl without the key that differs between equal runs.
+func journal(t *testing.T, dir string) string {
 	t.Helper()
 	var kept []string
 	for _, part := range strings.Split(read(t, dir, "results.jsonl"), ",") {
@@ -57,7 +57,7 @@ func TestOneAtATime(t *testing.T) {
 	if _, err := Do(t.Context(), discStudy(), dir, meddling, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(results(t, whole), results(t, dir)); diff != "" {
+	if diff := cmp.Diff(journal(t, whole), journal(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := os.Stat(filepath.Join(dir, dirlock.Name)); err == nil {
@@ -81,7 +81,7 @@ func TestDamagedRunsAreRepeated(t *testing.T) {
 	if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := results(t, dir)
+	want := journal(t, dir)
 	records, mark := filepath.Join(dir, "runs", "gdpa-seed2.jsonl"), filepath.Join(dir, "runs", "gdpa-seed2.done")
 	whole := read(t, records)
 	lines := strings.SplitAfter(whole, "\n")
@@ -104,7 +104,7 @@ func TestDamagedRunsAreRepeated(t *testing.T) {
 		if opened.Load() != 1 {
 			t.Errorf("%s: %d runs were done, want the damaged one", name, opened.Load())
 		}
-		if diff := cmp.Diff(want, results(t, dir)); diff != "" {
+		if diff := cmp.Diff(want, journal(t, dir)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -113,8 +113,8 @@ func TestDamagedRunsAreRepeated(t *testing.T) {
 // A comparison continues with another number of parallel runs, and not with other data or another
 // version of the program.
 func TestWhatContinues(t *testing.T) {
-	file := func(sum string) []rundir.DataFile {
-		return []rundir.DataFile{{Name: "rows.csv", Bytes: 3, SHA256: sum}}
+	file := func(sum string) []results.DataFile {
+		return []results.DataFile{{Name: "rows.csv", Bytes: 3, SHA256: sum}}
 	}
 	dir := filepath.Join(t.TempDir(), "new")
 	s := discStudy()

@@ -7,15 +7,16 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/internal/ending"
 	"ppal/internal/report"
-	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // onDecisions reports whether the run's bounds are on counted decisions, which its summary judges.
 func (r *Run) onDecisions() bool {
-	return r.Summary != nil && r.Summary.Outcome != nil && r.Summary.Outcome.BoundsOn == rundir.OnDecisions
+	return r.Summary != nil && r.Summary.Outcome != nil && r.Summary.Outcome.BoundsOn == constraints.OnDecisions
 }
 
 // Met reports whether the run ended with all bounds met: by the judgement of its summary, or by the
@@ -41,7 +42,7 @@ func (r *Run) violation() float64 {
 // excess returns the largest amount by which the counted training decisions are beyond a bound.
 func (r *Run) excess() (largest float64) {
 	for j := range r.Summary.Outcome.Constraints {
-		if c := &r.Summary.Outcome.Constraints[j]; c.Train != nil && c.Over(*c.Train) > rundir.Rounding {
+		if c := &r.Summary.Outcome.Constraints[j]; c.Train != nil && c.Over(*c.Train) > results.Rounding {
 			largest = max(largest, c.Over(*c.Train))
 		}
 	}
@@ -51,8 +52,8 @@ func (r *Run) excess() (largest float64) {
 // measured returns a measure at the end, such as test_error.
 func (r *Run) measured(name string) (value float64, known bool) {
 	if r.Summary != nil {
-		for _, split := range rundir.Splits() {
-			if measure, ok := strings.CutPrefix(name, rundir.MeasureKey(split, "")); ok {
+		for _, split := range results.Splits() {
+			if measure, ok := strings.CutPrefix(name, results.MeasureKey(split, "")); ok {
 				value, known = r.Summary.MeasuresOf(split)[measure]
 				return value, known
 			}
@@ -117,7 +118,7 @@ func (o *Outcome) columns() []column {
 	last := func(value func(r *trainer.Record) float64) func(string) string {
 		return meanCell(func(r *Run) (float64, bool) { return value(r.Last()), true })
 	}
-	residual := func(at func(c *rundir.Certificate) float64, record func(r *trainer.Record) float64) func(string) string {
+	residual := func(at func(c *results.Certificate) float64, record func(r *trainer.Record) float64) func(string) string {
 		return meanCell(func(r *Run) (float64, bool) {
 			if r.Summary != nil {
 				return at(&r.Summary.Certificate), true
@@ -127,7 +128,7 @@ func (o *Outcome) columns() []column {
 	}
 	var columns []column
 	if o.onDecisions() {
-		for _, split := range rundir.Splits() {
+		for _, split := range results.Splits() {
 			columns = append(columns, column{title: o.minimised() + ", " + split.Word(), cell: meanCell(func(r *Run) (float64, bool) {
 				v := r.Summary.Outcome.Objective.Of(split)
 				if v == nil {
@@ -142,8 +143,8 @@ func (o *Outcome) columns() []column {
 		columns = []column{
 			{title: "objective", cell: meanCell(o.objective)},
 			{title: "largest violation", cell: meanCell(func(r *Run) (float64, bool) { return r.violation(), true })},
-			{title: "stationarity", cell: residual(func(c *rundir.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
-			{title: "complementarity", cell: residual(func(c *rundir.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
+			{title: "stationarity", cell: residual(func(c *results.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
+			{title: "complementarity", cell: residual(func(c *results.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
 			{title: "bounds met", cell: o.metBy, met: true},
 			{title: "best feasible objective", cell: func(c string) string { return o.Best(c).String() }},
 		}
@@ -152,7 +153,7 @@ func (o *Outcome) columns() []column {
 		column{title: "gradients", cell: last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
 		column{title: "seconds", cell: last(func(r *trainer.Record) float64 { return r.Seconds })})
 	for _, name := range o.Study.Measures {
-		if o.onDecisions() && name == rundir.MeasureKey(rundir.Test, o.minimised()) {
+		if o.onDecisions() && name == results.MeasureKey(results.Test, o.minimised()) {
 			continue // the column exists
 		}
 		columns = append(columns, column{title: strings.ReplaceAll(name, "_", " "), cell: meanCell(func(r *Run) (float64, bool) { return r.measured(name) })})
@@ -214,7 +215,7 @@ func (o *Outcome) runRows(r *Run) (rows [][]string) {
 	}
 	view := ending.New(r.Summary.Outcome, nil)
 	line := func(name string, row *ending.Row) {
-		rows = append(rows, []string{name, row.Bound, row.Of(rundir.Training), row.Of(rundir.Validation), row.Of(rundir.Test), row.Cell})
+		rows = append(rows, []string{name, row.Bound, row.Of(results.Training), row.Of(results.Validation), row.Of(results.Test), row.Cell})
 	}
 	for i := range view.Rows {
 		line(view.Rows[i].Name, &view.Rows[i])

@@ -18,6 +18,7 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
@@ -25,7 +26,7 @@ import (
 type Trial interface {
 	Optimize(ctx context.Context) (*trainer.Result, error)
 	Certify() (*session.Result, error)
-	Summary() rundir.Summary // after Certify
+	Summary() results.Summary // after Certify
 	Close() error
 }
 
@@ -40,7 +41,7 @@ type Run struct {
 	Records   []trainer.Record
 	// Summary is what summary.json of the same run of `ppal train` says, without the rates of
 	// groups; nil for a run that failed, and for most runs of a search.
-	Summary *rundir.Summary
+	Summary *results.Summary
 	// the reason of an early stop, such as a number that is not finite; empty: no early stop
 	Failure string
 }
@@ -158,7 +159,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train) (*Run, erro
 // record trains and writes the records to the file part, which it replaces. record returns the
 // summary of the result, except for points of a search whose bounds are on surrogates. If ctx is
 // cancelled, record returns the context's error.
-func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (summary *rundir.Summary, err error) {
+func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (summary *results.Summary, err error) {
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}

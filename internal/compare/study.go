@@ -13,9 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/config"
-	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // ErrStudy says that the settings of a comparison contradict each other or its folder.
@@ -36,7 +36,7 @@ type Study struct {
 	// Version is the version of the program, and Data identifies the files of the data. A comparison
 	// continues only with the same version and the same files.
 	Version string
-	Data    []rundir.DataFile
+	Data    []results.DataFile
 }
 
 // Contender is a method with its settings.
@@ -183,7 +183,7 @@ type description struct {
 	Seeds      []uint64               `yaml:"seeds,flow"`
 	Threads    int                    `yaml:"threads"` // of each run
 	Contenders []contenderDescription `yaml:"contenders"`
-	Data       []rundir.DataFile      `yaml:"data,omitempty"`
+	Data       []results.DataFile     `yaml:"data,omitempty"`
 }
 
 // contenderDescription describes a method of a comparison.

@@ -14,7 +14,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
@@ -61,7 +61,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := got.YAML(session.Provenance{})
+			data, err := got.YAML(results.Provenance{})
 			if err != nil {
 				t.Fatal(err)
 			}

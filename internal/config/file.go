@@ -12,23 +12,23 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // File holds the settings of a YAML file, not yet resolved.
 type File struct {
 	Path   string
 	values map[string]fileValue
-	data   []session.DataFile
-	init   *session.DataFile
+	data   []results.DataFile
+	init   *results.DataFile
 }
 
 // Data returns the files that the run read, if the file is a run's config.yaml.
-func (f *File) Data() []session.DataFile { return f.data }
+func (f *File) Data() []results.DataFile { return f.data }
 
 // Init returns the file of initial weights that the run read, if the file is a run's config.yaml
 // and the run had initial weights; otherwise nil.
-func (f *File) Init() *session.DataFile { return f.init }
+func (f *File) Init() *results.DataFile { return f.init }
 
 // Value returns the text of a setting in the form of a flag's value, or "" if the file lacks the
 // setting. The File may be nil.
@@ -109,8 +109,8 @@ func ParseFile(path string, data []byte) (*File, error) {
 		switch name.Value {
 		case rundir.ProvenanceKey:
 			var provenance struct {
-				Data []session.DataFile `yaml:"data"`
-				Init *session.DataFile  `yaml:"init"`
+				Data []results.DataFile `yaml:"data"`
+				Init *results.DataFile  `yaml:"init"`
 			}
 			if value.Decode(&provenance) == nil { // a file that a person wrote may hold anything there
 				f.data, f.init = provenance.Data, provenance.Init

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ppal/trainer/method"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
@@ -58,7 +58,7 @@ func TestConfigNamesThePrimalStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Method.(*method.ALM).Primal.Kind = kind
-		data, err := o.Config(session.Provenance{})
+		data, err := o.Config(results.Provenance{})
 		if err != nil {
 			t.Fatal(err)
 		}

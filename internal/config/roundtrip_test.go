@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ppal/trainer/method"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // programs are settings of the program that a session does not have.
@@ -58,7 +58,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := o.Config(session.Provenance{})
+			data, err := o.Config(results.Provenance{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		first, err := cfg.YAML(session.Provenance{})
+		first, err := cfg.YAML(results.Provenance{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, first)
 		}
-		if second, err := same.YAML(session.Provenance{}); err != nil || !bytes.Equal(first, second) {
+		if second, err := same.YAML(results.Provenance{}); err != nil || !bytes.Equal(first, second) {
 			t.Errorf("%v\n%s\n%s", err, first, second)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // SessionOptions returns the options of the run that the configuration describes. dataDir is the
@@ -81,7 +82,7 @@ func (t *Train) programSettings() []session.Setting {
 
 // YAML returns the config.yaml of the run: every setting that applies. Each value that the paper
 // does not give has a note. The zero provenance stays out of the file.
-func (t Train) YAML(p session.Provenance) ([]byte, error) {
+func (t Train) YAML(p results.Provenance) ([]byte, error) {
 	o, err := t.SessionOptions(t.DataDir)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/models"
@@ -133,7 +134,7 @@ func (p *Problem) regularizer() []*option.Option {
 			find(list, "theta").Or(option.Float(r.Radius))
 		}
 	}
-	kind.For(problem.SquaredL2.String(), onProblem(ridge...), option.If("bounds-on", string(session.OnDecisions)))
+	kind.For(problem.SquaredL2.String(), onProblem(ridge...), option.If("bounds-on", string(constraints.OnDecisions)))
 	ofTask(kind, func(d session.Defaults) string { return d.Regularizer.Kind.String() })
 	find(list, "regularizer-weight").For(option.Float(session.DefaultRidge), l2)
 	return list

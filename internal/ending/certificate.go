@@ -5,8 +5,9 @@ import (
 	"math"
 	"strconv"
 
-	"ppal/internal/rundir"
+	"ppal/constraints"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // ownFactor is the ratio of the epsilon of the method's own multipliers to the epsilon of the
@@ -14,10 +15,10 @@ import (
 const ownFactor = 3
 
 // Certificate describes the certificate of a summary in one line.
-func Certificate(sum *rundir.Summary) string {
+func Certificate(sum *results.Summary) string {
 	c, most := &sum.Certificate, atMost(sum)
 	text := "epsilon " + most + brief(c.Epsilon)
-	if o := sum.Outcome; o == nil || o.BoundsOn == rundir.OnSurrogate {
+	if o := sum.Outcome; o == nil || o.BoundsOn == constraints.OnSurrogate {
 		text += ", the largest KKT residual in float64"
 	} else {
 		text += ": KKT residual of the smooth problem"
@@ -40,7 +41,7 @@ func Certificate(sum *rundir.Summary) string {
 
 // atMost returns "at most " if the residuals are upper bounds: with kinks, or without the best
 // multipliers.
-func atMost(sum *rundir.Summary) string {
+func atMost(sum *results.Summary) string {
 	if sum.Certificate.UpperBound || sum.Certificate.NotResolved {
 		return "at most "
 	}
@@ -48,12 +49,12 @@ func atMost(sum *rundir.Summary) string {
 }
 
 // Certified explains the certificate of a summary to a reader who may not know certificates.
-func Certified(sum *rundir.Summary) string {
+func Certified(sum *results.Summary) string {
 	if sum.Status == string(trainer.Failed) {
 		return "The run failed: it has no certificate."
 	}
 	subject := "The weights"
-	if sum.Outcome != nil && sum.Outcome.BoundsOn == rundir.OnDecisions {
+	if sum.Outcome != nil && sum.Outcome.BoundsOn == constraints.OnDecisions {
 		subject = "For the smooth problem, the weights before the threshold step"
 	}
 	near := "an approximate solution: a small epsilon says that no small step improves them"
@@ -70,7 +71,7 @@ func Certified(sum *rundir.Summary) string {
 type Residual struct{ Name, Value, Meaning string }
 
 // Residuals returns the parts of the certificate of a summary.
-func Residuals(sum *rundir.Summary) []Residual {
+func Residuals(sum *results.Summary) []Residual {
 	if sum.Status == string(trainer.Failed) {
 		return nil
 	}

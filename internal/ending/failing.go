@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Unmet is the error of a run whose files are complete, and whose constraints in the list give the
 // exit status 3.
 type Unmet struct {
-	Outcome *rundir.Outcome
-	List    []rundir.ConstraintOutcome
+	Outcome *results.Outcome
+	List    []results.ConstraintOutcome
 }
 
 // Failing returns the constraints that give the exit status 3: those that are not met, cannot be
 // judged or are not promised, and with strict those that are met to one row.
-func Failing(o *rundir.Outcome, strict bool) []rundir.ConstraintOutcome {
+func Failing(o *results.Outcome, strict bool) []results.ConstraintOutcome {
 	list := o.Unmet()
 	for j := range o.Constraints {
 		if c := &o.Constraints[j]; strict && o.Standing(c).Holds() && o.Standing(c).State == constraints.MetToOneRow {
@@ -47,7 +47,7 @@ func (e *Unmet) Error() string {
 		return others("cannot be judged", strings.TrimSuffix(strings.Replace(e.Outcome.Explain(c), " cannot be judged", "", 1), "."))
 	}
 	what, value := "the surrogate of "+c.Measure(), c.Surrogate
-	if e.Outcome.BoundsOn != rundir.OnSurrogate || value == nil {
+	if e.Outcome.BoundsOn != constraints.OnSurrogate || value == nil {
 		what, value = c.Measure(), c.Train
 	}
 	is := "has no value"

@@ -6,8 +6,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/option"
-	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // Status says in words how a run ended.
@@ -20,7 +20,7 @@ type Status struct {
 
 // Ended returns the status of a run with a summary. tolerance is the largest violation that counts
 // as feasible.
-func Ended(sum *rundir.Summary, tolerance float64) Status {
+func Ended(sum *results.Summary, tolerance float64) Status {
 	lead := fmt.Sprintf("The run stopped after %s: %s.", option.Counted(sum.Iterations, "iteration"), sum.Status)
 	switch sum.Status {
 	case string(trainer.Failed):
@@ -42,14 +42,14 @@ func Ended(sum *rundir.Summary, tolerance float64) Status {
 }
 
 // Kind returns the kind of a rating: good, warn or bad.
-func Kind(g rundir.Rating) string {
-	return map[rundir.Rating]string{rundir.Unmet: "bad", rundir.TrainOnly: "warn", rundir.Good: "good"}[g]
+func Kind(g results.Rating) string {
+	return map[results.Rating]string{results.Unmet: "bad", results.TrainOnly: "warn", results.Good: "good"}[g]
 }
 
 // Headline says how the bounds stand.
-func Headline(o *rundir.Outcome) string {
+func Headline(o *results.Outcome) string {
 	n, unmet := len(o.Constraints), o.Unmet()
-	judged := slices.ContainsFunc(unmet, func(c rundir.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
+	judged := slices.ContainsFunc(unmet, func(c results.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
 	switch {
 	case len(unmet) > 0 && !judged && n == 1:
 		return "The bound cannot be judged"
@@ -68,7 +68,7 @@ func Headline(o *rundir.Outcome) string {
 	}
 	on := "on the training decisions"
 	switch {
-	case o.BoundsOn == rundir.OnSurrogate:
+	case o.BoundsOn == constraints.OnSurrogate:
 		on = "on the surrogates of the training rows"
 	case o.Confidence > 0:
 		on = fmt.Sprintf("on the training decisions, and promised for new rows with %g%% confidence", 100*o.Confidence)
@@ -85,9 +85,9 @@ func Headline(o *rundir.Outcome) string {
 
 // beyond returns the part of the headline about splits that are beyond a bound, with the number: of
 // the test rows if they are, else of the validation rows.
-func beyond(o *rundir.Outcome) string {
-	var worst *rundir.ConstraintOutcome
-	var split rundir.Split
+func beyond(o *results.Outcome) string {
+	var worst *results.ConstraintOutcome
+	var split results.Split
 	exceeded := 0
 	for j := range o.Constraints {
 		c := &o.Constraints[j]
@@ -96,7 +96,7 @@ func beyond(o *rundir.Outcome) string {
 			continue
 		}
 		exceeded++
-		if last := list[len(list)-1]; worst == nil || split != rundir.Test && last == rundir.Test {
+		if last := list[len(list)-1]; worst == nil || split != results.Test && last == results.Test {
 			worst, split = c, last
 		}
 	}

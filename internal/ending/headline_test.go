@@ -6,34 +6,34 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // The status says how the run ended.
 func TestStatus(t *testing.T) {
-	met := func(n, unmet int) *rundir.Outcome {
-		o := &rundir.Outcome{BoundsOn: rundir.OnDecisions}
+	met := func(n, unmet int) *results.Outcome {
+		o := &results.Outcome{BoundsOn: constraints.OnDecisions}
 		for k := range n {
-			o.Constraints = append(o.Constraints, rundir.ConstraintOutcome{Constraint: fmt.Sprint(k), Met: k >= unmet})
+			o.Constraints = append(o.Constraints, results.ConstraintOutcome{Constraint: fmt.Sprint(k), Met: k >= unmet})
 		}
 		return o
 	}
 	for _, c := range []struct {
-		summary rundir.Summary
+		summary results.Summary
 		want    Status
 	}{
-		{rundir.Summary{Status: "failed", Error: "the objective is NaN"}, Status{Kind: "bad", Text: "The run failed", Exit: "1"}},
-		{rundir.Summary{Status: "interrupted"}, Status{Kind: "open", Text: "Interrupted", Exit: "130"}},
-		{rundir.Summary{Outcome: met(1, 0)}, Status{Kind: "good", Text: "The bound is met on the training decisions", Exit: "0"}},
-		{rundir.Summary{Outcome: met(2, 0)}, Status{Kind: "good", Text: "Both bounds are met on the training decisions", Exit: "0"}},
-		{rundir.Summary{Outcome: met(3, 0)}, Status{Kind: "good", Text: "All 3 bounds are met on the training decisions", Exit: "0"}},
-		{rundir.Summary{Outcome: met(1, 1)}, Status{Kind: "bad", Text: "The bound is not met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(3, 1)}, Status{Kind: "bad", Text: "1 of 3 bounds is not met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(3, 2)}, Status{Kind: "bad", Text: "2 of 3 bounds are not met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(2, 2)}, Status{Kind: "bad", Text: "Neither bound is met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(3, 3)}, Status{Kind: "bad", Text: "None of the 3 bounds is met", Exit: "3"}},
-		{rundir.Summary{MaxViolation: 1}, Status{Kind: "bad", Text: "Finished, but a constraint is violated", Exit: "0"}},
-		{rundir.Summary{}, Status{Kind: "good", Text: "Finished", Exit: "0"}},
+		{results.Summary{Status: "failed", Error: "the objective is NaN"}, Status{Kind: "bad", Text: "The run failed", Exit: "1"}},
+		{results.Summary{Status: "interrupted"}, Status{Kind: "open", Text: "Interrupted", Exit: "130"}},
+		{results.Summary{Outcome: met(1, 0)}, Status{Kind: "good", Text: "The bound is met on the training decisions", Exit: "0"}},
+		{results.Summary{Outcome: met(2, 0)}, Status{Kind: "good", Text: "Both bounds are met on the training decisions", Exit: "0"}},
+		{results.Summary{Outcome: met(3, 0)}, Status{Kind: "good", Text: "All 3 bounds are met on the training decisions", Exit: "0"}},
+		{results.Summary{Outcome: met(1, 1)}, Status{Kind: "bad", Text: "The bound is not met", Exit: "3"}},
+		{results.Summary{Outcome: met(3, 1)}, Status{Kind: "bad", Text: "1 of 3 bounds is not met", Exit: "3"}},
+		{results.Summary{Outcome: met(3, 2)}, Status{Kind: "bad", Text: "2 of 3 bounds are not met", Exit: "3"}},
+		{results.Summary{Outcome: met(2, 2)}, Status{Kind: "bad", Text: "Neither bound is met", Exit: "3"}},
+		{results.Summary{Outcome: met(3, 3)}, Status{Kind: "bad", Text: "None of the 3 bounds is met", Exit: "3"}},
+		{results.Summary{MaxViolation: 1}, Status{Kind: "bad", Text: "Finished, but a constraint is violated", Exit: "0"}},
+		{results.Summary{}, Status{Kind: "good", Text: "Finished", Exit: "0"}},
 	} {
 		got := Ended(&c.summary, 1e-3)
 		got.Exit, _, _ = strings.Cut(got.Exit, ":")
@@ -46,12 +46,12 @@ func TestStatus(t *testing.T) {
 
 // TestHeadlines names the number of bounds and the worst held-out value of several bounds.
 func TestHeadlines(t *testing.T) {
-	bound := func(state constraints.State, test float64) rundir.ConstraintOutcome {
-		return rundir.ConstraintOutcome{Constraint: "fpr <= 0.1", Bound: 0.1, State: state, SplitValues: rundir.SplitValues{Test: &test}}
+	bound := func(state constraints.State, test float64) results.ConstraintOutcome {
+		return results.ConstraintOutcome{Constraint: "fpr <= 0.1", Bound: 0.1, State: state, SplitValues: results.SplitValues{Test: &test}}
 	}
 	met, beyond := bound(constraints.Met, 0.1), bound(constraints.Met, 0.2)
 	unjudged, missed := bound(constraints.NotJudged, 0.1), bound(constraints.NotMet, 0.1)
-	for want, list := range map[string][]rundir.ConstraintOutcome{
+	for want, list := range map[string][]results.ConstraintOutcome{
 		"Both bounds are met on the training decisions":                                                                               {met, met},
 		"Both bounds are met on the training decisions, but fpr is exceeded on the test rows: 0.2000":                                 {met, beyond},
 		"All 3 bounds are met on the training decisions, but 2 of them are exceeded on held-out rows: fpr is 0.2000 on the test rows": {beyond, met, beyond},
@@ -59,7 +59,7 @@ func TestHeadlines(t *testing.T) {
 		"2 of 3 bounds are not met":      {met, unjudged, missed},
 		"Neither bound is met":           {missed, unjudged},
 	} {
-		if got := Headline(&rundir.Outcome{BoundsOn: rundir.OnDecisions, Constraints: list}); got != want {
+		if got := Headline(&results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: list}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

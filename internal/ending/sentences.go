@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // sentences explain the outcome in words. The constraints are those of the rows.
-func (v *View) sentences(o *rundir.Outcome, rates Rates) (list []Sentence) {
+func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 	add := func(name, format string, args ...any) {
 		list = append(list, Sentence{name, fmt.Sprintf(format, args...)})
 	}
 	counted := "The values are of counted decisions."
-	if slices.ContainsFunc(o.Constraints, func(c rundir.ConstraintOutcome) bool { return c.Interval != nil }) {
+	if slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.Interval != nil }) {
 		counted = "The values are of counted decisions; the interval is of " + heldOut(o) + "."
 	}
 	switch {
@@ -41,7 +41,7 @@ func (v *View) sentences(o *rundir.Outcome, rates Rates) (list []Sentence) {
 }
 
 // heldOut names the rows of the intervals.
-func heldOut(o *rundir.Outcome) string {
+func heldOut(o *results.Outcome) string {
 	rows := "held-out rows"
 	for _, c := range o.Constraints {
 		if c.Test != nil {
@@ -69,7 +69,7 @@ func (v *View) surrogates() (list []string) {
 
 // exampleBound returns a bound that fits the classes and groups of the run.
 func exampleBound(rates Rates) string {
-	if t := rates[rundir.Training]; t != nil {
+	if t := rates[results.Training]; t != nil {
 		if len(t.Classes) > 2 {
 			return constraints.Recall(t.Classes[0]).AtLeast(0.9).String()
 		}
@@ -89,7 +89,7 @@ func exampleBound(rates Rates) string {
 const mostExplained = 4
 
 // explained says what the cells cannot say: see Outcome.Explain.
-func (v *View) explained(o *rundir.Outcome) (list []Sentence) {
+func (v *View) explained(o *results.Outcome) (list []Sentence) {
 	rest := 0
 	for _, row := range v.Rows {
 		text := o.Explain(row.Constraint)
@@ -109,7 +109,7 @@ func (v *View) explained(o *rundir.Outcome) (list []Sentence) {
 
 // promised returns the sentences about the bounds that hold on new rows, or "" for a run without a
 // confidence.
-func promised(o *rundir.Outcome) string {
+func promised(o *results.Outcome) string {
 	if o.Confidence == 0 {
 		return ""
 	}
@@ -131,7 +131,7 @@ func promised(o *rundir.Outcome) string {
 }
 
 // thresholdStep describes the step of the threshold after training, or returns "".
-func thresholdStep(o *rundir.Outcome) string {
+func thresholdStep(o *results.Outcome) string {
 	if o.Threshold == 0 && o.Offsets == nil {
 		return ""
 	}
@@ -140,9 +140,9 @@ func thresholdStep(o *rundir.Outcome) string {
 		step = "moved for each class"
 	}
 	switch cost := o.ThresholdCost; {
-	case cost > rundir.Rounding:
+	case cost > results.Rounding:
 		return fmt.Sprintf("%s after training, to meet the bounds: this cost %s of %s on the training rows", step, Number(&cost), o.Objective.Name)
-	case cost < -rundir.Rounding:
+	case cost < -results.Rounding:
 		gain := -cost
 		return fmt.Sprintf("%s after training: this gained %s of %s on the training rows", step, Number(&gain), o.Objective.Name)
 	}
@@ -168,7 +168,7 @@ func (v *View) Text(name string) string {
 
 // OneSided returns a sentence if the model makes the same decision for all training rows, or never
 // decides for a class. Otherwise it returns "".
-func OneSided(o *rundir.Outcome, rates Rates) string {
+func OneSided(o *results.Outcome, rates Rates) string {
 	if a := o.AcceptanceRate; a != nil && a.Train != nil {
 		switch *a.Train {
 		case 0:
@@ -178,7 +178,7 @@ func OneSided(o *rundir.Outcome, rates Rates) string {
 		}
 		return ""
 	}
-	t := rates[rundir.Training]
+	t := rates[results.Training]
 	if t == nil {
 		return ""
 	}

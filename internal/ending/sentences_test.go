@@ -3,8 +3,7 @@ package ending
 import (
 	"testing"
 
-	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // The example of a bound names what the language accepts: the column of a group of a value, the
@@ -19,11 +18,11 @@ func TestExampleBound(t *testing.T) {
 		"a, b=x (y)":  `gap(positive_rate, "a, b") <= 0.05`,
 		"mean(x)<0.5": `gap(positive_rate, "mean(x)<0.5") <= 0.05`,
 	} {
-		table := &rates.Table{}
+		table := &results.RateTable{}
 		if group != "" {
-			table.ByGroup = []rates.ByGroup{{Group: group}}
+			table.ByGroup = []results.GroupRates{{Group: group}}
 		}
-		if got := exampleBound(Rates{rundir.Training: table}); got != want {
+		if got := exampleBound(Rates{results.Training: table}); got != want {
 			t.Errorf("%q: %s, want %s", group, got, want)
 		}
 	}

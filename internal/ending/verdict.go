@@ -5,8 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"ppal/internal/rundir"
+	"ppal/constraints"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // ConvergedEpsilon is the largest epsilon of the certificate, relative to max(1, |objective|), with
@@ -24,8 +25,8 @@ const (
 // Judge returns what the numbers of a summary say: whether the run has converged, and the verdict.
 // whole is false if the verdict is only its start, because reasons and advice from the training
 // follow. tolerance is the largest violation that counts as feasible.
-func Judge(sum *rundir.Summary, tolerance float64) (converged bool, verdict string, whole bool) {
-	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == rundir.OnDecisions
+func Judge(sum *results.Summary, tolerance float64) (converged bool, verdict string, whole bool) {
+	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == constraints.OnDecisions
 	if sum.Infeasibility != nil {
 		return false, Conflict(sum.Infeasibility, onDecisions), false
 	}
@@ -49,7 +50,7 @@ func Judge(sum *rundir.Summary, tolerance float64) (converged bool, verdict stri
 }
 
 // unconverged names the largest residual of the certificate.
-func unconverged(sum *rundir.Summary, exceeded, onDecisions bool) string {
+func unconverged(sum *results.Summary, exceeded, onDecisions bool) string {
 	c, head := &sum.Certificate, "The run has not converged: "
 	smooth := ""
 	if onDecisions {
@@ -70,7 +71,7 @@ func unconverged(sum *rundir.Summary, exceeded, onDecisions bool) string {
 }
 
 // Conflict says which constraints conflict and by how much the bounds must be relaxed.
-func Conflict(i *rundir.Infeasibility, onDecisions bool) string {
+func Conflict(i *results.Infeasibility, onDecisions bool) string {
 	var list []string
 	for _, c := range i.Conflict {
 		if len(list) < mostConflicting && c.Share >= leastShare {

@@ -9,8 +9,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/option"
-	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // View is the outcome of a run for a renderer.
@@ -35,9 +34,9 @@ type Row struct {
 	Bound    string // with its direction; "" without a bound
 	Values   []Value
 	Interval *[2]float64 // of the last held-out rows; nil: none
-	Standing rundir.Standing
+	Standing results.Standing
 	// Constraint is nil without a bound.
-	Constraint *rundir.ConstraintOutcome
+	Constraint *results.ConstraintOutcome
 	// Cell says in a word or two how the constraint stands.
 	Cell string
 	// Notes are sentences about the constraint.
@@ -46,13 +45,13 @@ type Row struct {
 
 // Value is the value on a split.
 type Value struct {
-	Split    rundir.Split
+	Split    results.Split
 	Text     string
 	Interval *[2]float64 // on held-out rows; nil: none
 }
 
 // Of returns the text of the value on a split; "" if there is none.
-func (r *Row) Of(split rundir.Split) string {
+func (r *Row) Of(split results.Split) string {
 	for _, v := range r.Values {
 		if v.Split == split {
 			return v.Text
@@ -62,10 +61,10 @@ func (r *Row) Of(split rundir.Split) string {
 }
 
 // Rates are the rates of decisions on the splits; nil: none.
-type Rates = map[rundir.Split]*rates.Table
+type Rates = map[results.Split]*results.RateTable
 
 // IntervalOf returns the interval of the value on a split; nil if there is none.
-func (r *Row) IntervalOf(split rundir.Split) *[2]float64 {
+func (r *Row) IntervalOf(split results.Split) *[2]float64 {
 	for _, v := range r.Values {
 		if v.Split == split {
 			return v.Interval
@@ -75,10 +74,10 @@ func (r *Row) IntervalOf(split rundir.Split) *[2]float64 {
 }
 
 // New returns the view of an outcome.
-func New(o *rundir.Outcome, counted Rates) *View {
-	v := &View{OnSurrogates: o.BoundsOn == rundir.OnSurrogate}
+func New(o *results.Outcome, counted Rates) *View {
+	v := &View{OnSurrogates: o.BoundsOn == constraints.OnSurrogate}
 	shown := map[int]bool{}
-	for _, j := range o.Closest() {
+	for _, j := range closest(o) {
 		shown[j] = true
 	}
 	for j := range o.Constraints {
@@ -95,9 +94,9 @@ func New(o *rundir.Outcome, counted Rates) *View {
 }
 
 // NewRow returns the row of a constraint.
-func NewRow(o *rundir.Outcome, c *rundir.ConstraintOutcome) Row {
+func NewRow(o *results.Outcome, c *results.ConstraintOutcome) Row {
 	bound := strconv.FormatFloat(c.Bound, 'g', -1, 64)
-	if o.BoundsOn != rundir.OnSurrogate { // on surrogates all bounds are upper bounds
+	if o.BoundsOn != constraints.OnSurrogate { // on surrogates all bounds are upper bounds
 		bound = c.Relation() + " " + bound
 	}
 	return Row{Name: c.Measure(), Bound: bound, Values: values(&c.SplitValues, c.Number, c.ValidationInterval, c.Interval), Interval: c.Interval,
@@ -106,25 +105,25 @@ func NewRow(o *rundir.Outcome, c *rundir.ConstraintOutcome) Row {
 
 // ObjectiveRow returns the row of the minimised rate. The row has no interval of its own: see its
 // values.
-func ObjectiveRow(o *rundir.Outcome) Row {
+func ObjectiveRow(o *results.Outcome) Row {
 	return Row{Name: o.Objective.Name, Values: values(&o.Objective.SplitValues, Number, o.Objective.ValidationInterval, o.Objective.Interval)}
 }
 
 // values returns the values of all splits that have one. last is the interval of the test rows, or
 // of the validation rows without test rows.
-func values(v *rundir.SplitValues, text func(*float64) string, validation, last *[2]float64) (list []Value) {
-	for _, split := range rundir.Splits() {
+func values(v *results.SplitValues, text func(*float64) string, validation, last *[2]float64) (list []Value) {
+	for _, split := range results.Splits() {
 		x := v.Of(split)
 		if x == nil {
 			continue
 		}
 		own := Value{Split: split, Text: text(x)}
 		switch {
-		case split == rundir.Test:
+		case split == results.Test:
 			own.Interval = last
-		case split == rundir.Validation && (validation != nil || v.Test != nil):
+		case split == results.Validation && (validation != nil || v.Test != nil):
 			own.Interval = validation
-		case split == rundir.Validation:
+		case split == results.Validation:
 			own.Interval = last
 		}
 		list = append(list, own)
@@ -133,10 +132,10 @@ func values(v *rundir.SplitValues, text func(*float64) string, validation, last 
 }
 
 // Cell says in a word or two how a constraint stands.
-func Cell(o *rundir.Outcome, c *rundir.ConstraintOutcome) string {
+func Cell(o *results.Outcome, c *results.ConstraintOutcome) string {
 	s := o.Standing(c)
 	switch {
-	case o.BoundsOn == rundir.OnSurrogate && c.SurrogateMet != nil:
+	case o.BoundsOn == constraints.OnSurrogate && c.SurrogateMet != nil:
 		return s.String()
 	case s.State == constraints.NotMet:
 		return "no"
@@ -153,7 +152,7 @@ const negligible = 1e-4
 
 // notes returns sentences about a constraint: what its cell cannot say, its surrogate, its promise
 // for new rows, and the price of the bound.
-func notes(o *rundir.Outcome, c *rundir.ConstraintOutcome) (list []string) {
+func notes(o *results.Outcome, c *results.ConstraintOutcome) (list []string) {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if text := o.Explain(c); text != "" {
 		add("%s", text)
@@ -183,7 +182,7 @@ func Number(x *float64) string {
 	if x == nil {
 		return ""
 	}
-	return rundir.Number(*x, 4)
+	return results.Number(*x, 4)
 }
 
 // Span formats an interval with three decimals, and small numbers with more; "" for nil.
@@ -191,7 +190,7 @@ func Span(i *[2]float64) string {
 	if i == nil {
 		return ""
 	}
-	digits := rundir.IntervalDecimals(*i)
+	digits := intervalDecimals(*i)
 	return fmt.Sprintf("%.*f to %.*f", digits, i[0], digits, i[1])
 }
 
@@ -202,4 +201,14 @@ func Count(n int) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+// intervalDecimals returns the number of decimals with which to show an interval: three, and more
+// for small numbers.
+func intervalDecimals(i [2]float64) int {
+	digits := 3
+	for width := i[1] - i[0]; width > 0 && width < 0.01 && digits < 6; width *= 10 {
+		digits++
+	}
+	return digits
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ppal/internal/chart"
-	"ppal/internal/rates"
+	"ppal/trainer/session/results"
 )
 
 // Rates are the rates of decisions on the splits of a run.
@@ -19,8 +19,8 @@ type SplitRates struct {
 	Split   string // train, validation or test
 	Word    string // training, validation or test
 	Trained bool   // the split holds training rows
-	Table   *rates.Table
-	ROC     []rates.Point // nil: none
+	Table   *results.RateTable
+	ROC     []results.ROCPoint // nil: none
 }
 
 // The file names of the pictures of rates.
@@ -69,11 +69,14 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 	}
 	byGroup := func(name, title, note string) {
 		c := &chart.Bars{Title: title, Note: note + some}
-		r.add(c, "all rows", func(t *rates.Table) (rates.Rate, rates.Extreme, bool) { v, ok := t.Overall[name]; return v, "", ok })
+		r.add(c, "all rows", func(t *results.RateTable) (results.Rate, results.Extreme, bool) {
+			v, ok := t.Overall[name]
+			return v, "", ok
+		})
 		for _, g := range groups {
-			r.add(c, first.ByGroup[g].Group, func(t *rates.Table) (rates.Rate, rates.Extreme, bool) {
+			r.add(c, first.ByGroup[g].Group, func(t *results.RateTable) (results.Rate, results.Extreme, bool) {
 				if g >= len(t.ByGroup) {
-					return rates.Rate{}, "", false
+					return results.Rate{}, "", false
 				}
 				v, ok := t.ByGroup[g].Rates[name]
 				return v, t.ByGroup[g].Extremes[name], ok
@@ -83,22 +86,22 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 	}
 	if len(first.Classes) == 2 {
 		positive := first.Classes[1]
-		byGroup(rates.PositiveRate, "Positive rate", "The share of the rows that the model decides as "+positive+".")
-		byGroup(rates.TruePositiveRate, "True positive rate", "The same share of the rows of the class "+positive+".")
-		byGroup(rates.FalsePositiveRate, "False positive rate", "The same share of the rows of the class "+first.Classes[0]+".")
-		byGroup(rates.Error, "Error", "The share of the rows with a wrong decision.")
+		byGroup(results.PositiveRate, "Positive rate", "The share of the rows that the model decides as "+positive+".")
+		byGroup(results.TruePositiveRate, "True positive rate", "The same share of the rows of the class "+positive+".")
+		byGroup(results.FalsePositiveRate, "False positive rate", "The same share of the rows of the class "+first.Classes[0]+".")
+		byGroup(results.ErrorRate, "Error", "The share of the rows with a wrong decision.")
 		return list
 	}
 	for _, q := range []struct {
 		title, note string
 		named       func(string) string
 	}{
-		{"Recall", "The share of the rows of each class that the model decides correctly.", rates.RecallOf},
-		{"Precision", "The share of the decisions for each class that are correct.", rates.PrecisionOf},
+		{"Recall", "The share of the rows of each class that the model decides correctly.", results.RecallOf},
+		{"Precision", "The share of the decisions for each class that are correct.", results.PrecisionOf},
 	} {
 		c := &chart.Bars{Title: q.title, Note: q.note}
 		for _, class := range first.Classes[:min(len(first.Classes), 2*mostGroups)] {
-			r.add(c, class, func(t *rates.Table) (rates.Rate, rates.Extreme, bool) {
+			r.add(c, class, func(t *results.RateTable) (results.Rate, results.Extreme, bool) {
 				v, ok := t.Overall[q.named(class)]
 				return v, "", ok
 			})
@@ -106,10 +109,10 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 		list = append(list, c)
 	}
 	if len(groups) > 0 {
-		byGroup(rates.Error, "Error by group", "The share of the rows with a wrong decision.")
+		byGroup(results.ErrorRate, "Error by group", "The share of the rows with a wrong decision.")
 	}
 	for _, name := range first.Order()[1:] { // the rates of groups under a bound
-		if slices.ContainsFunc(first.ByGroup, func(g rates.ByGroup) bool { return g.Extremes[name] != "" }) {
+		if slices.ContainsFunc(first.ByGroup, func(g results.GroupRates) bool { return g.Extremes[name] != "" }) {
 			byGroup(name, name+" by group", "")
 		}
 	}
@@ -117,7 +120,7 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 }
 
 // add adds a group with a bar for each split.
-func (r *Rates) add(c *chart.Bars, name string, pick func(t *rates.Table) (rates.Rate, rates.Extreme, bool)) {
+func (r *Rates) add(c *chart.Bars, name string, pick func(t *results.RateTable) (results.Rate, results.Extreme, bool)) {
 	g := chart.BarGroup{Name: name}
 	for _, s := range r.Splits {
 		rate, extreme, ok := pick(s.Table)
@@ -158,8 +161,8 @@ func (r *Rates) ROC() *chart.Chart {
 		return nil
 	}
 	for _, s := range r.Splits {
-		fpr, ok := s.Table.Overall[rates.FalsePositiveRate]
-		tpr, both := s.Table.Overall[rates.TruePositiveRate]
+		fpr, ok := s.Table.Overall[results.FalsePositiveRate]
+		tpr, both := s.Table.Overall[results.TruePositiveRate]
 		if ok && both {
 			c.Lines = append(c.Lines, chart.Line{Name: "chosen threshold, " + s.Word + " rows", Color: s.Split, Dot: true})
 			v.Curves = append(v.Curves, chart.Curve{X: []float64{fpr.Value}, Y: []float64{tpr.Value}})

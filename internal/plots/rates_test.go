@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/rates"
+	"ppal/trainer/session/results"
 )
 
 // drawnRates returns the rates of random decisions that are better than chance.
@@ -20,7 +21,7 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 	for k, word := range []string{"training", "validation", "test"} {
 		n := []int{3000, 600, 400}[k]
 		labels, decisions, scores, positive := make([]int, n), make([]int, n), make([]float64, n), make([]bool, n)
-		members := make([]rates.Group, len(groups))
+		members := make([]results.Group, len(groups))
 		for g, name := range groups {
 			members[g].Name = name
 		}

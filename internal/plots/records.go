@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ppal/internal/chart"
-	"ppal/internal/rundir"
+	"ppal/internal/ending"
 	"ppal/trainer"
 )
 
@@ -81,7 +81,7 @@ func (run *Run) last() *trainer.Record { return &run.Records[len(run.Records)-1]
 // values.
 func (run *Run) shown() []int {
 	last := run.last().Constraints
-	return rundir.Largest(len(last), func(j int) float64 { return last[j] })
+	return ending.Largest(len(last), func(j int) float64 { return last[j] })
 }
 
 // name returns the name of constraint j in a list, which may be shorter.

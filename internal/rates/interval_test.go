@@ -7,6 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/statistics"
+	"ppal/trainer/session/results"
 )
 
 // TestIntervalOf compares the interval of each measure with the interval of the statistics, and
@@ -64,8 +65,8 @@ func TestIntervalOf(t *testing.T) {
 // keeps.
 func TestCurve(t *testing.T) {
 	scores, positive := []float64{4, 3, 3, 2, 1, 0}, []bool{true, true, false, false, true, true}
-	whole := []Point{{}, {0, 0.25}, {0.5, 0.5}, {1, 0.5}, {1, 0.75}, {1, 1}}
-	for most, want := range map[int][]Point{6: whole, 7: whole, 4: {{}, {0.5, 0.5}, {1, 0.5}, {1, 1}}, 5: {{}, {0.5, 0.5}, {1, 0.5}, {1, 1}}, 1: {{}, {1, 1}}} {
+	whole := []results.ROCPoint{{}, {FPR: 0, TPR: 0.25}, {FPR: 0.5, TPR: 0.5}, {FPR: 1, TPR: 0.5}, {FPR: 1, TPR: 0.75}, {FPR: 1, TPR: 1}}
+	for most, want := range map[int][]results.ROCPoint{6: whole, 7: whole, 4: {{}, {FPR: 0.5, TPR: 0.5}, {FPR: 1, TPR: 0.5}, {FPR: 1, TPR: 1}}, 5: {{}, {FPR: 0.5, TPR: 0.5}, {FPR: 1, TPR: 0.5}, {FPR: 1, TPR: 1}}, 1: {{}, {FPR: 1, TPR: 1}}} {
 		if d := cmp.Diff(want, ROC(scores, positive, most)); d != "" {
 			t.Errorf("at most %d points (-want +got):\n%s", most, d)
 		}
@@ -77,26 +78,23 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestTableLimits checks the hits of a rate, the names of two and of three classes, and rows out of
+// TestTableLimits checks the names of two and of three classes, and rows out of
 // range.
 func TestTableLimits(t *testing.T) {
-	if got := (Rate{Value: 0.25, Rows: 12}).Count(); got != (statistics.Count{Hits: 3, Rows: 12}) {
-		t.Errorf("%+v", got)
-	}
 	for _, classes := range [][]string{{"no", "yes"}, {"a", "b", "c"}} {
-		table, err := Count([]int{0, 1}, []int{1, 1}, classes, []Group{{"g", []int{1}}}, false)
+		table, err := Count([]int{0, 1}, []int{1, 1}, classes, []results.Group{{Name: "g", Rows: []int{1}}}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{PositiveRate, TruePositiveRate, FalsePositiveRate, Precision, Error}
+		want := []string{results.PositiveRate, results.TruePositiveRate, results.FalsePositiveRate, results.Precision, results.ErrorRate}
 		if len(classes) == 3 {
-			want = []string{Error, "recall[a]", "recall[b]", "recall[c]", "precision[a]", "precision[b]", "precision[c]"}
+			want = []string{results.ErrorRate, "recall[a]", "recall[b]", "recall[c]", "precision[a]", "precision[b]", "precision[c]"}
 		}
 		if d := cmp.Diff(want, table.Order()); d != "" {
 			t.Errorf("%v: %s", classes, d)
 		}
 		for _, row := range []int{-1, 2} {
-			if _, err := Count([]int{0, 1}, []int{1, 1}, classes, []Group{{"g", []int{row}}}, false); err == nil {
+			if _, err := Count([]int{0, 1}, []int{1, 1}, classes, []results.Group{{Name: "g", Rows: []int{row}}}, false); err == nil {
 				t.Errorf("a group with row %d of 2 is accepted", row)
 			}
 		}

@@ -6,18 +6,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/trainer/session/results"
 )
 
 // The test counts twelve rows by hand: 2 of 7 negatives and 4 of 5 positives are accepted.
 func TestCountByHand(t *testing.T) {
 	labels := []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	decisions := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0}
-	table, err := Count(labels, decisions, []string{"no", "yes"}, []Group{{"a", []int{0, 5, 7}}, {"b", []int{1, 2}}}, false)
+	table, err := Count(labels, decisions, []string{"no", "yes"}, []results.Group{{Name: "a", Rows: []int{0, 5, 7}}, {Name: "b", Rows: []int{1, 2}}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][2]int{
-		PositiveRate: {6, 12}, TruePositiveRate: {4, 5}, FalsePositiveRate: {2, 7}, Precision: {4, 6}, Error: {3, 12},
+		results.PositiveRate: {6, 12}, results.TruePositiveRate: {4, 5}, results.FalsePositiveRate: {2, 7}, results.Precision: {4, 6}, results.ErrorRate: {3, 12},
 	} {
 		got := table.Overall[name]
 		if got.Rows != want[1] || got.Value != float64(want[0])/float64(want[1]) || got.Interval[0] >= got.Value || got.Interval[1] <= got.Value {
@@ -28,10 +30,10 @@ func TestCountByHand(t *testing.T) {
 		t.Error(diff)
 	}
 	a, b := table.ByGroup[0], table.ByGroup[1]
-	if a.Group != "a" || a.Rows != 3 || a.Rates[PositiveRate].Value != 2.0/3 || a.Rates[TruePositiveRate].Value != 1 || a.Rates[FalsePositiveRate].Value != 0.5 {
+	if a.Group != "a" || a.Rows != 3 || a.Rates[results.PositiveRate].Value != 2.0/3 || a.Rates[results.TruePositiveRate].Value != 1 || a.Rates[results.FalsePositiveRate].Value != 0.5 {
 		t.Errorf("%+v", a)
 	}
-	if _, has := b.Rates[TruePositiveRate]; has || b.Rates[Error].Value != 0 {
+	if _, has := b.Rates[results.TruePositiveRate]; has || b.Rates[results.ErrorRate].Value != 0 {
 		t.Errorf("a group without positive rows has a true positive rate: %+v", b)
 	}
 }
@@ -48,7 +50,7 @@ func TestCountClasses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, table.Overall[name], want)
 		}
 	}
-	if table.Overall[Error].Interval != nil {
+	if table.Overall[results.ErrorRate].Interval != nil {
 		t.Error("an interval of rows that the model was trained on")
 	}
 	if diff := cmp.Diff([]string{"error", "recall[coat]", "recall[shirt]", "recall[bag]", "precision[coat]", "precision[shirt]", "precision[bag]"},
@@ -63,7 +65,7 @@ func TestCountRefuses(t *testing.T) {
 		func() error { _, err := Count([]int{0}, []int{2}, []string{"a", "b"}, nil, false); return err },
 		func() error { _, err := Count([]int{-1}, []int{0}, []string{"a", "b"}, nil, false); return err },
 		func() error {
-			_, err := Count([]int{0}, []int{0}, []string{"a", "b"}, []Group{{"g", []int{1}}}, false)
+			_, err := Count([]int{0}, []int{0}, []string{"a", "b"}, []results.Group{{Name: "g", Rows: []int{1}}}, false)
 			return err
 		},
 	} {
@@ -76,7 +78,7 @@ func TestCountRefuses(t *testing.T) {
 func TestROC(t *testing.T) {
 	// tied scores are one step of the curve; the first pair separates the classes perfectly
 	got := ROC([]float64{3, 2, 2, 1}, []bool{true, true, false, false}, 100)
-	want := []Point{{0, 0}, {0, 0.5}, {0.5, 1}, {1, 1}}
+	want := []results.ROCPoint{{FPR: 0, TPR: 0}, {FPR: 0, TPR: 0.5}, {FPR: 0.5, TPR: 1}, {FPR: 1, TPR: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -102,7 +104,7 @@ func TestROC(t *testing.T) {
 }
 
 // area returns the area under a curve.
-func area(c []Point) (sum float64) {
+func area(c []results.ROCPoint) (sum float64) {
 	for k := 1; k < len(c); k++ {
 		sum += (c[k].FPR - c[k-1].FPR) * (c[k].TPR + c[k-1].TPR) / 2
 	}

@@ -5,17 +5,14 @@ import (
 	"slices"
 
 	"ppal/internal/vec"
+	"ppal/trainer/session/results"
 )
-
-// Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
-// larger scores than the threshold are accepted.
-type Point struct{ FPR, TPR float64 }
 
 // ROC returns the ROC curve of the scores, from (0, 0) to (1, 1). The curve has one point for each
 // different score, or about most evenly spread points if the scores have more than most different
 // values. positive says which rows are of the positive class. ROC returns nil unless both classes
 // have rows.
-func ROC(scores []float64, positive []bool, most int) []Point {
+func ROC(scores []float64, positive []bool, most int) []results.ROCPoint {
 	positives := 0
 	for _, p := range positive {
 		if p {
@@ -41,7 +38,7 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 	for range points(classes) {
 		n++
 	}
-	curve := []Point{{}}
+	curve := []results.ROCPoint{{}}
 	if n <= most {
 		return slices.AppendSeq(curve, points(classes))
 	}
@@ -50,8 +47,8 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 
 // points yields the points of the curve after (0, 0). of holds the sorted scores of the negative
 // and the positive rows.
-func points(classes [2][]float64) iter.Seq[Point] {
-	return func(yield func(Point) bool) {
+func points(classes [2][]float64) iter.Seq[results.ROCPoint] {
+	return func(yield func(results.ROCPoint) bool) {
 		rest := classes
 		for len(rest[0])+len(rest[1]) > 0 {
 			from := 0 // the class of the largest score
@@ -66,7 +63,7 @@ func points(classes [2][]float64) iter.Seq[Point] {
 				}
 			}
 			accepted := func(k int) float64 { return float64(len(classes[k])-len(rest[k])) / float64(len(classes[k])) }
-			if !yield(Point{FPR: accepted(0), TPR: accepted(1)}) {
+			if !yield(results.ROCPoint{FPR: accepted(0), TPR: accepted(1)}) {
 				return
 			}
 		}
@@ -76,9 +73,9 @@ func points(classes [2][]float64) iter.Seq[Point] {
 func last(x []float64) float64 { return x[len(x)-1] }
 
 // thin appends points to the curve of one point: about most points with even spacing, and the end.
-func thin(curve []Point, points iter.Seq[Point], most int) []Point {
+func thin(curve []results.ROCPoint, points iter.Seq[results.ROCPoint], most int) []results.ROCPoint {
 	step := 2 / float64(most) // FPR + TPR grows from 0 to 2
-	var end Point
+	var end results.ROCPoint
 	for p := range points {
 		if last := curve[len(curve)-1]; p.FPR+p.TPR-last.FPR-last.TPR >= step {
 			curve = append(curve, p)

@@ -5,7 +5,7 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/ending"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Comparison is the content of the page of a comparison.
@@ -20,7 +20,7 @@ type Comparison struct {
 	Search              *Table // nil: no search
 	Notes               []string
 	Commands            []Command
-	Data                []rundir.DataFile
+	Data                []results.DataFile
 }
 
 // Fact is a named number with a remark.

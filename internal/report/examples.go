@@ -11,7 +11,7 @@ import (
 	"ppal/internal/chart"
 	"ppal/internal/ending"
 	"ppal/internal/option"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // examplesView shows rows that the model decides wrongly.
@@ -35,7 +35,7 @@ type example struct {
 }
 
 // newExamples returns the examples; nil if there are none.
-func newExamples(e *rundir.Examples) *examplesView {
+func newExamples(e *results.Examples) *examplesView {
 	if e == nil {
 		return nil
 	}
@@ -82,12 +82,12 @@ const mostSizes = 40
 func (r *run) data() dataView {
 	p := &r.provenance
 	v := dataView{}
-	all := rundir.SplitSizes{Name: "all rows"}
+	all := results.SplitSizes{Name: "all rows"}
 	for _, c := range p.Classes {
 		all.Train, all.Validation, all.Test = all.Train+c.Train, all.Validation+c.Validation, all.Test+c.Test
 	}
 	if all.Train > 0 {
-		v.Parts = append(v.Parts, sizes("Rows", []rundir.SplitSizes{all}, 0), sizes("Classes", p.Classes, all.Train))
+		v.Parts = append(v.Parts, sizes("Rows", []results.SplitSizes{all}, 0), sizes("Classes", p.Classes, all.Train))
 		v.Facts = append(v.Facts, fact{"training rows", ending.Count(all.Train), ""})
 	}
 	if len(p.Groups) > 0 {
@@ -105,7 +105,7 @@ func (r *run) data() dataView {
 	return v
 }
 
-func sizes(name string, list []rundir.SplitSizes, all int) dataPart {
+func sizes(name string, list []results.SplitSizes, all int) dataPart {
 	part := dataPart{Name: name}
 	if len(list) > mostSizes {
 		part.Name = fmt.Sprintf("%s (the first %d of %d)", name, mostSizes, len(list))

@@ -10,7 +10,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/chart"
 	"ppal/internal/ending"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // cell is a value on a split.
@@ -64,7 +64,7 @@ func (r *run) outcome(v *runView) {
 	for i := range e.More {
 		v.MoreBounds = append(v.MoreBounds, newBound(&e.More[i]))
 	}
-	held := slices.ContainsFunc(o.Constraints, func(c rundir.ConstraintOutcome) bool { return c.Interval != nil })
+	held := slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.Interval != nil })
 	v.BoundsNote = "All values are of counted decisions."
 	if held {
 		v.BoundsNote += " A range such as 0.02 to 0.08 is the 95% interval of the value on new rows, from held-out rows."
@@ -149,14 +149,14 @@ func (r *run) plainBounds(v *runView) {
 	s := r.summary
 	v.Constrained = len(s.Constraints) > 0
 	v.BoundsNote = "The values are of the smooth constraints on the training rows."
-	o := &rundir.Outcome{BoundsOn: rundir.OnDecisions}
+	o := &results.Outcome{BoundsOn: constraints.OnDecisions}
 	for j, g := range s.Constraints {
 		bound := 0.0
 		if j < len(s.Bounds) {
 			bound = s.Bounds[j]
 		}
 		value := g + bound
-		c := rundir.ConstraintOutcome{Constraint: r.boundedName(j), Bound: bound, SplitValues: rundir.SplitValues{Train: &value}, State: constraints.NotMet}
+		c := results.ConstraintOutcome{Constraint: r.boundedName(j), Bound: bound, SplitValues: results.SplitValues{Train: &value}, State: constraints.NotMet}
 		if g <= r.tolerance() {
 			c.State = constraints.Met
 		}

@@ -6,8 +6,7 @@ import (
 	"ppal/internal/chart"
 	"ppal/internal/ending"
 	"ppal/internal/plots"
-	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // ratesView are the rates of decisions, a chart of bars for each rate.
@@ -18,16 +17,16 @@ type ratesView struct {
 }
 
 // splitRates returns the rates and the ROC curves of the splits in their order.
-func splitRates(tables map[rundir.Split]*rates.Table, roc map[rundir.Split][][2]float64) plots.Rates {
+func splitRates(tables map[results.Split]*results.RateTable, roc map[results.Split][][2]float64) plots.Rates {
 	var all plots.Rates
-	for _, split := range rundir.Splits() {
+	for _, split := range results.Splits() {
 		t := tables[split]
 		if t == nil {
 			continue
 		}
-		s := plots.SplitRates{Split: string(split), Word: split.Word(), Trained: split == rundir.Training, Table: t}
+		s := plots.SplitRates{Split: string(split), Word: split.Word(), Trained: split == results.Training, Table: t}
 		for _, p := range roc[split] {
-			s.ROC = append(s.ROC, rates.Point{FPR: p[0], TPR: p[1]})
+			s.ROC = append(s.ROC, results.ROCPoint{FPR: p[0], TPR: p[1]})
 		}
 		all.Splits = append(all.Splits, s)
 	}

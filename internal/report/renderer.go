@@ -2,15 +2,15 @@ package report
 
 import (
 	"ppal/internal/plots"
-	"ppal/internal/rates"
 	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Renderer writes the plots and the page of a run. It is a session.Renderer.
 type Renderer struct{}
 
 // Curves writes the plots of the records.
-func (Renderer) Curves(dir string, l rundir.Legend) error {
+func (Renderer) Curves(dir string, l results.Legend) error {
 	records, err := rundir.ReadMetrics(rundir.Dir(dir).Metrics())
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (Renderer) Curves(dir string, l rundir.Legend) error {
 }
 
 // Rates writes the plots of the rates of decisions and of the ROC curves; none without rates.
-func (Renderer) Rates(dir, title string, tables map[rundir.Split]*rates.Table, roc map[rundir.Split][][2]float64) error {
+func (Renderer) Rates(dir, title string, tables map[results.Split]*results.RateTable, roc map[results.Split][][2]float64) error {
 	all := splitRates(tables, roc)
 	if all.Splits == nil {
 		return nil
@@ -33,4 +33,4 @@ func (Renderer) Rates(dir, title string, tables map[rundir.Split]*rates.Table, r
 }
 
 // Page writes report.html from the files of the run and its summary.
-func (Renderer) Page(dir string, sum *rundir.Summary) error { return WriteRun(rundir.Dir(dir), sum) }
+func (Renderer) Page(dir string, sum *results.Summary) error { return WriteRun(rundir.Dir(dir), sum) }

@@ -16,17 +16,18 @@ import (
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // run is the content of a run's directory.
 type run struct {
 	dir        rundir.Dir
-	summary    *rundir.Summary // nil: the run has not ended
-	provenance rundir.Provenance
+	summary    *results.Summary // nil: the run has not ended
+	provenance results.Provenance
 	settings   []settingGroup
 	own        []string // the parts of the run that no setting expresses
 	details    rundir.Details
-	model      *rundir.Model // nil: none
+	model      *results.Model // nil: none
 	records    []trainer.Record
 }
 
@@ -35,7 +36,7 @@ type run struct {
 // before it is used. A run without a summary has not ended; its page shows the records so far.
 // WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no records of a
 // run, and seal.ErrChanged for a file that is damaged or belongs to another run.
-func WriteRun(dir rundir.Dir, sum *rundir.Summary) error {
+func WriteRun(dir rundir.Dir, sum *results.Summary) error {
 	r, err := readRun(dir, sum)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func WriteRun(dir rundir.Dir, sum *rundir.Summary) error {
 	return r.page().write(dir.Report())
 }
 
-func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
+func readRun(dir rundir.Dir, sum *results.Summary) (*run, error) {
 	r := &run{dir: dir, summary: sum}
 	var sealed rundir.Seal
 	if sum == nil {
@@ -182,7 +183,7 @@ type runView struct {
 	Settings     []settingGroup
 	Reproduce    []command
 	Own          []string
-	Files        []rundir.DataFile
+	Files        []results.DataFile
 	Missing      []string // what an older directory does not hold
 	Constrained  bool
 	OnSurrogates bool
@@ -303,7 +304,7 @@ func (r *run) reproduce() []command {
 		return list
 	}
 	list = append(list, command{"Check the run against its data", "ppal verify " + dir})
-	if r.model.Input.Format != rundir.FormatMatrix {
+	if r.model.Input.Format != results.FormatMatrix {
 		list = append(list, command{"Score new rows", "ppal predict " + dir + " --input FILE"},
 			command{"Count decisions on new rows with labels", "ppal evaluate " + dir + " --input FILE"})
 	}

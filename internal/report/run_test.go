@@ -17,11 +17,14 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/internal/cases"
 	"ppal/internal/chart"
+	"ppal/internal/ending"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // evil is a name that must stay a text: a script, quotes, an escape sequence and a character that
@@ -29,7 +32,7 @@ import (
 const evil = `<script>alert("x")</script>'&` + "\x1b[31m\u202e"
 
 // fixture writes the directory of a run whose names are evil, and returns it with its summary.
-func fixture(t *testing.T) (rundir.Dir, *rundir.Summary) {
+func fixture(t *testing.T) (rundir.Dir, *results.Summary) {
 	t.Helper()
 	dir := rundir.Dir(t.TempDir())
 	at := func(v float64) *float64 { return &v }
@@ -42,10 +45,10 @@ func fixture(t *testing.T) (rundir.Dir, *rundir.Summary) {
 	config, err := rundir.ConfigFile([]rundir.Setting{
 		{Name: "problem", Value: "rates", Group: "Data"}, {Name: "dataset", Value: "csv"}, {Name: "file", Value: rundir.Text("people " + evil)},
 		{Name: "subject-to", Value: []string{"a <= 1", evil}, Group: "Problem", Note: "a note"}, {Name: "method", Value: "ppala", Group: "Method"},
-	}, rundir.Provenance{Version: "v1", Out: "runs/x", Features: 3, Parameters: 4, Device: "cpu",
-		Data:    []rundir.DataFile{{Name: evil, Bytes: 12, SHA256: strings.Repeat("ab", 32), State: "ok"}},
-		Classes: []rundir.SplitSizes{{Name: "no " + evil, Train: 60, Test: 20}, {Name: "yes", Train: 40, Test: 10}},
-		Groups:  []rundir.SplitSizes{{Name: "job=" + evil, Train: 50, Test: 15}}})
+	}, results.Provenance{Version: "v1", Out: "runs/x", Features: 3, Parameters: 4, Device: "cpu",
+		Data:    []results.DataFile{{Name: evil, Bytes: 12, SHA256: strings.Repeat("ab", 32), State: "ok"}},
+		Classes: []results.SplitSizes{{Name: "no " + evil, Train: 60, Test: 20}, {Name: "yes", Train: 40, Test: 10}},
+		Groups:  []results.SplitSizes{{Name: "job=" + evil, Train: 50, Test: 15}}})
 	failOn(err)
 	failOn(rundir.WriteFile(dir.Config(), config))
 	m, err := rundir.CreateMetrics(dir.Metrics())
@@ -59,27 +62,27 @@ func fixture(t *testing.T) (rundir.Dir, *rundir.Summary) {
 		failOn(m.Record(&r))
 	}
 	failOn(m.Close())
-	failOn(dir.WriteModel(rundir.Model{Version: "v1", Task: "rates", Input: rundir.Input{Format: rundir.FormatText}, Constraints: []string{"a", "b"}}))
+	failOn(dir.WriteModel(results.Model{Version: "v1", Task: "rates", Input: results.Input{Format: results.FormatText}, Constraints: []string{"a", "b"}}))
 	failOn(dir.WriteDetails(rundir.Details{Objective: "error", Constraints: []string{evil, "second"},
-		ROC: map[rundir.Split][][2]float64{rundir.Training: {{0, 0}, {0.2, 0.8}, {1, 1}}},
-		Examples: &rundir.Examples{Split: rundir.Test, Columns: []string{"age", evil}, Classes: []rundir.ClassExample{
-			{Class: "yes " + evil, Rows: 10, Wrong: 2, List: []rundir.Example{{Row: 7, Decided: evil, Score: -3.25, Values: []string{"41", evil}}}}}}}))
+		ROC: map[results.Split][][2]float64{results.Training: {{0, 0}, {0.2, 0.8}, {1, 1}}},
+		Examples: &results.Examples{Split: results.Test, Columns: []string{"age", evil}, Classes: []results.ClassExample{
+			{Class: "yes " + evil, Rows: 10, Wrong: 2, List: []results.Example{{Row: 7, Decided: evil, Score: -3.25, Values: []string{"41", evil}}}}}}}))
 	classes := []string{"no " + evil, "yes"}
-	members := []rates.Group{{Name: "job=" + evil, Rows: []int{0, 2}}}
+	members := []results.Group{{Name: "job=" + evil, Rows: []int{0, 2}}}
 	train, err := rates.Count([]int{0, 1, 1, 0}, []int{0, 1, 0, 0}, classes, members, true)
 	failOn(err)
 	test, err := rates.Count([]int{0, 1, 1, 1}, []int{0, 1, 0, 0}, classes, members, false)
 	failOn(err)
-	sum := &rundir.Summary{Status: string(trainer.IterationLimit), Iterations: 40, Seconds: 4, SecondsTotal: 5, Objective: 0.2, Constraints: []float64{-0.1, -1}, Bounds: []float64{0.1, 1},
-		Certificate: rundir.Certificate{Epsilon: 0.01, Stationarity: 0.01}, Converged: true, Warnings: []string{"the step is large (use --eta 0.1 " + evil + ")"}, Version: "v1",
-		Rates: map[rundir.Split]*rates.Table{rundir.Training: train, rundir.Test: test},
-		Outcome: &rundir.Outcome{BoundsOn: rundir.OnDecisions, Objective: rundir.ObjectiveOutcome{Name: "error", SplitValues: rundir.SplitValues{Train: at(0.25), Test: at(0.5)}},
-			AcceptanceRate: &rundir.SplitValues{Train: at(0.25), Test: at(0.25)}, Threshold: 0.5,
-			Constraints: []rundir.ConstraintOutcome{
-				{Constraint: "gap(tpr, " + evil + ") <= 0.1", Bound: 0.1, SplitValues: rundir.SplitValues{Train: at(0.05), Test: at(0.2)}, Interval: &[2]float64{0.02, 0.4}, Met: true, Multiplier: 0.5},
-				{Constraint: "tpr >= 0.6", Bound: 0.6, AtLeast: true, SplitValues: rundir.SplitValues{Train: at(0.4)}},
+	sum := &results.Summary{Status: string(trainer.IterationLimit), Iterations: 40, Seconds: 4, SecondsTotal: 5, Objective: 0.2, Constraints: []float64{-0.1, -1}, Bounds: []float64{0.1, 1},
+		Certificate: results.Certificate{Epsilon: 0.01, Stationarity: 0.01}, Converged: true, Warnings: []string{"the step is large (use --eta 0.1 " + evil + ")"}, Version: "v1",
+		Rates: map[results.Split]*results.RateTable{results.Training: train, results.Test: test},
+		Outcome: &results.Outcome{BoundsOn: constraints.OnDecisions, Objective: results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: at(0.25), Test: at(0.5)}},
+			AcceptanceRate: &results.SplitValues{Train: at(0.25), Test: at(0.25)}, Threshold: 0.5,
+			Constraints: []results.ConstraintOutcome{
+				{Constraint: "gap(tpr, " + evil + ") <= 0.1", Bound: 0.1, SplitValues: results.SplitValues{Train: at(0.05), Test: at(0.2)}, Interval: &[2]float64{0.02, 0.4}, Met: true, Multiplier: 0.5},
+				{Constraint: "tpr >= 0.6", Bound: 0.6, AtLeast: true, SplitValues: results.SplitValues{Train: at(0.4)}},
 			}}}
-	failOn(sum.Write(dir.Summary()))
+	failOn(rundir.WriteSummary(dir.Summary(), sum))
 	return dir, sum
 }
 
@@ -183,8 +186,8 @@ func TestPictures(t *testing.T) {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
 		t.Fatal(err)
 	}
-	list := []rundir.Example{{Row: 8, Decided: evil, Picture: picture.Bytes()}, {Row: 9, Decided: "no", Picture: []byte(`"><script>`)}}
-	if err := dir.WriteDetails(rundir.Details{Examples: &rundir.Examples{Classes: []rundir.ClassExample{{Class: "yes", Rows: 2, Wrong: 2, List: list}}}}); err != nil {
+	list := []results.Example{{Row: 8, Decided: evil, Picture: picture.Bytes()}, {Row: 9, Decided: "no", Picture: []byte(`"><script>`)}}
+	if err := dir.WriteDetails(rundir.Details{Examples: &results.Examples{Classes: []results.ClassExample{{Class: "yes", Rows: 2, Wrong: 2, List: list}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteRun(dir, sum); err != nil {
@@ -255,8 +258,8 @@ func TestManyRecords(t *testing.T) {
 	sum.Outcome.Constraints = nil
 	v := 0.5
 	for j := range 500 {
-		sum.Outcome.Constraints = append(sum.Outcome.Constraints, rundir.ConstraintOutcome{Constraint: fmt.Sprintf("error[group %d] <= 0.%03d", j, j), Bound: float64(j) / 1000,
-			SplitValues: rundir.SplitValues{Train: &v}})
+		sum.Outcome.Constraints = append(sum.Outcome.Constraints, results.ConstraintOutcome{Constraint: fmt.Sprintf("error[group %d] <= 0.%03d", j, j), Bound: float64(j) / 1000,
+			SplitValues: results.SplitValues{Train: &v}})
 	}
 	for k := range 30_000 {
 		record := trainer.Record{Iteration: k, Objective: 1, Constraints: make([]float64, 100), Multipliers: make([]float64, 100), Auxiliary: make([]float64, 100)}
@@ -278,7 +281,7 @@ func TestManyRecords(t *testing.T) {
 	}
 	view := page.View.(*runView)
 	x := view.Charts[0].Views[0].Curves[0].X
-	if len(view.Bounds) != rundir.MostShown || view.Bounds[0].Text != "error[group 0] <= 0.000" || len(x) > 2000 || x[len(x)-1] != 29_999 {
+	if len(view.Bounds) != ending.MostShown || view.Bounds[0].Text != "error[group 0] <= 0.000" || len(x) > 2000 || x[len(x)-1] != 29_999 {
 		t.Errorf("%d bounds, %d points to %v", len(view.Bounds), len(x), x[len(x)-1])
 	}
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // TestPageOfStates writes the page of a run in each state. The headline has the colour and the
@@ -32,8 +31,8 @@ func TestPageOfStates(t *testing.T) {
 			c.Exceeded = &constraints.Exceeded{Groups: []string{"race=Other, sex=Male", "sex=Female"}, Rows: []int{7, 90}, Values: []float64{0.3, 0.1}, MinRows: 50}
 		}
 		sum.Outcome.Constraints = sum.Outcome.Constraints[:1]
-		group := &sum.Rates[rundir.Training].ByGroup[0]
-		group.Extremes = map[string]rates.Extreme{rates.PositiveRate: rates.Largest}
+		group := &sum.Rates[results.Training].ByGroup[0]
+		group.Extremes = map[string]results.Extreme{results.PositiveRate: results.Largest}
 		if err := WriteRun(dir, sum); err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/ending"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Sweep is the content of the page of a sweep.
@@ -20,7 +20,7 @@ type Sweep struct {
 	Warnings            []string
 	Commands            []Command
 	Settings            string // sweep.yaml
-	Data                []rundir.DataFile
+	Data                []results.DataFile
 }
 
 // SweepPoint is the result for one bound.
@@ -41,12 +41,12 @@ func Cells(values []ending.Value) []SplitCell { return cells(values) }
 
 // Stand returns the standing of a constraint in words, and the colour of the outcome's rating. If
 // another constraint has a worse rating, the words say so.
-func Stand(o *rundir.Outcome, c *rundir.ConstraintOutcome) (text, colour string) {
+func Stand(o *results.Outcome, c *results.ConstraintOutcome) (text, colour string) {
 	own, all := o.Standing(c), o.Rating()
 	switch {
 	case own.Rating() == all:
 		text = own.String()
-	case all == rundir.Unmet:
+	case all == results.Unmet:
 		text = "another bound is not met"
 	default:
 		text = "another bound is met on the training rows only"

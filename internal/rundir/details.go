@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"ppal/trainer/session/results"
 )
 
 // Details is the content of details.json: what report.html shows and no other file of the run has.
@@ -16,51 +18,13 @@ type Details struct {
 	Constraints []string `json:"constraints"`
 	// ROC holds the ROC curve of each split, pairs of a false and a true positive rate; nil unless
 	// the model has a single score.
-	ROC map[Split][][2]float64 `json:"roc,omitempty"`
+	ROC map[results.Split][][2]float64 `json:"roc,omitempty"`
 	// Examples are rows that the model decides wrongly; nil if the task has no decisions.
-	Examples *Examples `json:"examples,omitempty"`
+	Examples *results.Examples `json:"examples,omitempty"`
 }
 
 // DetailsSchema is the version of the keys of details.json.
 const DetailsSchema = 1
-
-// Legend is what the plots of the records in metrics.jsonl say in words.
-type Legend struct {
-	Title string
-	// Objective, Constraints: as in Details. Bounded are the constraints' names with their bounds.
-	Objective            string
-	Constraints, Bounded []string
-	Bounds               []float64 // kappa, one for each constraint
-}
-
-// Examples are the wrong decisions with the largest margins on the rows of one split.
-type Examples struct {
-	Split Split `json:"split"`
-	// Columns names the values of each row; nil for pictures.
-	Columns []string       `json:"columns,omitempty"`
-	Classes []ClassExample `json:"classes"`
-}
-
-// ClassExample lists wrong decisions on the rows of a class, the largest margin first.
-type ClassExample struct {
-	Class string    `json:"class"`
-	Rows  int       `json:"rows"`  // number of rows of the class
-	Wrong int       `json:"wrong"` // number of wrong decisions
-	List  []Example `json:"list"`
-}
-
-// Example is a row that the model decides wrongly.
-type Example struct {
-	Row     int    `json:"row"` // the row's number in its source or, without a source, in the split; from 1
-	Decided string `json:"decided"`
-	// Score is the score of a binary model, which decides at 0. With a score for each class, Score
-	// is the score of the decided class minus the score of the row's class.
-	Score float64 `json:"score"`
-	// Values are the texts of the columns; nil for pictures.
-	Values []string `json:"values,omitempty"`
-	// Picture is a PNG file; nil for tables.
-	Picture []byte `json:"picture,omitempty"`
-}
 
 // Details returns the path of details.json.
 func (d Dir) Details() string { return filepath.Join(string(d), "details.json") }

@@ -19,6 +19,7 @@ import (
 	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // Metrics writes metrics.jsonl, one JSON object and one line for each record. A record is in the
@@ -207,10 +208,7 @@ func decode(line []byte) (trainer.Record, error) {
 	return r, nil
 }
 
-// MeasureKey is the key of a split's measure in the records: "test_error".
-func MeasureKey(split Split, measure string) string { return string(split) + "_" + measure }
-
 // isMeasure reports whether a record's key is the key of a measure.
 func isMeasure(key string) bool {
-	return slices.ContainsFunc(Splits(), func(s Split) bool { return strings.HasPrefix(key, MeasureKey(s, "")) })
+	return slices.ContainsFunc(results.Splits(), func(s results.Split) bool { return strings.HasPrefix(key, results.MeasureKey(s, "")) })
 }

@@ -11,17 +11,18 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/seal"
+	"ppal/trainer/session/results"
 )
 
 func TestModelRoundTrip(t *testing.T) {
 	number := 3
-	want := Model{Schema: ModelSchema, Version: "v", Task: "decisions", Dataset: "csv", Kind: "linear", Weights: "model.safetensors",
-		Input: Input{Format: FormatText, Features: 2, Preparation: "preparation.yaml"},
-		Decision: Decision{Rule: RuleSign, Classes: []Class{{Name: "y=no", Value: "no"}, {Name: "y=yes", Value: "yes", Number: &number}},
-			Label: &tabular.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, Threshold: 0.25, Probability: &Sigmoid{2, -1}},
+	want := results.Model{Schema: ModelSchema, Version: "v", Task: "decisions", Dataset: "csv", Kind: "linear", Weights: "model.safetensors",
+		Input: results.Input{Format: results.FormatText, Features: 2, Preparation: "preparation.yaml"},
+		Decision: results.Decision{Rule: results.RuleSign, Classes: []results.Class{{Name: "y=no", Value: "no"}, {Name: "y=yes", Value: "yes", Number: &number}},
+			Label: &tabular.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, Threshold: 0.25, Probability: &results.Sigmoid{Slope: 2, Intercept: -1}},
 		Normalization: "none", Objective: "error", Constraints: []string{"fpr <= 0.05"},
-		Attributes: []ModelAttribute{{"sex", []string{"Female", "Male"}}},
-		Groups:     []ModelGroup{{"age<25", []string{"age<25"}}, {"the rest", []string{}}}, GroupsAttribute: "age<25",
+		Attributes: []results.ModelAttribute{{Name: "sex", Values: []string{"Female", "Male"}}},
+		Groups:     []results.ModelGroup{{Name: "age<25", Conditions: []string{"age<25"}}, {Name: "the rest", Conditions: []string{}}}, GroupsAttribute: "age<25",
 		Reading: &tabular.Reading{Missing: "flag", Columns: []tabular.ColumnReading{{Column: "age", Number: true, Decimal: ","}}},
 		LeftOut: map[string][]string{"fpr <= 0.05": {"fpr[race=c]"}}, Rows: "rows.csv"}
 	d := Dir(t.TempDir())
@@ -73,11 +74,11 @@ func TestReadModelErrors(t *testing.T) {
 // A model.json of the present schema has its own checksum and those of the files that it names.
 func TestModelChecksums(t *testing.T) {
 	d := Dir(t.TempDir())
-	for what, m := range map[string]Model{
+	for what, m := range map[string]results.Model{
 		"no checksum of the weights": {Schema: ModelSchema, Weights: "model.safetensors", Files: map[string]string{"x": "1"}},
 		"no checksum of its own":     {Schema: 1, Weights: "model.safetensors"},
 	} {
-		text, err := m.Text()
+		text, err := ModelText(m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +102,11 @@ func TestModelChecksums(t *testing.T) {
 
 func TestRows(t *testing.T) {
 	for name, tc := range map[string]struct {
-		list []Members
+		list []results.Members
 		want string
 	}{
-		"one file": {[]Members{{Training, "", []int{3, 0}}, {Test, "", []int{1}}}, "row,split\n1,train\n2,test\n4,train\n"},
-		"several": {[]Members{{Training, "a,b", []int{0}}, {Validation, "a,b", []int{1}}, {Test, "c", []int{0}}},
+		"one file": {[]results.Members{{Split: results.Training, Rows: []int{3, 0}}, {Split: results.Test, Rows: []int{1}}}, "row,split\n1,train\n2,test\n4,train\n"},
+		"several": {[]results.Members{{Split: results.Training, File: "a,b", Rows: []int{0}}, {Split: results.Validation, File: "a,b", Rows: []int{1}}, {Split: results.Test, File: "c", Rows: []int{0}}},
 			"row,file,split\n1,\"a,b\",train\n2,\"a,b\",validation\n1,c,test\n"},
 	} {
 		d := Dir(t.TempDir())
@@ -117,7 +118,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 		rows, err := d.ReadRows(file)
-		if err != nil || len(rows) != 3 || rows[0].Number != 1 || rows[0].Split != Training || rows[2].File != tc.list[len(tc.list)-1].File {
+		if err != nil || len(rows) != 3 || rows[0].Number != 1 || rows[0].Split != results.Training || rows[2].File != tc.list[len(tc.list)-1].File {
 			t.Errorf("%s: %v, %v", name, rows, err)
 		}
 	}
@@ -136,7 +137,7 @@ func TestRowsCompressed(t *testing.T) {
 		}
 	}
 	d := Dir(t.TempDir())
-	file, err := d.WriteRows([]Members{{Split: Training, Rows: train}, {Split: Test, Rows: test}})
+	file, err := d.WriteRows([]results.Members{{Split: results.Training, Rows: train}, {Split: results.Test, Rows: test}})
 	if err != nil || file != "rows.csv.gz" {
 		t.Fatalf("%s, %v", file, err)
 	}
@@ -153,7 +154,7 @@ func TestRowsCompressed(t *testing.T) {
 		}
 	}
 	for _, i := range train {
-		if got[i].Split != Training {
+		if got[i].Split != results.Training {
 			t.Fatalf("row %d: %v", i, got[i])
 		}
 	}

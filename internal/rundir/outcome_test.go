@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/constraints"
+	"ppal/trainer/session/results"
 )
 
 // value returns a pointer to x.
@@ -18,14 +21,14 @@ func value[T any](x T) *T { return &x }
 // An outcome in summary.json has the expected keys, and reads back with the same values.
 func TestOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
-	want := Summary{Schema: Schema, Warnings: []string{}, Notes: []string{}, Outcome: &Outcome{
-		BoundsOn: OnDecisions,
-		Constraints: []ConstraintOutcome{{Constraint: "gap(positive_rate, sex) <= 0.01", Bound: 0.01, Interval: &[2]float64{0, 0.03}, Met: true,
-			SplitValues: SplitValues{Train: value(0.009), Test: value(0.012)}}},
-		Objective:      ObjectiveOutcome{Name: "error", SplitValues: SplitValues{Train: value(0.16)}},
-		AcceptanceRate: &SplitValues{Train: value(0.2)}, Threshold: 0.25, BoundShifts: []float64{0.001}, GradientEvaluations: 300,
+	want := results.Summary{Schema: Schema, Warnings: []string{}, Notes: []string{}, Outcome: &results.Outcome{
+		BoundsOn: constraints.OnDecisions,
+		Constraints: []results.ConstraintOutcome{{Constraint: "gap(positive_rate, sex) <= 0.01", Bound: 0.01, Interval: &[2]float64{0, 0.03}, Met: true,
+			SplitValues: results.SplitValues{Train: value(0.009), Test: value(0.012)}}},
+		Objective:      results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: value(0.16)}},
+		AcceptanceRate: &results.SplitValues{Train: value(0.2)}, Threshold: 0.25, BoundShifts: []float64{0.001}, GradientEvaluations: 300,
 	}}
-	if err := want.Write(path); err != nil {
+	if err := WriteSummary(path, &want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadSummary(path)
@@ -57,28 +60,5 @@ func TestOutcome(t *testing.T) {
 	}
 	if string(decisions[0]["validation"]) != "null" || string(decisions[0]["interval"]) != "[\n        0,\n        0.03\n      ]" {
 		t.Errorf("%s", all["decisions"])
-	}
-}
-
-// Unmet judges bounds on decisions by the decisions, and bounds on surrogates by the surrogates.
-func TestUnmet(t *testing.T) {
-	yes, no := value(true), value(false)
-	for _, c := range []struct {
-		on        BoundsOn
-		decisions bool
-		surrogate *bool
-		met       bool
-		name      string
-	}{
-		{on: OnDecisions, decisions: true, met: true, name: "met"},
-		{on: OnDecisions, decisions: false, met: false, name: "missed"},
-		{on: OnDecisions, decisions: false, surrogate: yes, met: false, name: "the surrogate does not help"},
-		{on: OnSurrogate, decisions: false, surrogate: yes, met: true, name: "surrogate met"},
-		{on: OnSurrogate, decisions: true, surrogate: no, met: false, name: "surrogate missed"},
-	} {
-		o := &Outcome{BoundsOn: c.on, Constraints: []ConstraintOutcome{{Met: c.decisions, SurrogateMet: c.surrogate}}}
-		if o.Met() != c.met || len(o.Unmet()) == 1 == c.met {
-			t.Errorf("%s: met %v, want %v", c.name, o.Met(), c.met)
-		}
 	}
 }

@@ -7,15 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/datasets/dataerr"
-	"ppal/datasets/tabular"
+	"ppal/trainer/session/results"
 )
-
-// Preparation is the content of preparation.yaml: how the columns of a table became the model's
-// inputs. The weights of model.safetensors act on rows that were prepared in this way.
-type Preparation struct {
-	Features            []string `yaml:"features"` // the inputs' names, in order
-	tabular.Preparation `yaml:",inline"`
-}
 
 // preparationHead is the comment at the head of the file.
 const preparationHead = `# How the columns of a table became the model's inputs. features lists the inputs in order.
@@ -26,8 +19,8 @@ const preparationHead = `# How the columns of a table became the model's inputs.
 # given number of indices, of rows in LIBSVM's format.
 `
 
-// Text returns the content of preparation.yaml.
-func (p Preparation) Text() ([]byte, error) {
+// PreparationText returns the content of preparation.yaml.
+func PreparationText(p results.Preparation) ([]byte, error) {
 	data, err := yaml.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
@@ -36,8 +29,8 @@ func (p Preparation) Text() ([]byte, error) {
 }
 
 // WritePreparation writes preparation.yaml, unless the directory has the same file.
-func (d Dir) WritePreparation(p Preparation) error {
-	data, err := p.Text()
+func (d Dir) WritePreparation(p results.Preparation) error {
+	data, err := PreparationText(p)
 	if err != nil {
 		return err
 	}
@@ -50,8 +43,8 @@ func (d Dir) WritePreparation(p Preparation) error {
 // ReadPreparation reads preparation.yaml, and compares it with the checksum of the seal. It returns
 // dataerr.ErrFormat if the file is not a preparation, and dataerr.ErrColumn if the preparation is
 // not valid. Other errors are those of Seal.Read.
-func (d Dir) ReadPreparation(sealed Seal) (Preparation, error) {
-	var p Preparation
+func (d Dir) ReadPreparation(sealed Seal) (results.Preparation, error) {
+	var p results.Preparation
 	data, err := sealed.Read(d.Preparation())
 	if err != nil {
 		return p, err

@@ -9,11 +9,12 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/trainer/session/results"
 )
 
 // A preparation reads back with the same values.
 func TestPreparationRoundTrip(t *testing.T) {
-	for name, want := range map[string]Preparation{
+	for name, want := range map[string]results.Preparation{
 		"columns": {Features: []string{"age", "job=clerk", "job missing"}, Preparation: tabular.Preparation{
 			Layout: tabular.Layout{Header: []string{"age", "job"}}, Absent: []string{"?", ""},
 			Encodings: []tabular.Encoding{{Column: "age", Center: 0.1 + 0.2, Scale: 1e-7}, {Column: "job", Categories: []string{"clerk", "no"},

@@ -15,14 +15,8 @@ import (
 	"strings"
 
 	"ppal/internal/atomicfile"
+	"ppal/trainer/session/results"
 )
-
-// Members lists the rows of one split in one file.
-type Members struct {
-	Split Split
-	File  string // its name, "" if all rows are in one file
-	Rows  []int  // the rows' numbers in the file, from 0
-}
 
 // compressAbove is the number of rows above which rows.csv is compressed.
 const compressAbove = 50_000
@@ -34,7 +28,7 @@ const (
 )
 
 // RowsName returns the name of the file of rows: rows.csv, or rows.csv.gz for many rows.
-func RowsName(list []Members) string {
+func RowsName(list []results.Members) string {
 	total := 0
 	for _, m := range list {
 		total += len(m.Rows)
@@ -49,7 +43,7 @@ func RowsName(list []Members) string {
 // file's name. Its columns are row (the row's number in its file, from 1, without the header), file
 // (with several files) and split (train, validation, test). With more than 50,000 rows the file is
 // rows.csv.gz, which takes about three bytes for each row.
-func (d Dir) WriteRows(list []Members) (name string, err error) {
+func (d Dir) WriteRows(list []results.Members) (name string, err error) {
 	name = RowsName(list)
 	out, err := atomicfile.Create(filepath.Join(string(d), name), 0o644)
 	if err == nil {
@@ -66,7 +60,7 @@ func (d Dir) WriteRows(list []Members) (name string, err error) {
 }
 
 // writeAll writes the lines, compressed or not.
-func writeAll(to io.Writer, list []Members, compressed bool) error {
+func writeAll(to io.Writer, list []results.Members, compressed bool) error {
 	if !compressed {
 		w := bufio.NewWriter(to)
 		if err := writeRows(w, list); err != nil {
@@ -91,8 +85,8 @@ func writeAll(to io.Writer, list []Members, compressed bool) error {
 
 // writeRows writes the lines, file by file in the order of the list. Rows without a split, such as
 // rows that a filter dropped, are left out.
-func writeRows(w *bufio.Writer, list []Members) error {
-	members := map[string][]Members{} // of each file, with increasing rows
+func writeRows(w *bufio.Writer, list []results.Members) error {
+	members := map[string][]results.Members{} // of each file, with increasing rows
 	var files []string
 	for _, m := range list {
 		if members[m.File] == nil {
@@ -122,7 +116,7 @@ func writeRows(w *bufio.Writer, list []Members) error {
 		}
 		rest := members[file]
 		for {
-			var next *Members // has the smallest row that is left
+			var next *results.Members // has the smallest row that is left
 			for k := range rest {
 				if m := &rest[k]; len(m.Rows) > 0 && (next == nil || m.Rows[0] < next.Rows[0]) {
 					next = m
@@ -155,7 +149,7 @@ func field(text string) (string, error) {
 
 // SameRows reports whether data is the content of the file of rows that WriteRows writes for the
 // list. line is the first line that differs.
-func SameRows(data []byte, list []Members) (line int, same bool, err error) {
+func SameRows(data []byte, list []results.Members) (line int, same bool, err error) {
 	var in io.Reader = bytes.NewReader(data)
 	if RowsName(list) == rowsCompressed { // another version may compress otherwise
 		zip, err := gzip.NewReader(in)
@@ -198,7 +192,7 @@ func (c *comparison) Write(want []byte) (int, error) {
 type Row struct {
 	Number int    // in its file, from 1
 	File   string // "" with one file
-	Split  Split
+	Split  results.Split
 }
 
 // ReadRows reads the file of the given name that WriteRows wrote.
@@ -232,7 +226,7 @@ func (d Dir) ReadRows(name string) ([]Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rundir: %s: %w", path, err)
 		}
-		row := Row{Split: Split(record[fields-1])}
+		row := Row{Split: results.Split(record[fields-1])}
 		if row.Number, err = strconv.Atoi(record[0]); err != nil {
 			return nil, fmt.Errorf("rundir: %s: %w", path, err)
 		}

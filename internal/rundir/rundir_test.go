@@ -21,6 +21,7 @@ import (
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 func TestCreate(t *testing.T) {
@@ -152,12 +153,12 @@ func TestReadMetricsDamaged(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
-	want := Summary{Schema: Schema, Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
-		Certificate: Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
-		ResidualDecay: NewResidualDecay(trainer.Decay{Stationarity: -1, Infeasibility: math.NaN(), Complementarity: math.NaN()})}
+	want := results.Summary{Schema: Schema, Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
+		Certificate: results.Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
+		ResidualDecay: results.NewResidualDecay(trainer.Decay{Stationarity: -1, Infeasibility: math.NaN(), Complementarity: math.NaN()})}
 	unset := want
 	unset.Warnings, unset.Notes = nil, nil
-	if err := unset.Write(path); err != nil {
+	if err := WriteSummary(path, &unset); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadSummary(path)
@@ -196,19 +197,19 @@ func TestSummary(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left beside the summary: %v, %v", entries, err)
 	}
-	own := NewCertificate(certify.Certificate{Epsilon: 1, Nu: []float64{2}, NotResolved: true, Own: &certify.Own{Epsilon: 3, Nu: []float64{4}}})
+	own := results.NewCertificate(certify.Certificate{Epsilon: 1, Nu: []float64{2}, NotResolved: true, Own: &certify.Own{Epsilon: 3, Nu: []float64{4}}})
 	text, err := json.Marshal(own)
 	if want := `"not_resolved":true,"own":{"epsilon":3,"stationarity":0,"complementarity":0,"nu":[4]}`; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("a certificate that replaced the method's own multiplier: %s, %v, want %s", text, err, want)
 	}
-	proof := NewInfeasibility(&infeasible.Certificate{Shares: []float64{0, 0.4, 0.6}, Values: []float64{-1, 2, 3}, Relaxation: 2.6}, []string{"a", "b", "c"})
-	order := []Conflicting{{"c", 0.6, 3}, {"b", 0.4, 2}}
-	if diff := cmp.Diff(order, proof.Conflict); diff != "" || proof.MaxViolation != 3 || NewInfeasibility(nil, nil) != nil {
+	proof := results.NewInfeasibility(&infeasible.Certificate{Shares: []float64{0, 0.4, 0.6}, Values: []float64{-1, 2, 3}, Relaxation: 2.6}, []string{"a", "b", "c"})
+	order := []results.Conflicting{{Constraint: "c", Share: 0.6, Excess: 3}, {Constraint: "b", Share: 0.4, Excess: 2}}
+	if diff := cmp.Diff(order, proof.Conflict); diff != "" || proof.MaxViolation != 3 || results.NewInfeasibility(nil, nil) != nil {
 		t.Errorf("%+v: %s", proof, diff)
 	}
 	bad := want
 	bad.Objective = math.NaN()
-	if err := bad.Write(path); err == nil {
+	if err := WriteSummary(path, &bad); err == nil {
 		t.Error("a NaN was written")
 	}
 }

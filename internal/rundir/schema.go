@@ -41,36 +41,6 @@ type record struct {
 	Measures            map[string]float64  `json:"-"`
 }
 
-// Certificate is a certify.Certificate with the keys of summary.json.
-type Certificate struct {
-	Epsilon         float64   `json:"epsilon"`
-	Stationarity    float64   `json:"stationarity"`
-	Infeasibility   float64   `json:"feasibility"`
-	Complementarity float64   `json:"complementarity"`
-	Nu              []float64 `json:"nu"`
-	Domain          float64   `json:"domain,omitempty"`
-	UpperBound      bool      `json:"upper_bound,omitempty"`
-	KinkTolerance   float64   `json:"kink_tolerance,omitempty"`
-	// NotResolved says that other multipliers may show a smaller epsilon.
-	NotResolved bool `json:"not_resolved,omitempty"`
-	// Own holds the method's own multiplier if nu is another; absent otherwise.
-	Own *OwnMultiplier `json:"own,omitempty"`
-}
-
-// OwnMultiplier is a certify.Own with the keys of summary.json.
-type OwnMultiplier struct {
-	Epsilon         float64   `json:"epsilon"`
-	Stationarity    float64   `json:"stationarity"`
-	Complementarity float64   `json:"complementarity"`
-	Nu              []float64 `json:"nu"`
-}
-
-// NewCertificate returns c with the keys of summary.json.
-func NewCertificate(c certify.Certificate) Certificate {
-	return Certificate{Epsilon: c.Epsilon, Stationarity: c.Stationarity, Infeasibility: c.Infeasibility, Complementarity: c.Complementarity,
-		Nu: c.Nu, Domain: c.Domain, UpperBound: c.UpperBound, KinkTolerance: c.KinkTolerance, NotResolved: c.NotResolved, Own: (*OwnMultiplier)(c.Own)}
-}
-
 // The keys of near stationarity in metrics.jsonl: the distance, null with a reason if there is
 // none.
 const (

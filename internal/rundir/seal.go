@@ -9,19 +9,20 @@ import (
 	"path/filepath"
 
 	"ppal/internal/seal"
+	"ppal/trainer/session/results"
 )
 
 // WriteSummary writes the summary atomically. It is the last file of a run. WriteSummary sets the
 // schema and the checksums: of the run's other files, and of the summary itself. If a file cannot
 // be read, WriteSummary writes the summary without checksums of files, and returns the error.
-func (d Dir) WriteSummary(s *Summary) error {
+func (d Dir) WriteSummary(s *results.Summary) error {
 	sums, err := d.checksums()
 	s.Files = sums
-	return errors.Join(s.Write(d.Summary()), err)
+	return errors.Join(WriteSummary(d.Summary(), s), err)
 }
 
-// Write writes the summary atomically, with its schema and its checksum.
-func (s *Summary) Write(path string) error {
+// WriteSummary writes the summary atomically, with its schema and its checksum.
+func WriteSummary(path string, s *results.Summary) error {
 	if s.Warnings == nil {
 		s.Warnings = []string{}
 	}
@@ -91,7 +92,7 @@ func (s Seal) Read(path string) ([]byte, error) {
 // ReadSealed reads a summary.json and its checksums. closed is false for a summary without a
 // checksum of its own, which an earlier version of ppal wrote. With an error that wraps
 // seal.ErrChanged, ReadSealed also returns what the changed file says.
-func ReadSealed(path string) (s Summary, sealed Seal, closed bool, err error) {
+func ReadSealed(path string) (s results.Summary, sealed Seal, closed bool, err error) {
 	data, err := seal.Read(path)
 	if err != nil {
 		return s, sealed, false, fmt.Errorf("rundir: %w", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/internal/seal"
+	"ppal/trainer/session/results"
 )
 
 // The summary has the checksums of the files, and a changed byte anywhere in the summary is found.
@@ -16,7 +17,7 @@ func TestSeal(t *testing.T) {
 	if err := os.WriteFile(dir.Config(), []byte("seed: 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := Summary{Status: "iteration limit", Objective: 0.25}
+	s := results.Summary{Status: "iteration limit", Objective: 0.25}
 	if err := dir.WriteSummary(&s); err != nil {
 		t.Fatal(err)
 	}

@@ -1,127 +1,12 @@
 package rundir
 
 import (
-	"math"
-
-	"ppal/internal/rates"
-	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
-
-// Summary is the content of summary.json: the result of a finished run.
-type Summary struct {
-	Schema     int     `json:"schema"` // the version of the keys: the constant Schema
-	Status     string  `json:"status"` // why it stopped
-	Iterations int     `json:"iterations"`
-	Seconds    float64 `json:"seconds"` // of training
-	// Reading is the time to read the data and to build the problem. Measuring is the time of records,
-	// certificate, measures and plots. Total is the wall time of all.
-	SecondsReading   float64 `json:"seconds_reading"`
-	SecondsMeasuring float64 `json:"seconds_measuring"`
-	SecondsTotal     float64 `json:"seconds_total"`
-	// The parts of SecondsMeasuring. Certificates has the search for multipliers and the certificate
-	// in float64, Rounds the ends of rounds with the exact step, Records the records with their
-	// measures, and Plots the plots and the other files. What remains are the measures of the result.
-	// A run that continues counts its own part.
-	SecondsCertificates float64     `json:"seconds_certificates"`
-	SecondsRounds       float64     `json:"seconds_rounds"`
-	SecondsRecords      float64     `json:"seconds_records"`
-	SecondsPlots        float64     `json:"seconds_plots"`
-	Objective           float64     `json:"objective"`     // f + r
-	Constraints         []float64   `json:"constraints"`   // g
-	Bounds              []float64   `json:"bounds"`        // kappa
-	MaxViolation        float64     `json:"max_violation"` // max_j max(0, g_j)
-	Certificate         Certificate `json:"certificate"`
-	// Converged says that the certificate's epsilon is at most 1e-2 max(1, |objective|), and that
-	// bounds on surrogates are met within the feasibility tolerance.
-	Converged bool `json:"converged"`
-	// Verdict says in words why the run has not converged and what to change, or which bounds
-	// conflict; "" for a converged run.
-	Verdict string `json:"verdict"`
-	// Infeasibility proves that the bounds cannot be met near the weights; absent unless the status is
-	// "infeasible".
-	Infeasibility *Infeasibility     `json:"infeasibility,omitempty"`
-	BestFeasible  *BestFeasible      `json:"best_feasible"`
-	Train         map[string]float64 `json:"train"`
-	Validation    map[string]float64 `json:"validation"`
-	Test          map[string]float64 `json:"test"`
-	// Outcome has the keys decisions, objective_on_decisions, acceptance_rate and so on; a task of the
-	// caller's own without decisions has none of these keys.
-	*Outcome
-	// Rates are the rates of decisions on each split, of all rows and by group.
-	Rates  map[Split]*rates.Table `json:"rates,omitempty"`
-	Device string                 `json:"device"`
-	// kind of products with the data matrix that ran: int8x3, float32, ...
-	Products  string   `json:"products"`
-	PeakBytes uint64   `json:"peak_bytes"` // peak resident memory
-	Warnings  []string `json:"warnings"`
-	Version   string   `json:"version"`
-
-	// OutputIteration is the iteration of the weights in the model's file.
-	OutputIteration int           `json:"output_iteration"`
-	ResidualDecay   ResidualDecay `json:"residual_decay"`
-	Notes           []string      `json:"notes"`
-	Error           string        `json:"error,omitempty"` // set if the run failed
-
-	// Files has the SHA-256 of the run's other files, in hex, by name.
-	Files map[string]string `json:"files,omitempty"`
-	// Checksum is the SHA-256 of summary.json, in hex, with zeros in place of its own digits.
-	Checksum string `json:"checksum,omitempty"`
-}
-
-// Measures sets the measures of a split.
-func (s *Summary) Measures(split Split, named map[string]float64) {
-	switch split {
-	case Training:
-		s.Train = named
-	case Validation:
-		s.Validation = named
-	case Test:
-		s.Test = named
-	}
-}
-
-// MeasuresOf returns the measures of a split.
-func (s *Summary) MeasuresOf(split Split) map[string]float64 {
-	switch split {
-	case Training:
-		return s.Train
-	case Validation:
-		return s.Validation
-	case Test:
-		return s.Test
-	}
-	return nil
-}
-
-// BestFeasible is the recorded feasible iterate with the smallest objective. The file
-// best.safetensors has its weights.
-type BestFeasible struct {
-	Iteration int     `json:"iteration"`
-	Objective float64 `json:"objective"`
-}
-
-// ResidualDecay holds the exponents p of the running mean of the squared residuals, about k^p; null
-// if there is nothing to fit.
-type ResidualDecay struct {
-	Stationarity    *float64 `json:"stationarity"`
-	Infeasibility   *float64 `json:"feasibility"`
-	Complementarity *float64 `json:"complementarity"`
-}
-
-// NewResidualDecay replaces NaN by null.
-func NewResidualDecay(d trainer.Decay) ResidualDecay {
-	known := func(x float64) *float64 {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil
-		}
-		return &x
-	}
-	return ResidualDecay{known(d.Stationarity), known(d.Infeasibility), known(d.Complementarity)}
-}
 
 // ReadSummary reads a summary.json. The error wraps seal.ErrChanged if the summary has another
 // checksum than it states.
-func ReadSummary(path string) (Summary, error) {
+func ReadSummary(path string) (results.Summary, error) {
 	s, _, _, err := ReadSealed(path)
 	return s, err
 }

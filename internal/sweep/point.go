@@ -10,13 +10,14 @@ import (
 	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // Point is one point of the trade-off curve, an object of sweep.jsonl.
 type Point struct {
 	Bound float64 `json:"bound"`
 	// Outcome is the outcome of the run. Its last constraint is the swept constraint.
-	*session.Outcome
+	*results.Outcome
 	// Multipliers holds, for each constraint of the outcome, the sum of the certificate's
 	// multipliers.
 	Multipliers []float64 `json:"multipliers"`
@@ -54,7 +55,7 @@ func newPoint(bound float64, run string, s *session.Session, result *session.Res
 }
 
 // Swept returns the constraint whose bound varies.
-func (p *Point) Swept() *session.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
+func (p *Point) Swept() *results.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
 
 // key returns the key of a point in the journal: the run's directory.
 func (p Point) key() (string, error) {

@@ -18,7 +18,7 @@ import (
 	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/report"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // settingsFile is the content of sweep.yaml.
@@ -28,7 +28,7 @@ type settingsFile struct {
 	// settings are the values of the settings in the second document.
 	method, dataset, file string
 	version               string
-	data                  []rundir.DataFile
+	data                  []results.DataFile
 }
 
 // readSettings reads sweep.yaml. It skips what is not a list of settings.
@@ -36,13 +36,13 @@ func readSettings(text []byte) (f settingsFile, err error) {
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var part struct {
-			Over    string            `yaml:"over"`
-			Values  []string          `yaml:"values"` // the bounds, separated by spaces
-			Method  string            `yaml:"method"`
-			Dataset string            `yaml:"dataset"`
-			File    string            `yaml:"file"`
-			Version string            `yaml:"version"`
-			Data    []rundir.DataFile `yaml:"data"`
+			Over    string             `yaml:"over"`
+			Values  []string           `yaml:"values"` // the bounds, separated by spaces
+			Method  string             `yaml:"method"`
+			Dataset string             `yaml:"dataset"`
+			File    string             `yaml:"file"`
+			Version string             `yaml:"version"`
+			Data    []results.DataFile `yaml:"data"`
 		}
 		var document yaml.Node
 		if err := in.Decode(&document); errors.Is(err, io.EOF) {
@@ -98,7 +98,7 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 		s.Headline = "No run has finished"
 		return s
 	}
-	ratings, total := map[rundir.Rating]int{}, 0.0
+	ratings, total := map[results.Rating]int{}, 0.0
 	seen := map[string]bool{}
 	for k := range points {
 		p := &points[k]
@@ -123,8 +123,8 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 }
 
 // headline says how many of the points meet their bounds, with the colour.
-func headline(points int, ratings map[rundir.Rating]int) (kind, text string) {
-	good, train := ratings[rundir.Good], ratings[rundir.TrainOnly]
+func headline(points int, ratings map[results.Rating]int) (kind, text string) {
+	good, train := ratings[results.Good], ratings[results.TrainOnly]
 	held := fmt.Sprintf("on the training rows, %d of them also on the held-out rows", good)
 	if good == 0 {
 		held = "on the training rows, none of them on all held-out rows"
@@ -173,7 +173,7 @@ func pointOf(dir Dir, p *Point) report.SweepPoint {
 func curve(over, objective string, points []Point) *chart.Chart {
 	c := &chart.Chart{Title: objective + " against " + over, Note: "Each mark is a bound. A band is the 95% interval of the objective on held-out rows.",
 		PercentX: true, PercentY: true, Fixed: true, Views: []chart.View{{Axis: over}}}
-	for _, split := range rundir.Splits() {
+	for _, split := range results.Splits() {
 		var own chart.Curve
 		type at struct {
 			x, y, low, high float64

@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/rundir"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // checkReport checks the page of a finished sweep with three points.
@@ -65,7 +64,7 @@ func TestHeadline(t *testing.T) {
 		{2, 0, 1, "warn", "1 of 3 points meet their bounds"},
 		{3, 0, 0, "bad", "No point meets all bounds"},
 	} {
-		ratings := map[rundir.Rating]int{rundir.Unmet: test.unmet, rundir.TrainOnly: test.train, rundir.Good: test.good}
+		ratings := map[results.Rating]int{results.Unmet: test.unmet, results.TrainOnly: test.train, results.Good: test.good}
 		if kind, text := headline(3, ratings); kind != test.kind || text != test.text {
 			t.Errorf("%+v: %s, %q", test, kind, text)
 		}
@@ -78,11 +77,11 @@ func TestPageOfStates(t *testing.T) {
 	var points []Point
 	for k, test := range []float64{0.1, 0.2, 0.1} {
 		train := 0.1
-		c := session.ConstraintOutcome{Constraint: "fpr <= 0.1", Bound: 0.1, SplitValues: session.SplitValues{Train: &train, Test: &test}, State: constraints.Met}
+		c := results.ConstraintOutcome{Constraint: "fpr <= 0.1", Bound: 0.1, SplitValues: results.SplitValues{Train: &train, Test: &test}, State: constraints.Met}
 		if k == 2 {
 			c.State, c.Exceeded = constraints.NotJudged, &constraints.Exceeded{Groups: []string{constraints.AllRows}, Rows: []int{7}, Values: []float64{0.14}}
 		}
-		points = append(points, Point{Bound: 0.1, Run: "r", Outcome: &session.Outcome{BoundsOn: session.OnDecisions, Constraints: []session.ConstraintOutcome{c}}})
+		points = append(points, Point{Bound: 0.1, Run: "r", Outcome: &results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: []results.ConstraintOutcome{c}}})
 	}
 	s := page(Dir(t.TempDir()), settingsFile{over: "fpr"}, "", points)
 	if s.Kind != "warn" || s.Headline != "2 of 3 points meet their bounds on the training rows, 1 of them also on the held-out rows" {

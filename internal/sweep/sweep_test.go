@@ -21,6 +21,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // compas returns a sweep of demographic parity on the built-in synthetic stand-in for COMPAS.
@@ -74,8 +75,8 @@ func TestSweep(t *testing.T) {
 	for k, p := range points {
 		c := p.Swept()
 		measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
-		if p.Bound != told[k] || c.Bound != p.Bound || !c.Met || measured.IntervalOf(session.Test) == nil || measured.IntervalOf(session.Validation) == nil ||
-			measured.IntervalOf(session.Training) != nil || objective.IntervalOf(session.Test) == nil || objective.IntervalOf(session.Validation) == nil {
+		if p.Bound != told[k] || c.Bound != p.Bound || !c.Met || measured.IntervalOf(results.Test) == nil || measured.IntervalOf(results.Validation) == nil ||
+			measured.IntervalOf(results.Training) != nil || objective.IntervalOf(results.Test) == nil || objective.IntervalOf(results.Validation) == nil {
 			t.Errorf("point %d: %+v, %+v", k, p, c)
 		}
 		if want := "gap(positive_rate, race, min 200) <= "; !strings.HasPrefix(c.Constraint, want) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/rates"
 	"ppal/models/predictor"
+	"ppal/trainer/session/results"
 )
 
 // TestEvaluateIntersections lists the intersections with a bound and those of By. The rows of an
@@ -50,7 +50,7 @@ func TestEvaluateIntersections(t *testing.T) {
 	}
 	for _, by := range []string{`"age<25"`, "age<25"} { // quotes are for names with commas or stars
 		e, err := m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{by}})
-		if err != nil || !slices.ContainsFunc(e.Rates.ByGroup, func(g rates.ByGroup) bool { return g.Group == "age<25" }) {
+		if err != nil || !slices.ContainsFunc(e.Rates.ByGroup, func(g results.GroupRates) bool { return g.Group == "age<25" }) {
 			t.Errorf("%s: %v", by, err)
 		}
 	}

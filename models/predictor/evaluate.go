@@ -14,7 +14,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/loader"
 	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // EvaluateOptions say how to evaluate a model on labelled rows.
@@ -53,8 +53,8 @@ type Evaluation struct {
 
 // RateTable holds the rates of all rows and of groups of rows.
 type RateTable struct {
-	Overall rates.Rates     `json:"overall"`
-	ByGroup []rates.ByGroup `json:"by_group"`
+	Overall results.Rates        `json:"overall"`
+	ByGroup []results.GroupRates `json:"by_group"`
 }
 
 // Checked is a constraint on counted decisions.
@@ -81,8 +81,8 @@ type Checked struct {
 
 // Outcome returns the constraint in the form of summary.json, with the value on these rows as the
 // value on training rows, for texts.
-func (c *Checked) Outcome() *rundir.ConstraintOutcome {
-	return &rundir.ConstraintOutcome{Constraint: c.Constraint, Bound: c.Bound, AtLeast: c.AtLeast, SplitValues: rundir.SplitValues{Train: c.Value},
+func (c *Checked) Outcome() *results.ConstraintOutcome {
+	return &results.ConstraintOutcome{Constraint: c.Constraint, Bound: c.Bound, AtLeast: c.AtLeast, SplitValues: results.SplitValues{Train: c.Value},
 		Met: c.Met != nil && *c.Met, State: c.State, Exceeded: c.Exceeded}
 }
 
@@ -119,8 +119,8 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 				return nil, err
 			}
 			for _, g := range own {
-				if !slices.ContainsFunc(groups, func(known rates.Group) bool { return known.Name == g.Name }) {
-					groups = append(groups, rates.Group{Name: g.Name, Rows: g.Rows})
+				if !slices.ContainsFunc(groups, func(known results.Group) bool { return known.Name == g.Name }) {
+					groups = append(groups, results.Group{Name: g.Name, Rows: g.Rows})
 				}
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // constrained trains under constraints on people, and returns the model.
@@ -262,7 +263,7 @@ func TestEvaluateTestRows(t *testing.T) {
 	lines := strings.Split(text, "\n")
 	only := lines[0] + "\n"
 	for _, r := range rows {
-		if r.Split == rundir.Test {
+		if r.Split == results.Test {
 			only += lines[r.Number] + "\n"
 		}
 	}

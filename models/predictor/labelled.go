@@ -12,8 +12,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/loader"
 	"ppal/internal/newrows"
-	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // labelled holds rows with labels, attributes, scores and decisions.
@@ -70,11 +69,11 @@ func (m *Model) labelled(r io.Reader, name string, o EvaluateOptions, attributes
 	}
 	read := m.text
 	switch m.description.Input.Format {
-	case rundir.FormatPictures:
+	case results.FormatPictures:
 		read = m.pictures
-	case rundir.FormatLIBSVM:
+	case results.FormatLIBSVM:
 		read = m.sparse
-	case rundir.FormatMatrix:
+	case results.FormatMatrix:
 		return nil, m.noFile()
 	}
 	if m.description.Decision.Label == nil && m.preparation != nil {
@@ -305,23 +304,23 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 
 // groups returns the groups of model.json, and the rows of each value of the attributes, in the
 // order of the run's tables.
-func (l *labelled) groups() []rates.Group {
-	var list []rates.Group
+func (l *labelled) groups() []results.Group {
+	var list []results.Group
 	for _, g := range l.Groups {
-		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
+		list = append(list, results.Group{Name: g.Name, Rows: g.Rows})
 	}
 	for _, a := range l.Attributes {
 		first := len(list)
 		for _, value := range a.Values {
-			list = append(list, rates.Group{Name: constraints.GroupName(a.Name, value)})
+			list = append(list, results.Group{Name: constraints.GroupName(a.Name, value)})
 		}
 		for i, k := range a.Of {
 			if k >= 0 {
 				list[first+k].Rows = append(list[first+k].Rows, i)
 			}
 		}
-		known := func(g rates.Group) bool {
-			return slices.ContainsFunc(list[:first], func(other rates.Group) bool { return other.Name == g.Name })
+		known := func(g results.Group) bool {
+			return slices.ContainsFunc(list[:first], func(other results.Group) bool { return other.Name == g.Name })
 		}
 		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
 	}

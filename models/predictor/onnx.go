@@ -7,7 +7,7 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/onnx"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // ONNXOptions are the options for an ONNX file.
@@ -51,11 +51,11 @@ func (m *Model) ONNX(o ONNXOptions) ([]byte, error) {
 	var x string
 	in := m.description.Input
 	switch in.Format {
-	case rundir.FormatText:
+	case results.FormatText:
 		x = g.columns(m.preparation, o)
-	case rundir.FormatLIBSVM:
+	case results.FormatLIBSVM:
 		x = g.numbers(m.preparation)
-	case rundir.FormatPictures:
+	case results.FormatPictures:
 		x = g.pictures(in)
 	default:
 		x = "x"
@@ -205,7 +205,7 @@ func (g *onnxGraph) singly(x string, p *tabular.Preparation) string {
 }
 
 // pictures adds the input of bytes and returns the features.
-func (g *onnxGraph) pictures(in rundir.Input) string {
+func (g *onnxGraph) pictures(in results.Input) string {
 	shape := []onnx.Dim{onnx.Rows, onnx.Size(in.Features)}
 	if len(in.Shape) > 0 {
 		shape = shape[:1]

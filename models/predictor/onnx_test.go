@@ -425,7 +425,7 @@ func TestONNXPictures(t *testing.T) {
 	t.Run("conv", func(t *testing.T) { onnxPictures(t, images, models.Conv{Channels: []int{2, 3}, Hidden: []int{3}}) })
 }
 
-func onnxPictures(t *testing.T, images session.Images, model session.Model) {
+func onnxPictures(t *testing.T, images session.Images, model models.Architecture) {
 	dir, _ := trainModel(t, images, session.NeymanPearson{}, model)
 	m := load(t, dir)
 	shape := m.Description().Input.Shape

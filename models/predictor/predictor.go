@@ -21,10 +21,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/internal/decide"
 	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer/session/results"
 )
 
 // ErrModel says that the files of a run directory do not fit each other.
@@ -33,7 +35,7 @@ var ErrModel = errors.New("inconsistent run directory")
 // Model is a trained model with everything that new rows need. Several goroutines may use it.
 type Model struct {
 	dir         rundir.Dir
-	description rundir.Model
+	description results.Model
 	model       models.Model
 	preparation *tabular.Preparation // nil for pictures and matrices
 }
@@ -98,7 +100,7 @@ func (m *Model) best() (sealed rundir.Seal, err error) {
 	if err != nil {
 		return sealed, err
 	}
-	if o := sum.Outcome; o != nil && o.BoundsOn == rundir.OnDecisions {
+	if o := sum.Outcome; o != nil && o.BoundsOn == constraints.OnDecisions {
 		return sealed, fmt.Errorf("predictor: %s: %w: the bounds are on decisions, and only the run's output has their threshold", d, ErrNoBest)
 	}
 	if sum.BestFeasible == nil {
@@ -132,7 +134,7 @@ func (m *Model) check() error {
 	if d.Input.Features != inputs {
 		return fail("model.json has %d features, the weights have %d", d.Input.Features, inputs)
 	}
-	prepared := d.Input.Format == rundir.FormatText || d.Input.Format == rundir.FormatLIBSVM
+	prepared := d.Input.Format == results.FormatText || d.Input.Format == results.FormatLIBSVM
 	if prepared && m.preparation == nil {
 		return fail("rows in the format %q need preparation.yaml, which model.json does not name", d.Input.Format)
 	}
@@ -142,13 +144,13 @@ func (m *Model) check() error {
 		}
 	}
 	switch classes := len(d.Decision.Classes); {
-	case d.Decision.Rule == rundir.RuleSign && (outputs != 1 || classes != 2):
+	case d.Decision.Rule == results.RuleSign && (outputs != 1 || classes != 2):
 		return fail("the rule %q needs one score and two classes, there are %d and %d", d.Decision.Rule, outputs, classes)
-	case d.Decision.Rule == rundir.RuleLargest && outputs != classes:
+	case d.Decision.Rule == results.RuleLargest && outputs != classes:
 		return fail("the rule %q needs a score for each class, there are %d scores and %d classes", d.Decision.Rule, outputs, classes)
 	case d.Decision.Probabilities != nil && len(d.Decision.Probabilities.Intercepts) != classes:
 		return fail("the probabilities have %d intercepts, there are %d classes", len(d.Decision.Probabilities.Intercepts), classes)
-	case d.Decision.Rule != rundir.RuleSign && d.Decision.Rule != rundir.RuleLargest:
+	case d.Decision.Rule != results.RuleSign && d.Decision.Rule != results.RuleLargest:
 		return fail("unknown rule of decision %q", d.Decision.Rule)
 	}
 	return nil
@@ -179,11 +181,11 @@ func (m *Model) Features() []string {
 }
 
 // Pictures reports whether the model's rows are pictures.
-func (m *Model) Pictures() bool { return m.description.Input.Format == rundir.FormatPictures }
+func (m *Model) Pictures() bool { return m.description.Input.Format == results.FormatPictures }
 
 // Description returns the content of model.json. LoadBest changes the file of the weights and the
 // decision.
-func (m *Model) Description() rundir.Model { return m.description }
+func (m *Model) Description() results.Model { return m.description }
 
 // Weights returns the model in the file of the weights.
 func (m *Model) Weights() models.Model { return m.model }

@@ -21,6 +21,7 @@ import (
 	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // people returns a table with numbers, a category with missing values, and a label.
@@ -49,7 +50,7 @@ func train(t testing.TB, data session.Source, task session.Task, hidden ...int) 
 	return trainModel(t, data, task, models.Spec{Hidden: hidden})
 }
 
-func trainModel(t testing.TB, data session.Source, task session.Task, model session.Model) (string, *session.Result) {
+func trainModel(t testing.TB, data session.Source, task session.Task, model models.Architecture) (string, *session.Result) {
 	t.Helper()
 	o := session.Options{Data: data, Task: task, Model: model}
 	o.Settings.Iterations, o.Settings.Seed = 40, 3
@@ -80,7 +81,7 @@ func write(t testing.TB, content string) string {
 }
 
 // wrong returns, for each split, the share of a file's rows that the model decides wrongly.
-func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch) []int, o predictor.Options) map[rundir.Split]float64 {
+func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch) []int, o predictor.Options) map[results.Split]float64 {
 	t.Helper()
 	m, err := predictor.Load(dir)
 	if err != nil {
@@ -90,7 +91,7 @@ func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := map[int]rundir.Split{}
+	of := map[int]results.Split{}
 	for _, r := range rows {
 		of[r.Number] = r.Split
 	}
@@ -99,7 +100,7 @@ func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch
 		t.Fatal(err)
 	}
 	defer f.Close()
-	wrong, all := map[rundir.Split]float64{}, map[rundir.Split]float64{}
+	wrong, all := map[results.Split]float64{}, map[results.Split]float64{}
 	err = m.Read(f, file, o, func(b *predictor.Batch) error {
 		truth := labels(b)
 		for i, decision := range b.Decisions {

@@ -8,7 +8,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Options say how to read rows.
@@ -53,7 +53,7 @@ type Batch struct {
 // earlier batches to each.
 func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) error) error {
 	in := m.description.Input
-	if in.Format == rundir.FormatMatrix {
+	if in.Format == results.FormatMatrix {
 		return m.noFile()
 	}
 	var batch Batch
@@ -95,7 +95,7 @@ type Row struct {
 // newrows.Row. A model of pictures, of LIBSVM rows or of a program's matrix has no
 // columns: the error wraps ErrModel, and Scores is the way.
 func (m *Model) Row(texts map[string]string, o Options) (Row, error) {
-	if m.description.Input.Format != rundir.FormatText || m.preparation == nil {
+	if m.description.Input.Format != results.FormatText || m.preparation == nil {
 		return Row{}, fmt.Errorf("predictor: %s: %w: the rows have no columns with texts; use Scores", m.dir, ErrModel)
 	}
 	features, unknown, err := newrows.Row(m.preparation, texts, o.IgnoreUnknown)

@@ -126,7 +126,7 @@ func TestEarlierModel(t *testing.T) {
 	}
 	d := m.Description()
 	d.Schema, d.Files = 1, nil
-	text, err := d.Text()
+	text, err := rundir.ModelText(d)
 	if err != nil || bytes.Contains(text, []byte("checksum")) {
 		t.Fatalf("%v: %s", err, text)
 	}

@@ -21,6 +21,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // trial is a table and how a run reads it. The columns are grp, sex, age, x and y.
@@ -199,15 +200,15 @@ func trials() (list []trial) {
 			set: func(o *session.Table) { o.Groups = []string{"age<35", "sex=F", "grp!=1"} }},
 		trial{name: "disjoint conditions", grp: []string{"1", "2", "3"}, labels: yes, bounds: "gap(positive_rate, grp) <= 0.2",
 			set: func(o *session.Table) { o.Groups = []string{"grp=1", "grp=3"} }},
-		trial{name: "parity", grp: codes, labels: yes, task: session.DemographicParity{BoundsOn: session.OnDecisions},
+		trial{name: "parity", grp: codes, labels: yes, task: session.DemographicParity{BoundsOn: constraints.OnDecisions},
 			set: func(o *session.Table) { o.Groups = []string{"sex=F"} }},
-		trial{name: "parity of a condition", grp: codes, labels: yes, task: session.DemographicParity{BoundsOn: session.OnDecisions},
+		trial{name: "parity of a condition", grp: codes, labels: yes, task: session.DemographicParity{BoundsOn: constraints.OnDecisions},
 			set: func(o *session.Table) { o.Groups, o.DropSensitive = []string{"25<=age<45"}, true }},
-		trial{name: "odds", grp: codes, labels: yes, missing: "sex", task: session.EqualizedOdds{BoundsOn: session.OnDecisions},
+		trial{name: "odds", grp: codes, labels: yes, missing: "sex", task: session.EqualizedOdds{BoundsOn: constraints.OnDecisions},
 			set: func(o *session.Table) { o.Missing, o.Groups = tabular.MissingFlagged, []string{"sex!=M"} }},
-		trial{name: "disjoint intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: session.Intersectional{BoundsOn: session.OnDecisions, Epsilon: []float64{0.1}},
+		trial{name: "disjoint intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: session.Intersectional{BoundsOn: constraints.OnDecisions, Epsilon: []float64{0.1}},
 			set: func(o *session.Table) { o.Groups = []string{"grp=1", "grp=3"} }},
-		trial{name: "overlapping intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: session.Intersectional{BoundsOn: session.OnDecisions, Epsilon: []float64{0.1}},
+		trial{name: "overlapping intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: session.Intersectional{BoundsOn: constraints.OnDecisions, Epsilon: []float64{0.1}},
 			set: func(o *session.Table) { o.Groups = []string{"grp=1", "age<40"} }},
 		trial{name: "parity on surrogates", grp: codes, labels: yes, task: session.DemographicParity{}, set: func(o *session.Table) { o.Groups = []string{"sex=M"} }},
 		trial{name: "three classes", grp: codes, labels: []string{"low", "mid", "top"}, bounds: "recall[*] >= 0.1; gap(positive_rate[top], sex) <= 0.2"},
@@ -367,7 +368,7 @@ func (c *trial) rowByRow(t *testing.T, m *predictor.Model, records [][]string, o
 func (c *trial) compareChurn(t *testing.T, e *predictor.Evaluation, result *session.Result, rows []rundir.Row) {
 	t.Helper()
 	churn := result.Outcome.Constraints[len(result.Outcome.Constraints)-1]
-	of := map[rundir.Split]*float64{rundir.Training: churn.Train, rundir.Validation: churn.Validation, rundir.Test: churn.Test}
+	of := map[results.Split]*float64{results.Training: churn.Train, results.Validation: churn.Validation, results.Test: churn.Test}
 	changed, n := 0.0, 0.0
 	for _, r := range rows {
 		if r.Number%5 > 0 {
@@ -380,7 +381,7 @@ func (c *trial) compareChurn(t *testing.T, e *predictor.Evaluation, result *sess
 }
 
 // compare compares an evaluation of a split's rows with the measures of the run.
-func (c *trial) compare(t *testing.T, e *predictor.Evaluation, split *session.SplitMeasures, o *session.Outcome) {
+func (c *trial) compare(t *testing.T, e *predictor.Evaluation, split *session.SplitMeasures, o *results.Outcome) {
 	t.Helper()
 	near := cmp.Options{cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateEmpty()}
 	name := split.Name
@@ -407,12 +408,12 @@ func (c *trial) compare(t *testing.T, e *predictor.Evaluation, split *session.Sp
 		t.Fatalf("%s: %d constraints, want %d", name, len(e.Constraints), len(o.Constraints))
 	}
 	for j, want := range o.Constraints {
-		value := map[rundir.Split]*float64{rundir.Training: want.Train, rundir.Validation: want.Validation, rundir.Test: want.Test}[name]
+		value := map[results.Split]*float64{results.Training: want.Train, results.Validation: want.Validation, results.Test: want.Test}[name]
 		got := e.Constraints[j]
 		switch {
 		case (value == nil) != (got.Value == nil), value != nil && math.Abs(*value-*got.Value) > 1e-12:
 			t.Errorf("%s: %s: %+v, the run has %v", name, want.Constraint, got, value)
-		case name == rundir.Training && got.Met != nil && *got.Met != want.Met:
+		case name == results.Training && got.Met != nil && *got.Met != want.Met:
 			t.Errorf("%s: met %t, the run says %t", want.Constraint, *got.Met, want.Met)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/ranks"
-	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -18,6 +17,7 @@ import (
 	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
@@ -40,7 +40,7 @@ type assembly struct {
 	device     string              // description of the device
 	confidence *measure.Confidence // makes the bounds hold on new rows; nil: they hold on the training rows
 	solved     *measure.Solution   // result of the feedback; nil before Optimize, and for other tasks
-	init       *rundir.DataFile    // the file of the initial weights; nil: none
+	init       *results.DataFile   // the file of the initial weights; nil: none
 	notes      []string            // decisions between loading the data and building the problem
 	finishes   []string            // a note on the last iterations of mini-batches; nil without such iterations
 	counts     *counts             // counts of the rows; nil before counted

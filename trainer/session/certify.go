@@ -10,11 +10,11 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/relay"
-	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/measure"
+	"ppal/trainer/session/results"
 )
 
 // Certify implements Pipeline. For a task with bounds on decisions, the certificate describes the
@@ -71,7 +71,7 @@ func (a *assembly) exactStep(f *measure.Solution) error {
 	if err != nil {
 		return err
 	}
-	return f.ExactStep(scores, measure.Resolution(a.dtype == tensor.Float32), a.confidence, func() ([]float64, error) { return a.scores64(a.part(Validation)) })
+	return f.ExactStep(scores, measure.Resolution(a.dtype == tensor.Float32), a.confidence, func() ([]float64, error) { return a.scores64(a.part(results.Validation)) })
 }
 
 // applyExactStep adds the offsets to the scores: it changes the weights of the iterate.
@@ -177,7 +177,7 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 
 // outcome counts the decisions of every split. scores holds the scores of each split, in the order
 // of the splits, and values f and g + bound of the training rows.
-func (a *assembly) outcome(r *trainer.Result, scores [][]float64, values []float64) (*Outcome, error) {
+func (a *assembly) outcome(r *trainer.Result, scores [][]float64, values []float64) (*results.Outcome, error) {
 	d, list := a.decided(), make([]measure.Judged, len(a.splits))
 	parameters, err := a.builder.Terms.At(a.iterate())
 	if err != nil {
@@ -209,7 +209,7 @@ const DefaultExamples = 5
 
 // examples returns the wrong decisions of scores with the largest margins on a split, at most most
 // of each class. examples returns nil if the scores decide nothing.
-func (a *assembly) examples(s *split, scores []float64, most int) (*rundir.Examples, error) {
+func (a *assembly) examples(s *split, scores []float64, most int) (*results.Examples, error) {
 	decided, err := s.decided(scores)
 	if decided == nil || err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/models/predictor"
+	"ppal/trainer/session/results"
 )
 
 // garden writes a table of three species, which two numbers separate in part. Some places are
@@ -60,7 +61,7 @@ func TestClassesOfTable(t *testing.T) {
 	}{
 		"linear":                      {Decisions{SubjectTo: subject(t, "error[lily] <= 0.1", "gap(tpr[rose], place) <= 0.05", "fpr[iris] <= 20%")}, nil, NameRates},
 		"a network":                   {Decisions{Minimize: constraints.Error("iris"), SubjectTo: subject(t, "recall[rose] >= 0.7", "precision[lily] >= 0.5")}, []int{6}, NameRates},
-		"Neyman-Pearson on decisions": {NeymanPearson{Kappa: []float64{0.3, 0.4}, BoundsOn: OnDecisions}, nil, NameNeymanPearson},
+		"Neyman-Pearson on decisions": {NeymanPearson{Kappa: []float64{0.3, 0.4}, BoundsOn: constraints.OnDecisions}, nil, NameNeymanPearson},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := onTable(tc.task, ofGarden(file), func(o *Options) { o.Model = &models.Spec{Hidden: tc.hidden, Activation: models.Tanh} })
@@ -79,7 +80,7 @@ func TestClassesOfTable(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkSavedClasses(t, dir, file, r)
-			if d := s.Describe(); d.Task != tc.task0 || d.Model.Task != tc.task0 || d.Model.Decision.Rule != rundir.RuleLargest {
+			if d := s.Describe(); d.Task != tc.task0 || d.Model.Task != tc.task0 || d.Model.Decision.Rule != results.RuleLargest {
 				t.Errorf("task %s, model %+v", d.Task, d.Model)
 			}
 		})
@@ -100,7 +101,7 @@ func checkSavedClasses(t *testing.T, dir, file string, r *Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	split := map[int]Split{}
+	split := map[int]results.Split{}
 	for _, row := range members {
 		split[row.Number] = row.Split
 	}
@@ -109,7 +110,7 @@ func checkSavedClasses(t *testing.T, dir, file string, r *Result) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(text), "\n")[1:]
-	wrong, all, mean, count := map[Split]int{}, map[Split]int{}, make([]float64, 3), make([]float64, 3)
+	wrong, all, mean, count := map[results.Split]int{}, map[results.Split]int{}, make([]float64, 3), make([]float64, 3)
 	err = m.Read(bytes.NewReader(text), file, predictor.Options{}, func(b *predictor.Batch) error {
 		for i, d := range b.Decisions {
 			species, part := lines[b.First+i][strings.LastIndexByte(lines[b.First+i], ',')+1:], split[b.First+i+1]
@@ -121,7 +122,7 @@ func checkSavedClasses(t *testing.T, dir, file string, r *Result) {
 			if sum := p[0] + p[1] + p[2]; !ok || math.Abs(sum-1) > 1e-12 {
 				return fmt.Errorf("probabilities %v, %v", p, ok)
 			}
-			if part == Validation {
+			if part == results.Validation {
 				for k := range p {
 					mean[k] += p[k]
 				}
@@ -160,7 +161,7 @@ func TestClassesOnSurrogates(t *testing.T) {
 	}{
 		"three classes": {ofGarden(file), NeymanPearson{Kappa: []float64{0.6}}, "error[iris]", 3},
 		"two classes":   {two, NeymanPearson{Kappa: []float64{0.3}}, "error[rose]", 2},
-		"rates":         {ofGarden(file), Decisions{BoundsOn: OnSurrogate, SubjectTo: subject(t, "error[lily] <= 0.2")}, "error", 3},
+		"rates":         {ofGarden(file), Decisions{BoundsOn: constraints.OnSurrogate, SubjectTo: subject(t, "error[lily] <= 0.2")}, "error", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := onTable(tc.task, tc.source, func(o *Options) { o.Model = &models.Spec{} })
@@ -223,7 +224,7 @@ func TestClassesErrors(t *testing.T) {
 	}{
 		"demographic parity": {grouped, DemographicParity{}, "label gives 3 classes, and --problem dp is about two: name the positive class, as in --label COLUMN=iris, " +
 			`or bound rates of classes, as in --subject-to "gap(tpr[iris], COLUMN) <= 0.05"`},
-		"odds on decisions": {grouped, EqualizedOdds{BoundsOn: OnDecisions}, "label gives 3 classes, and --problem eo is about two"},
+		"odds on decisions": {grouped, EqualizedOdds{BoundsOn: constraints.OnDecisions}, "label gives 3 classes, and --problem eo is about two"},
 		"groups":            {grouped, Intersectional{}, "label gives 3 classes, and --problem if is about two"},
 		"bounds":            {ofGarden(file), NeymanPearson{Kappa: []float64{1, 2, 3}}, "kappa has 3 values; give one, or 2, one for each constraint"},
 		"no class":          {ofGarden(file), Decisions{SubjectTo: subject(t, "fpr <= 0.1")}, "fpr needs a class, because there are 3 classes; write fpr[iris]"},

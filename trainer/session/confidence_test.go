@@ -202,7 +202,7 @@ func TestConfidenceRefused(t *testing.T) {
 	}{
 		"no probability":  {func(_ *Options, d *Decisions) { d.Confidence = 1.5 }, "confidence", "between 0 and 1"},
 		"not a number":    {func(_ *Options, d *Decisions) { d.Confidence = math.NaN() }, "confidence", "between 0 and 1"},
-		"surrogates":      {func(_ *Options, d *Decisions) { d.BoundsOn = OnSurrogate }, "confidence", "--bounds-on decisions"},
+		"surrogates":      {func(_ *Options, d *Decisions) { d.BoundsOn = constraints.OnSurrogate }, "confidence", "--bounds-on decisions"},
 		"no rows":         {func(o *Options, _ *Decisions) { o.Data = Matrices{Train: full.Train, Test: full.Test} }, "confidence", "--split"},
 		"a loss":          {func(_ *Options, d *Decisions) { d.SubjectTo[0] = constraints.Loss().AtMost(0.4) }, "confidence", "rates of decisions"},
 		"best-validation": {func(o *Options, _ *Decisions) { o.Settings.Output = trainer.OutputBestValidation }, "confidence", "--select best-validation"},
@@ -224,7 +224,7 @@ func TestConfidenceRefused(t *testing.T) {
 // confidence.
 func TestConfidenceOfPublished(t *testing.T) {
 	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
-	task := DemographicParity{Epsilon: []float64{0.2}, BoundsOn: OnDecisions, Confidence: 0.9}
+	task := DemographicParity{Epsilon: []float64{0.2}, BoundsOn: constraints.OnDecisions, Confidence: 0.9}
 	a := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
 	if a.confidence == nil || a.confidence.Confidence != 0.9 {
 		t.Errorf("%+v, want a confidence of 0.9", a.confidence)

@@ -12,13 +12,14 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // Config returns the contents of config.yaml: every option under the name of its flag, with the
 // defaults filled in, and the provenance unless it is zero. `ppal train --config` repeats the run.
 // The key only-in-program lists the parts of the run that no flag expresses, such as a task of the
 // caller's own. `ppal train` refuses a file with this key.
-func (o Options) Config(p Provenance) ([]byte, error) {
+func (o Options) Config(p results.Provenance) ([]byte, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (o Options) Config(p Provenance) ([]byte, error) {
 
 // configFile returns the contents of config.yaml of complete options. The method may have been
 // chosen, and its primal step settled, since the options were completed.
-func (o *Options) configFile(p Provenance) ([]byte, error) {
+func (o *Options) configFile(p results.Provenance) ([]byte, error) {
 	return o.configuration.file(o.Method, o.Settings, o.Files.Settings, p)
 }
 
@@ -98,7 +99,7 @@ func describe(o Options) *configuration {
 }
 
 // file returns the contents of config.yaml with the settings of the method and of the program.
-func (c *configuration) file(m trainer.Method, s trainer.Settings, program []Setting, p Provenance) ([]byte, error) {
+func (c *configuration) file(m trainer.Method, s trainer.Settings, program []Setting, p results.Provenance) ([]byte, error) {
 	at := slices.IndexFunc(c.settings, func(s rundir.Setting) bool { return s.Group == groupRun })
 	own := &configuration{group: groupMethod, settings: slices.Clone(c.settings[:at]), beyond: slices.Clone(c.beyond)}
 	own.ofMethod(m, s)
@@ -196,7 +197,7 @@ func ModelOptions(s *models.Shape) []*option.Option {
 }
 
 // model adds the model's shape.
-func (c *configuration) model(m Model, seed uint64) {
+func (c *configuration) model(m models.Architecture, seed uint64) {
 	s, ours := models.ShapeOf(m)
 	if !ours {
 		c.put("model", m.Kind())

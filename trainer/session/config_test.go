@@ -20,13 +20,14 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
 // configOf returns the contents of config.yaml.
 func configOf(t *testing.T, o Options) string {
 	t.Helper()
-	data, err := o.Config(Provenance{})
+	data, err := o.Config(results.Provenance{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestConfigHasEveryOption(t *testing.T) {
 				if !set(v) {
 					return // functions and interfaces: TestConfigNamesWhatNoFlagExpresses
 				}
-				if data, err := o.Config(Provenance{}); err == nil && string(data) == plain {
+				if data, err := o.Config(results.Provenance{}); err == nil && string(data) == plain {
 					t.Errorf("%s = %v does not change config.yaml", path, v)
 				}
 			}
@@ -204,7 +205,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil || o.Model.(models.Spec).Hidden != nil || o.Regularizer.Kind != problem.NoRegularizer {
 		t.Errorf("%+v, %+v, %v", o.Model, o.Regularizer, err)
 	}
-	o, err = Options{Data: Table{}, Task: DemographicParity{BoundsOn: OnDecisions}}.withDefaults()
+	o, err = Options{Data: Table{}, Task: DemographicParity{BoundsOn: constraints.OnDecisions}}.withDefaults()
 	if err != nil || o.Regularizer.Kind != problem.SquaredL2 {
 		t.Errorf("bounds on decisions: %+v, %v, want a ridge", o.Regularizer, err)
 	}
@@ -249,7 +250,7 @@ func TestServedHasNoProgramKey(t *testing.T) {
 		if served {
 			from = o.Served()
 		}
-		text, err := from.Config(Provenance{})
+		text, err := from.Config(results.Provenance{})
 		if has := strings.Contains(string(text), "only-in-program"); err != nil || has != want {
 			t.Errorf("served %v: %v\n%s", served, err, text)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -13,7 +14,7 @@ import (
 // A session on contradictory bounds says so in its summary, with bounds on surrogates and on
 // decisions: the error cannot be small and the positive rate large.
 func TestConflictInSummary(t *testing.T) {
-	for _, on := range []BoundsOn{OnSurrogate, OnDecisions} {
+	for _, on := range []constraints.BoundsOn{constraints.OnSurrogate, constraints.OnDecisions} {
 		task := Decisions{SubjectTo: subject(t, "positive_rate <= 0.1", "tpr >= 0.9"), BoundsOn: on}
 		o := onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Settings.Iterations = 600 })
 		s, err := New(t.Context(), o)
@@ -56,7 +57,7 @@ func TestConflictInSummary(t *testing.T) {
 func TestConflictIsProvenWithMargin(t *testing.T) {
 	racing.Skip(t, "TestConflictInSummary runs the same goroutines")
 	for _, iterations := range []int{150, 300, 600} {
-		task := Decisions{SubjectTo: subject(t, "positive_rate <= 0.05", "tpr >= 0.8"), BoundsOn: OnDecisions}
+		task := Decisions{SubjectTo: subject(t, "positive_rate <= 0.05", "tpr >= 0.8"), BoundsOn: constraints.OnDecisions}
 		s, err := New(t.Context(), onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Settings.Iterations = iterations }))
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/datasets"
+	"ppal/trainer/session/results"
 )
 
 // writeFashion writes files with the names of the Fashion-MNIST files. The pictures are noise, with
@@ -65,7 +66,7 @@ func TestRealDataAreIdentified(t *testing.T) {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
 	e := assembled(t, small(func(c *setup) { c.Dataset, c.Dir, c.Classes = "cifar10", dir, []int{0, 1} }))
-	differ := slices.ContainsFunc(e.Describe().Data, func(f DataFile) bool { return f.State == datasets.Different.String() })
+	differ := slices.ContainsFunc(e.Describe().Data, func(f results.DataFile) bool { return f.State == datasets.Different.String() })
 	warned := slices.ContainsFunc(e.Describe().Warnings, func(w string) bool { return strings.Contains(w, "differ from the published files") })
 	if differ != warned {
 		t.Errorf("files %+v, warnings %q", e.Describe().Data, e.Describe().Warnings)

@@ -35,7 +35,7 @@ type Decisions struct {
 	Objective Objective
 	// Margins are the surrogates of bounds on surrogates; nil: probabilities.
 	Margins  *constraints.Margins
-	BoundsOn BoundsOn // the values that the bounds apply to; "": OnDecisions, with Margins OnSurrogate
+	BoundsOn constraints.BoundsOn // the values that the bounds apply to; "": OnDecisions, with Margins OnSurrogate
 	// Confidence is the probability with which the bounds hold on new rows; 0: the bounds hold on the
 	// training rows.
 	Confidence float64
@@ -63,9 +63,9 @@ func init() {
 // Options returns the settings, bound to the fields of t.
 func (t *Decisions) Options() []*option.Option {
 	unbounded := option.If("subject-to", "").Called("without --subject-to")
-	standard := OnDecisions
+	standard := constraints.OnDecisions
 	if t.Margins != nil {
-		standard = OnSurrogate
+		standard = constraints.OnSurrogate
 	}
 	return append([]*option.Option{
 		option.Custom("minimize", "RATE", t.setMinimize, func() string { return t.Minimize.String() },
@@ -120,7 +120,7 @@ func (t Decisions) Settings(uint64) (flags []*option.Option, beyond []string) {
 // Traits returns the properties of the problem.
 func (t Decisions) Traits() Traits {
 	complete(t.Options())
-	return Traits{Unbounded: len(t.SubjectTo) == 0, OnDecisions: t.BoundsOn == OnDecisions}
+	return Traits{Unbounded: len(t.SubjectTo) == 0, OnDecisions: t.BoundsOn == constraints.OnDecisions}
 }
 
 // check returns an error for bounds on a kind of values that the task does not have, and for
@@ -128,10 +128,10 @@ func (t Decisions) Traits() Traits {
 func (t Decisions) check() error {
 	complete(t.Options())
 	switch {
-	case t.BoundsOn == OnDecisions && t.Margins != nil:
+	case t.BoundsOn == constraints.OnDecisions && t.Margins != nil:
 		return &OptionError{Option: "bounds-on", Problem: "is decisions, and margins are surrogates; leave out Margins"}
-	case t.BoundsOn != OnDecisions && t.BoundsOn != OnSurrogate:
-		return &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, OnDecisions, OnSurrogate)}
+	case t.BoundsOn != constraints.OnDecisions && t.BoundsOn != constraints.OnSurrogate:
+		return &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, constraints.OnDecisions, constraints.OnSurrogate)}
 	case len(t.SubjectTo) == 0 && t.Confidence > 0:
 		return &OptionError{Option: "confidence", Problem: "promises bounds, and the run has none; add one (--subject-to)"}
 	}
@@ -160,7 +160,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		return nil, err
 	}
 	if len(t.SubjectTo) == 0 && system.IsLoss() {
-		on = OnSurrogate // decisions determine neither a bound nor the objective
+		on = constraints.OnSurrogate // decisions determine neither a bound nor the objective
 	}
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	// the first steps may move all scores to where the rates are flat. A round before the feedback
 	// therefore minimises the loss. The loss requires a system without an l1 norm, because the l1 norm
 	// counts as the last term of the system.
-	guided := on == OnDecisions && t.Margins == nil && !system.L1 && !system.IsLoss()
+	guided := on == constraints.OnDecisions && t.Margins == nil && !system.L1 && !system.IsLoss()
 	shared := &samples{system: system, samples: map[*int]*constraints.Sample{}}
 	var s *Statement
 	s = &Statement{

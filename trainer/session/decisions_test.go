@@ -58,7 +58,7 @@ func TestDecisionsTrain(t *testing.T) {
 			if tc.o == nil { // the last case runs the same goroutines, and those of mini-batches
 				notUnderRace(t)
 			}
-			tc.task.BoundsOn = OnSurrogate
+			tc.task.BoundsOn = constraints.OnSurrogate
 			o := onTable(tc.task, table, tc.o)
 			o.Device.Dtype = tensor.Float64
 			e := buildOptions(t, o)
@@ -295,16 +295,16 @@ func countOn(t *testing.T, a *assembly, s *split, scores []float64) constraints.
 func onDecisions(t Task) Task {
 	switch t := t.(type) {
 	case NeymanPearson:
-		t.BoundsOn = OnDecisions
+		t.BoundsOn = constraints.OnDecisions
 		return t
 	case DemographicParity:
-		t.BoundsOn = OnDecisions
+		t.BoundsOn = constraints.OnDecisions
 		return t
 	case EqualizedOdds:
-		t.BoundsOn = OnDecisions
+		t.BoundsOn = constraints.OnDecisions
 		return t
 	case Intersectional:
-		t.BoundsOn = OnDecisions
+		t.BoundsOn = constraints.OnDecisions
 		return t
 	}
 	return t
@@ -348,15 +348,15 @@ func TestPublishedOnDecisions(t *testing.T) {
 	}
 	communities := Table{Dataset: "synthetic-communities"}
 	for want, task := range map[string]Task{
-		"bounds-on": Decisions{BoundsOn: OnDecisions, Margins: &constraints.Margins{Objective: constraints.Hinge, Constraints: constraints.Hinge}},
-		"if-form":   Intersectional{Form: AverageGroup, BoundsOn: OnDecisions},
-		"epsilon":   Intersectional{Epsilon: []float64{0.1, 0.2}, BoundsOn: OnDecisions},
+		"bounds-on": Decisions{BoundsOn: constraints.OnDecisions, Margins: &constraints.Margins{Objective: constraints.Hinge, Constraints: constraints.Hinge}},
+		"if-form":   Intersectional{Form: AverageGroup, BoundsOn: constraints.OnDecisions},
+		"epsilon":   Intersectional{Epsilon: []float64{0.1, 0.2}, BoundsOn: constraints.OnDecisions},
 	} {
 		if _, err := New(context.Background(), onTable(task, communities, nil)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want a refusal of %s", err, want)
 		}
 	}
-	none := onTable(Intersectional{BoundsOn: OnDecisions}, Matrices{Train: &Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: make([]float64, 2)}, Labels: []int{-1, 1}}}, nil)
+	none := onTable(Intersectional{BoundsOn: constraints.OnDecisions}, Matrices{Train: &Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: make([]float64, 2)}, Labels: []int{-1, 1}}}, nil)
 	if _, err := New(context.Background(), none); err == nil || !strings.Contains(err.Error(), "no groups") {
 		t.Errorf("%v, want a refusal", err)
 	}

@@ -15,22 +15,23 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/session/internal/load"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
 // Description describes a run: the provenance in config.yaml, and more.
 type Description struct {
-	Provenance
+	results.Provenance
 	Task         string   // the name of the statement
 	PrimalStep   string   // of the method: lbfgs, nesterov; "": the method has its own
 	Dataset      string   // the name of the data set, or "data at hand"
 	Objective    string   // the name of f
 	Constraints  []string // the names of g_1..g_m: classes, gaps, groups
-	Rows         SplitSizes
+	Rows         results.SplitSizes
 	Preparation  *tabular.Preparation // the encoding of a table's columns; nil for other data
 	FeatureNames []string
-	Model        rundir.Model        // contents of model.json; the zero value: no model.json
-	Members      []rundir.Members    // the split of each row; nil: the rows have no source
+	Model        results.Model       // contents of model.json; the zero value: no model.json
+	Members      []results.Members   // the split of each row; nil: the rows have no source
 	DeviceBytes  int64               // peak of the GPU memory in use so far; 0 without a GPU
 	Columns      []tabular.ColumnUse // use of each column of a table's file; nil for other data
 }
@@ -105,11 +106,11 @@ func (a *assembly) stated() Description {
 // counts is the part of a description for which every row is read. A run reads the rows once, and
 // describes itself many times.
 type counts struct {
-	rows            SplitSizes
-	classes, groups []SplitSizes
-	modelGroups     []rundir.ModelGroup // see rows.modelGroups
+	rows            results.SplitSizes
+	classes, groups []results.SplitSizes
+	modelGroups     []results.ModelGroup // see rows.modelGroups
 	groupsAttribute string
-	members         []rundir.Members
+	members         []results.Members
 }
 
 // counted returns the counts of the rows.
@@ -131,8 +132,8 @@ func (a *assembly) counted() *counts {
 }
 
 // sizes returns the number of rows that count finds in every split.
-func (a *assembly) sizes(name string, count func(r load.Rows) int) SplitSizes {
-	sizes := SplitSizes{Name: name}
+func (a *assembly) sizes(name string, count func(r load.Rows) int) results.SplitSizes {
+	sizes := results.SplitSizes{Name: name}
 	for _, s := range a.splits {
 		sizes.Set(s.Name, count(s.Rows))
 	}
@@ -149,14 +150,14 @@ func concat(lists ...[]string) []string {
 }
 
 // model describes the trained model for model.json, except for the values that training decides.
-func (a *assembly) model(d Description) rundir.Model {
-	m := rundir.Model{
+func (a *assembly) model(d Description) results.Model {
+	m := results.Model{
 		Task: d.Task, Dataset: a.data.Dataset, Kind: a.builder.Model.Kind(), Normalization: d.Normalization, Objective: d.Objective,
-		Input:    rundir.Input{Format: rundir.FormatMatrix, Features: d.Features},
-		Decision: rundir.Decision{Rule: rundir.RuleSign, Label: a.data.Label},
+		Input:    results.Input{Format: results.FormatMatrix, Features: d.Features},
+		Decision: results.Decision{Rule: results.RuleSign, Label: a.data.Label},
 	}
 	if a.builder.Outputs() > 1 {
-		m.Decision.Rule = rundir.RuleLargest
+		m.Decision.Rule = results.RuleLargest
 	}
 	train := a.splits[0]
 	if s := a.builder.statement.system; s != nil && s.Margins == nil {
@@ -173,23 +174,23 @@ func (a *assembly) model(d Description) rundir.Model {
 		}
 	}
 	for _, a := range train.Attributes {
-		m.Attributes = append(m.Attributes, rundir.ModelAttribute{Name: a.Name, Values: a.Values})
+		m.Attributes = append(m.Attributes, results.ModelAttribute{Name: a.Name, Values: a.Values})
 	}
 	m.Groups, m.GroupsAttribute, m.Reading = a.counted().modelGroups, a.counted().groupsAttribute, a.data.Reading
 	pictures := a.data.Pictures
 	switch {
 	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:
-		m.Input.Format = rundir.FormatLIBSVM
+		m.Input.Format = results.FormatLIBSVM
 	case d.Preparation != nil:
-		m.Input.Format = rundir.FormatText
+		m.Input.Format = results.FormatText
 	case pictures:
-		m.Input.Format, m.Input.Scale = rundir.FormatPictures, picture.PixelScale
+		m.Input.Format, m.Input.Scale = results.FormatPictures, picture.PixelScale
 		if s := a.data.Shape; s.Pixels() > 0 {
 			m.Input.Shape = []int{s.Channels, s.Height, s.Width}
 		}
 	}
 	for k, c := range train.Classes {
-		class := rundir.Class{Name: c.Name, Value: c.Name}
+		class := results.Class{Name: c.Name, Value: c.Name}
 		if a.data.Label != nil {
 			class.Value = a.data.Label.Values()[k]
 		}
@@ -204,7 +205,7 @@ func (a *assembly) model(d Description) rundir.Model {
 
 // modelFile returns the content of model.json for a run with the outcome, without the names and
 // checksums that depend on other files.
-func (d Description) modelFile(o *Outcome) rundir.Model {
+func (d Description) modelFile(o *results.Outcome) results.Model {
 	m := d.Model
 	m.Version, m.Weights = d.Version, filepath.Base(rundir.Dir("").Model())
 	if o != nil {
@@ -213,7 +214,7 @@ func (d Description) modelFile(o *Outcome) rundir.Model {
 			m.Constraints = append(m.Constraints, c.Constraint)
 		}
 		if p := o.Probability; p != nil {
-			m.Decision.Probability = &rundir.Sigmoid{Slope: p.Slope, Intercept: p.Intercept}
+			m.Decision.Probability = &results.Sigmoid{Slope: p.Slope, Intercept: p.Intercept}
 		}
 		if p := o.Probabilities; p != nil {
 			m.Decision.Probabilities = &p.Softmax

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // The examples of a table are rows of its file that the model decides wrongly, with their texts.
@@ -82,7 +83,7 @@ func TestExamplesOfTable(t *testing.T) {
 				}
 			}
 		}
-		if seen == 0 || d.Examples.Split != Test || d.ROC[Test] == nil {
+		if seen == 0 || d.Examples.Split != results.Test || d.ROC[results.Test] == nil {
 			t.Errorf("%d examples of the %s rows", seen, d.Examples.Split)
 		}
 	}

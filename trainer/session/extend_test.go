@@ -16,11 +16,12 @@ import (
 	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/method"
+	"ppal/trainer/session/results"
 )
 
 // limitedTo trains in dir with a limit of iterations, and returns the summary. The run in dir is
 // extended from the limit before; 0: the run is new.
-func limitedTo(t *testing.T, dir string, iterations, before int, change func(o *Options)) Summary {
+func limitedTo(t *testing.T, dir string, iterations, before int, change func(o *Options)) results.Summary {
 	t.Helper()
 	s := own(t, func(o *Options) {
 		o.CheckpointEvery = time.Hour
@@ -46,7 +47,7 @@ func limitedTo(t *testing.T, dir string, iterations, before int, change func(o *
 }
 
 // extended returns the notes of a summary about extensions.
-func extended(s Summary) (notes []string) {
+func extended(s results.Summary) (notes []string) {
 	for _, n := range s.Notes {
 		if strings.HasPrefix(n, "The run was extended") {
 			notes = append(notes, n)

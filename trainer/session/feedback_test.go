@@ -17,6 +17,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
@@ -100,7 +101,7 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 func checkOutcome(t *testing.T, s *Session, a *assembly, r *Result) {
 	t.Helper()
 	o, counted := r.Outcome, recount(t, s, a)
-	if o == nil || o.BoundsOn != OnDecisions {
+	if o == nil || o.BoundsOn != constraints.OnDecisions {
 		t.Fatalf("the outcome is %+v", o)
 	}
 	for j, c := range o.Constraints {
@@ -204,7 +205,7 @@ func TestCertificateIsOfTheShiftedProblem(t *testing.T) {
 	if r.Outcome.ThresholdCost != a.solved.Exact.After-a.solved.Exact.Before {
 		t.Errorf("the threshold costs %v, want %v", r.Outcome.ThresholdCost, a.solved.Exact.After-a.solved.Exact.Before)
 	}
-	if p := r.Outcome.Probability; p == nil || p.Rows != Validation || !(p.Slope > 0) || p.AtThreshold != 1/(1+math.Exp(-p.Intercept)) {
+	if p := r.Outcome.Probability; p == nil || p.Rows != results.Validation || !(p.Slope > 0) || p.AtThreshold != 1/(1+math.Exp(-p.Intercept)) {
 		t.Errorf("probabilities %+v", p)
 	}
 }
@@ -295,11 +296,11 @@ func TestSmallGroupsAreNamed(t *testing.T) {
 // TestBoundsOnSurrogates trains without feedback and counts the decisions in addition to the
 // surrogates.
 func TestBoundsOnSurrogates(t *testing.T) {
-	o := onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.01"), BoundsOn: OnSurrogate}, Table{Dataset: "synthetic-compas"}, nil)
+	o := onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.01"), BoundsOn: constraints.OnSurrogate}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 300
 	_, a, r := decideOn(t, o)
 	c := r.Outcome.Constraints[0]
-	if a.solved != nil || r.Outcome.BoundsOn != OnSurrogate || r.Outcome.Threshold != 0 || c.Surrogate == nil || c.SurrogateMet == nil || c.Train == nil {
+	if a.solved != nil || r.Outcome.BoundsOn != constraints.OnSurrogate || r.Outcome.Threshold != 0 || c.Surrogate == nil || c.SurrogateMet == nil || c.Train == nil {
 		t.Fatalf("%+v", r.Outcome)
 	}
 	if worst := problem.MaxViolation(r.Constraints); math.Abs(*c.Surrogate-0.01-worst) > 1e-9 && worst > 0 || !*c.SurrogateMet {
@@ -401,7 +402,7 @@ func TestRoundOfTheLoss(t *testing.T) {
 	}{
 		"bounds on decisions":  {Decisions{SubjectTo: bounds}, true},
 		"another objective":    {Decisions{SubjectTo: bounds, Minimize: constraints.FNR()}, true},
-		"bounds on surrogates": {Decisions{SubjectTo: bounds, BoundsOn: OnSurrogate}, false},
+		"bounds on surrogates": {Decisions{SubjectTo: bounds, BoundsOn: constraints.OnSurrogate}, false},
 		"the loss":             {Decisions{SubjectTo: bounds, Minimize: constraints.Loss()}, false},
 		"l1 norm":              {Decisions{SubjectTo: subject(t, "l1(weights) <= 9")}, false},
 	} {

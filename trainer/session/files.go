@@ -10,6 +10,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/save"
+	"ppal/trainer/session/results"
 )
 
 // Open creates the run's directory, or uses an empty directory, and writes config.yaml and
@@ -50,11 +51,11 @@ func (s *Session) configFile(d Description) ([]byte, error) {
 }
 
 // preparation returns the contents of preparation.yaml; nil: the run has no such file.
-func (d Description) preparation() *rundir.Preparation {
+func (d Description) preparation() *results.Preparation {
 	if d.Preparation == nil {
 		return nil
 	}
-	return &rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
+	return &results.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
 }
 
 // RescueError reports that files of a finished training could not be written in the run's
@@ -88,7 +89,7 @@ func (s *Session) Save(dir string) error {
 	s.drawCurves(d)
 	finish := &save.Finish{
 		Model: s.savedModel(d, s.training), Details: s.details(d), Page: s.report,
-		Summary: func(saving time.Duration) *Summary {
+		Summary: func(saving time.Duration) *results.Summary {
 			s.saving = saving
 			s.spent += saving
 			s.summary = s.summarise()
@@ -154,7 +155,7 @@ func (s *Session) drawCurves(d Description) {
 	if renderer == nil {
 		return
 	}
-	legend := Legend{Title: s.plotTitle(d), Objective: d.Objective, Constraints: d.Constraints, Bounded: boundedNames(d), Bounds: d.Bounds}
+	legend := results.Legend{Title: s.plotTitle(d), Objective: d.Objective, Constraints: d.Constraints, Bounded: boundedNames(d), Bounds: d.Bounds}
 	s.files.BeginCurves(func() error { return renderer.Curves(string(dir), legend) })
 }
 
@@ -169,7 +170,7 @@ func (s *Session) details(d Description) rundir.Details {
 			continue
 		}
 		if details.ROC == nil {
-			details.ROC = map[Split][][2]float64{}
+			details.ROC = map[results.Split][][2]float64{}
 		}
 		for _, p := range split.ROC {
 			details.ROC[split.Name] = append(details.ROC[split.Name], [2]float64{p.FPR, p.TPR})
@@ -180,7 +181,7 @@ func (s *Session) details(d Description) rundir.Details {
 
 // report writes report.html, unless there is no renderer or err says why details.json is missing. A
 // failure is a warning of the summary, because both files only show what other files hold.
-func (s *Session) report(sum *Summary, err error) {
+func (s *Session) report(sum *results.Summary, err error) {
 	if r := s.options.Files.Renderer; r != nil && err == nil {
 		err = r.Page(s.Dir(), sum)
 	}
@@ -205,7 +206,7 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 	sum := s.commonSummary(r)
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation
-	sum.Certificate = rundir.NewCertificate(s.last.Certificate)
+	sum.Certificate = results.NewCertificate(s.last.Certificate)
 	m := s.savedModel(s.Describe(), r)
 	return save.Join(failure, save.Join(err, s.files.SaveFailed(&m, &sum)))
 }

@@ -22,23 +22,23 @@ import (
 // meet every bound, because all rates are then equal. OnDecisions bounds the gap of counted
 // decisions.
 type DemographicParity struct {
-	Epsilon    []float64        // bound on the gap, a single value; nil: 0.01
-	Phi        constraints.Phi  // surrogate of the error, in the objective; "" means Logistic
-	Psi        constraints.Phi  // surrogate of the decision, in the constraint; "" means Sigmoid
-	Gaps       constraints.Form // "": Each for methods that need differentiable constraints, else Absolute
-	BoundsOn   BoundsOn         // the values that the bounds apply to; "": OnSurrogate
-	Confidence float64          // of bounds on decisions: see Decisions
+	Epsilon    []float64            // bound on the gap, a single value; nil: 0.01
+	Phi        constraints.Phi      // surrogate of the error, in the objective; "" means Logistic
+	Psi        constraints.Phi      // surrogate of the decision, in the constraint; "" means Sigmoid
+	Gaps       constraints.Form     // "": Each for methods that need differentiable constraints, else Absolute
+	BoundsOn   constraints.BoundsOn // the values that the bounds apply to; "": OnSurrogate
+	Confidence float64              // of bounds on decisions: see Decisions
 }
 
 // EqualizedOdds bounds the gap between the true positive rates of two groups and the gap between
 // their false positive rates: see DemographicParity.
 type EqualizedOdds struct {
-	Epsilon    []float64        // a bound for both gaps, or a bound for each gap; nil: 0.01
-	Phi        constraints.Phi  // surrogate of the error, in the objective; "" means Logistic
-	Psi        constraints.Phi  // surrogate of the decision, in the constraints; "" means Sigmoid
-	Gaps       constraints.Form // "": Each for methods that need differentiable constraints, else Absolute
-	BoundsOn   BoundsOn         // the values that the bounds apply to; "": OnSurrogate
-	Confidence float64          // of bounds on decisions: see Decisions
+	Epsilon    []float64            // a bound for both gaps, or a bound for each gap; nil: 0.01
+	Phi        constraints.Phi      // surrogate of the error, in the objective; "" means Logistic
+	Psi        constraints.Phi      // surrogate of the decision, in the constraints; "" means Sigmoid
+	Gaps       constraints.Form     // "": Each for methods that need differentiable constraints, else Absolute
+	BoundsOn   constraints.BoundsOn // the values that the bounds apply to; "": OnSurrogate
+	Confidence float64              // of bounds on decisions: see Decisions
 }
 
 var _, _ Task = DemographicParity{}, EqualizedOdds{}
@@ -59,7 +59,7 @@ func init() {
 
 // Options returns the settings, bound to the fields of t.
 func (t *DemographicParity) Options() []*option.Option {
-	return append(boundsOptions(&t.BoundsOn, OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
+	return append(boundsOptions(&t.BoundsOn, constraints.OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
 		phiOption(&t.Phi, constraints.Logistic), psiOption(&t.Psi, constraints.Sigmoid))
 }
 
@@ -75,7 +75,7 @@ func (t *EqualizedOdds) Options() []*option.Option {
 		if t.Gaps = ""; word == string(constraints.Maximum) {
 			t.Gaps = constraints.Maximum
 		}
-	}, "two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(constraints.Maximum)).With(boundsOn(OnSurrogate)))
+	}, "two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(constraints.Maximum)).With(boundsOn(constraints.OnSurrogate)))
 }
 
 // Settings implements Described.
@@ -89,7 +89,7 @@ func (t DemographicParity) Settings(uint64) (flags []*option.Option, beyond []st
 
 // Settings implements Described.
 func (t EqualizedOdds) Settings(seed uint64) (flags []*option.Option, beyond []string) {
-	if t.Gaps != constraints.Maximum || t.BoundsOn == OnDecisions {
+	if t.Gaps != constraints.Maximum || t.BoundsOn == constraints.OnDecisions {
 		_, beyond = DemographicParity(t).Settings(seed)
 	}
 	complete(t.Options())
@@ -99,7 +99,7 @@ func (t EqualizedOdds) Settings(seed uint64) (flags []*option.Option, beyond []s
 // Traits returns the properties of the problem.
 func (t DemographicParity) Traits() Traits {
 	complete(t.Options())
-	on := t.BoundsOn == OnSurrogate
+	on := t.BoundsOn == constraints.OnSurrogate
 	return Traits{OnDecisions: !on, Gaps: true, Largest: on && t.Gaps == constraints.Maximum,
 		Kinks: on && (t.Phi == constraints.Hinge || t.Psi == constraints.Hinge)}
 }
@@ -167,7 +167,7 @@ func (t gaps) state(train Rows, smooth bool, rates ...gapRate) (*Statement, erro
 	for k, r := range rates {
 		d.SubjectTo = append(d.SubjectTo, constraints.Gap(r.rate, attribute).AtMost(epsilon[k]))
 	}
-	if t.BoundsOn != OnDecisions {
+	if t.BoundsOn != constraints.OnDecisions {
 		d.Margins = &constraints.Margins{Objective: t.Phi, Constraints: t.Psi, Form: cmp.Or(t.Gaps, gapForm(smooth))}
 	}
 	s, err := d.State(train, smooth)

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/session/internal/load"
+	"ppal/trainer/session/results"
 )
 
 // Images is a published or built-in set of 8-bit pictures, with its own training and test rows.
@@ -45,7 +46,7 @@ type Pictures struct {
 	Name         string // as in Matrices
 	// Files identify the pictures, as in Matrices. With bounded memory, pixels stay in files for later
 	// runs with the same Files.
-	Files []DataFile
+	Files []results.DataFile
 }
 
 // ImagesAtHand holds pictures in memory. The session does not change the selections. Validation
@@ -53,7 +54,7 @@ type Pictures struct {
 type ImagesAtHand struct {
 	Train, Validation, Test *picture.Selection
 	Name                    string
-	Files                   []DataFile
+	Files                   []results.DataFile
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }

@@ -10,17 +10,18 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/trainer/session/results"
 )
 
 // TestPicturesWithValidation checks that a split of pictures gives validation rows of every class,
 // measures on them, and their sizes in the description.
 func TestPicturesWithValidation(t *testing.T) {
 	a := assembled(t, small(func(c *setup) { c.Split = tabular.Split{Train: 75, Validation: 25} }))
-	var names []Split
+	var names []results.Split
 	for _, s := range a.splits {
 		names = append(names, s.Name)
 	}
-	if want := []Split{Training, Validation, Test}; !slices.Equal(names, want) {
+	if want := []results.Split{results.Training, results.Validation, results.Test}; !slices.Equal(names, want) {
 		t.Fatalf("splits %v, want %v", names, want)
 	}
 	for _, class := range a.Describe().Classes {

@@ -9,12 +9,11 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/rates"
-	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/results"
 )
 
 // Inputs are the data and the statement of a run, without a device and without a graph. A program
@@ -35,20 +34,20 @@ type Inputs struct {
 	// Nodes is the statement whose nodes are the objective and the constraints. System then has the
 	// rates for which the nodes stand. nil: System states all.
 	Nodes    *Statement
-	BoundsOn BoundsOn
+	BoundsOn constraints.BoundsOn
 	// Confidence is the probability with which the bounds on decisions hold on new rows; 0: the run
 	// promises nothing.
 	Confidence float64
 	// Tolerance is the largest violation of a feasible record.
 	Tolerance float64
 	Float32   bool // the run computes in float32
-	Data      []DataFile
+	Data      []results.DataFile
 	// Settings are the limits of the training.
 	Settings trainer.Settings
 	// Preparation is the content of preparation.yaml, and Members the splits of the rows in rows.csv;
 	// nil: the run has no such file.
-	Preparation *rundir.Preparation
-	Members     []rundir.Members
+	Preparation *results.Preparation
+	Members     []results.Members
 	// Warnings and Notes are about the settings, the data and the statement: a run with the same
 	// settings has them, too.
 	Warnings, Notes []string
@@ -57,7 +56,7 @@ type Inputs struct {
 	Version string
 	// Provenance has what the data and the statement decide: classes, groups, features, normalization,
 	// bounds and constraints.
-	Provenance Provenance
+	Provenance results.Provenance
 
 	description Description
 }
@@ -70,7 +69,7 @@ func (in *Inputs) Outputs() int {
 
 // ModelFile returns the content of model.json that a run of the given version of the program with
 // the outcome writes, without the name of rows.csv and the checksums.
-func (in *Inputs) ModelFile(version string, o *Outcome) rundir.Model {
+func (in *Inputs) ModelFile(version string, o *results.Outcome) results.Model {
 	d := in.description
 	d.Version = version
 	return d.modelFile(o)
@@ -78,11 +77,11 @@ func (in *Inputs) ModelFile(version string, o *Outcome) rundir.Model {
 
 // Part holds the rows of a split.
 type Part struct {
-	Name     Split
+	Name     results.Split
 	Features matrix.Matrix // as trained, before Inputs.Center is subtracted
 	Rows     Rows
 	Classes  []int               // the class of each row, an index into Rows.Classes
-	Groups   []rates.Group       // the groups of the reported rates
+	Groups   []results.Group     // the groups of the reported rates
 	Sample   *constraints.Sample // Inputs.System on the rows
 	// Population describes the rows for constraints in words.
 	Population *constraints.Population
@@ -122,7 +121,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	in.Members, in.Provenance = in.description.Members, in.description.Provenance
 	in.Provenance.Constraints = boundedNames(in.description)
 	if d := in.description; d.Preparation != nil {
-		in.Preparation = &rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
+		in.Preparation = &results.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
 	}
 	if in.Confidence = b.statement.confidence; in.System == nil || in.Nodes != nil && in.Nodes.ParameterNodes != nil {
 		return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)

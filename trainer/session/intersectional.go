@@ -31,8 +31,8 @@ type Intersectional struct {
 	Phi        constraints.Phi // surrogate of the error, in the objective; "" means Hinge
 	Psi        constraints.Phi // surrogate of the error, in the constraints; "" means Hinge
 	Form       GroupForm
-	BoundsOn   BoundsOn // the values that the bounds apply to; "": OnSurrogate
-	Confidence float64  // of bounds on decisions: see Decisions
+	BoundsOn   constraints.BoundsOn // the values that the bounds apply to; "": OnSurrogate
+	Confidence float64              // of bounds on decisions: see Decisions
 }
 
 var _ Task = Intersectional{}
@@ -49,11 +49,11 @@ func init() {
 
 // Options returns the settings, bound to the fields of t.
 func (t *Intersectional) Options() []*option.Option {
-	return append(boundsOptions(&t.BoundsOn, OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
+	return append(boundsOptions(&t.BoundsOn, constraints.OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
 		phiOption(&t.Phi, constraints.Hinge), psiOption(&t.Psi, constraints.Hinge),
 		option.Choice("if-form", &t.Form, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
 			EachGroup, AverageGroup, SampledGroup).
-			For(string(SampledGroup), option.If(option.NameMethod, "multiplier-model")).With(boundsOn(OnSurrogate)))
+			For(string(SampledGroup), option.If(option.NameMethod, "multiplier-model")).With(boundsOn(constraints.OnSurrogate)))
 }
 
 // Settings implements Described.
@@ -65,7 +65,7 @@ func (t Intersectional) Settings(uint64) (flags []*option.Option, beyond []strin
 // Traits returns the properties of the problem.
 func (t Intersectional) Traits() Traits {
 	complete(t.Options())
-	on := t.BoundsOn == OnSurrogate
+	on := t.BoundsOn == constraints.OnSurrogate
 	return Traits{OnDecisions: !on, Sampled: on && t.Form == SampledGroup, Overlap: true,
 		Kinks: on && (t.Phi == constraints.Hinge || t.Psi == constraints.Hinge)}
 }
@@ -76,7 +76,7 @@ func (t Intersectional) check() error {
 	switch t.Form = cmp.Or(t.Form, EachGroup); {
 	case t.Form != EachGroup && t.Form != AverageGroup && t.Form != SampledGroup:
 		return &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + ", want each, expectation or sampled"}
-	case t.Form != EachGroup && t.BoundsOn == OnDecisions:
+	case t.Form != EachGroup && t.BoundsOn == constraints.OnDecisions:
 		return &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + "; bounds on decisions are on each group: use each"}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (t Intersectional) State(train Rows, smooth bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.BoundsOn != OnDecisions {
+	if t.BoundsOn != constraints.OnDecisions {
 		d.Margins = &constraints.Margins{Objective: t.Phi, Constraints: t.Psi}
 	}
 	s, err := d.State(train, smooth)
@@ -143,7 +143,7 @@ func (t Intersectional) subject(train Rows, d *Decisions) (epsilon []float64, er
 			add(constraints.MeanExcess(constraints.Error, attribute), epsilon[0])
 		}
 		return epsilon, err
-	case t.BoundsOn == OnDecisions:
+	case t.BoundsOn == constraints.OnDecisions:
 		if epsilon, err = boundsOf("epsilon", t.Epsilon, 1); err == nil {
 			add(constraints.Excess(constraints.Error, attribute), epsilon[0])
 		}
@@ -240,7 +240,7 @@ func abbreviated(names []string) string {
 
 // Needs returns the properties of the rows that the constraints use.
 func (t Intersectional) Needs() (n constraints.Needs) {
-	if t.BoundsOn == OnDecisions {
+	if t.BoundsOn == constraints.OnDecisions {
 		n.Attributes = []string{constraints.GroupsName}
 	}
 	return n

@@ -17,6 +17,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/models/predictor"
+	"ppal/trainer/session/results"
 )
 
 // members returns a CSV table whose class depends on a number and a category.
@@ -66,7 +67,7 @@ func TestModelOfTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Kind != models.KindLinear || m.Input.Format != rundir.FormatText || m.Decision.Classes[1].Value != "yes" || m.Decision.Label.Column != "member" {
+	if m.Kind != models.KindLinear || m.Input.Format != results.FormatText || m.Decision.Classes[1].Value != "yes" || m.Decision.Label.Column != "member" {
 		t.Errorf("%+v", m)
 	}
 	if len(m.Constraints) == 0 {
@@ -81,14 +82,14 @@ func TestModelOfTable(t *testing.T) {
 	if err != nil || len(rows) != 400 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	counts := map[rundir.Split]int{}
+	counts := map[results.Split]int{}
 	for i, r := range rows {
 		if r.Number != i+1 {
 			t.Fatalf("line %d is row %d", i+1, r.Number)
 		}
 		counts[r.Split]++
 	}
-	if counts[Training] != 280 || counts[Validation] != 60 || counts[Test] != 60 {
+	if counts[results.Training] != 280 || counts[results.Validation] != 60 || counts[results.Test] != 60 {
 		t.Errorf("rows by split: %v", counts)
 	}
 }
@@ -101,7 +102,7 @@ func TestModelOfPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Kind != models.KindNetwork || m.Input.Format != rundir.FormatPictures || m.Decision.Rule != rundir.RuleLargest || *m.Decision.Classes[3].Number != 3 {
+	if m.Kind != models.KindNetwork || m.Input.Format != results.FormatPictures || m.Decision.Rule != results.RuleLargest || *m.Decision.Classes[3].Number != 3 {
 		t.Errorf("%+v", m)
 	}
 	rows, err := dir.ReadRows(m.Rows)

@@ -23,10 +23,10 @@ import (
 //
 // The sums are surrogates of the errors of the classes, which OnDecisions bounds instead.
 type NeymanPearson struct {
-	Kappa      []float64       // bound on each other class's loss, common or by class; nil: 0.2
-	Phi        constraints.Phi // surrogate of the error; "" means Sigmoid
-	BoundsOn   BoundsOn        // the values that the bounds apply to; "": OnSurrogate
-	Confidence float64         // of bounds on decisions: see Decisions
+	Kappa      []float64            // bound on each other class's loss, common or by class; nil: 0.2
+	Phi        constraints.Phi      // surrogate of the error; "" means Sigmoid
+	BoundsOn   constraints.BoundsOn // the values that the bounds apply to; "": OnSurrogate
+	Confidence float64              // of bounds on decisions: see Decisions
 }
 
 var _ Task = NeymanPearson{}
@@ -44,7 +44,7 @@ func init() {
 
 // Options returns the settings, bound to the fields of t.
 func (t *NeymanPearson) Options() []*option.Option {
-	return append(boundsOptions(&t.BoundsOn, OnSurrogate, &t.Confidence),
+	return append(boundsOptions(&t.BoundsOn, constraints.OnSurrogate, &t.Confidence),
 		option.Numbers("kappa", &t.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").Or("0.2"),
 		phiOption(&t.Phi, constraints.Sigmoid))
 }
@@ -58,7 +58,7 @@ func (t NeymanPearson) Settings(uint64) (flags []*option.Option, beyond []string
 // Traits returns the properties of the problem.
 func (t NeymanPearson) Traits() Traits {
 	complete(t.Options())
-	on := t.BoundsOn == OnSurrogate
+	on := t.BoundsOn == constraints.OnSurrogate
 	return Traits{OnDecisions: !on, Kinks: on && t.Phi == constraints.Hinge, Convex: on && t.Phi == constraints.Logistic}
 }
 
@@ -73,7 +73,7 @@ func (t NeymanPearson) State(train Rows, smooth bool) (*Statement, error) {
 	for k, bound := range kappa {
 		d.SubjectTo = append(d.SubjectTo, errorOf(train.Classes[1+k]).AtMost(bound))
 	}
-	if t.BoundsOn != OnDecisions {
+	if t.BoundsOn != constraints.OnDecisions {
 		d.Margins = &constraints.Margins{Objective: t.Phi, Constraints: t.Phi}
 	}
 	s, err := d.State(train, smooth)

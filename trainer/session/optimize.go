@@ -15,11 +15,11 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/decide"
 	"ppal/internal/promise"
-	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/measure"
+	"ppal/trainer/session/results"
 )
 
 // Optimize implements Pipeline. Optimize adds measures of every split to the records.
@@ -144,7 +144,7 @@ func (a *assembly) decided() *decisions {
 
 // onDecisions reports whether bounds apply to decisions.
 func (a *assembly) onDecisions() bool {
-	return a.builder.statement.system != nil && a.builder.statement.boundsOn == OnDecisions
+	return a.builder.statement.system != nil && a.builder.statement.boundsOn == constraints.OnDecisions
 }
 
 // sampleOf returns the system on the rows of a split. The split keeps it.
@@ -163,7 +163,7 @@ func (a *assembly) newConfidence() (*measure.Confidence, error) {
 	if level == 0 {
 		return nil, nil
 	}
-	validation := a.part(Validation)
+	validation := a.part(results.Validation)
 	if validation == nil {
 		return nil, &OptionError{Option: "confidence", Problem: "needs validation rows, " + takeValidationRows}
 	}
@@ -184,13 +184,13 @@ func (a *assembly) newConfidence() (*measure.Confidence, error) {
 
 // checkConfidence returns an error for a confidence that is not a probability, and for a confidence
 // with bounds on surrogates.
-func checkConfidence(level float64, on BoundsOn) error {
+func checkConfidence(level float64, on constraints.BoundsOn) error {
 	switch {
 	case level == 0:
 		return nil
 	case !(level > 0 && level < 1):
 		return &OptionError{Option: "confidence", Problem: fmt.Sprintf("is %v, want a probability between 0 and 1, such as 0.95", level)}
-	case on != OnDecisions:
+	case on != constraints.OnDecisions:
 		return &OptionError{Option: "confidence", Problem: "is about decisions, and the bounds are on surrogates: use --bounds-on decisions"}
 	}
 	return nil
@@ -205,23 +205,23 @@ func (a *assembly) measure() (map[string]float64, error) {
 			return nil, err
 		}
 	}
-	var results []func() (Measures, error)
+	var started []func() (Measures, error)
 	var failure error
 	for _, s := range a.splits {
 		if s.scores, failure = a.appendScores(s.scores[:0], s); failure != nil {
 			break
 		}
-		results = append(results, startIf(a.builder.statement.pure, func() (Measures, error) { return s.measure(s.scores) }))
+		started = append(started, startIf(a.builder.statement.pure, func() (Measures, error) { return s.measure(s.scores) }))
 	}
 	all := map[string]float64{}
-	for k, wait := range results {
+	for k, wait := range started {
 		s := a.splits[k]
 		m, err := wait()
 		if failure = cmp.Or(failure, err); failure != nil {
 			continue // wait for the other splits
 		}
 		for name, v := range m.Named {
-			all[rundir.MeasureKey(s.Name, name)] = v
+			all[results.MeasureKey(s.Name, name)] = v
 		}
 		s.last = m
 	}
@@ -270,7 +270,7 @@ const takeValidationRows = "take some with --split, as in 70/15/15 for tables an
 // checkSelection returns an error if the settings choose weights by validation rows and the run
 // has no validation rows.
 func (a *assembly) checkSelection() error {
-	if a.part(Validation) != nil {
+	if a.part(results.Validation) != nil {
 		return nil
 	}
 	switch {
@@ -291,7 +291,7 @@ func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 			return err
 		}
 	}
-	if held := a.part(Validation); held != nil {
+	if held := a.part(results.Validation); held != nil {
 		s.ValidationMerit, err = a.merit(held)
 	}
 	return err
@@ -329,7 +329,7 @@ func (a *assembly) meritOnDecisions(s *split) (func(values []float64) trainer.Me
 // judge returns the function for the merit of the last measured iterate on the validation rows,
 // with offsets of the scores; nil if the run has no validation rows.
 func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), error) {
-	held, d := a.part(Validation), a.decided()
+	held, d := a.part(results.Validation), a.decided()
 	if held == nil {
 		return nil, nil
 	}

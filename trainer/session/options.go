@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ppal/internal/option"
-	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -15,6 +14,7 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/load"
+	"ppal/trainer/session/results"
 )
 
 // ErrOptions marks options that contradict each other, the data or the device. errors.Is finds
@@ -69,7 +69,7 @@ type Options struct {
 	Task Task
 	// Model is the model: a models.Spec, or an architecture of the caller's own. The session sets the
 	// numbers of features and scores. nil means the default of the task, see Defaults.
-	Model Model
+	Model models.Architecture
 	// Regularizer is the convex term r. For problem.GroupL1 without Groups, each parameter of the
 	// model is a group. nil means the default of the task, see Defaults.
 	Regularizer *problem.Regularizer
@@ -136,39 +136,12 @@ type Files struct {
 type Renderer interface {
 	// Curves writes the plots of the records in the file metrics.jsonl of the directory dir, while
 	// Certify runs.
-	Curves(dir string, l Legend) error
+	Curves(dir string, l results.Legend) error
 	// Rates writes the plots of the rates of decisions and of the ROC curves (FPR, TPR) of the splits.
-	Rates(dir, title string, tables map[Split]*RateTable, roc map[Split][][2]float64) error
+	Rates(dir, title string, tables map[results.Split]*results.RateTable, roc map[results.Split][][2]float64) error
 	// Page writes report.html after the other files, except summary.json, whose contents are sum.
-	Page(dir string, sum *Summary) error
+	Page(dir string, sum *results.Summary) error
 }
-
-// The types of the run's files.
-type (
-	// Provenance is the origin of a run, as in config.yaml.
-	Provenance = rundir.Provenance
-	// Summary is the contents of summary.json.
-	Summary = rundir.Summary
-	// DataFile identifies data that the session read.
-	DataFile = rundir.DataFile
-	// SplitSizes is a named set of rows with its number of rows in each split.
-	SplitSizes = rundir.SplitSizes
-	// Split names a part of the rows.
-	Split = rundir.Split
-	// Legend has what the plots of the records say in words: Title, Objective (the name of f),
-	// Constraints (the names of g_1..g_m), Bounded (these names with the bounds) and Bounds.
-	Legend = rundir.Legend
-)
-
-// The splits.
-const (
-	Training   = rundir.Training
-	Validation = rundir.Validation
-	Test       = rundir.Test
-)
-
-// Model describes the scores of rows as a function of parameters. A models.Spec is a Model.
-type Model = models.Architecture
 
 // withDefaults replaces zero values with the defaults.
 func (o Options) withDefaults() (Options, error) {

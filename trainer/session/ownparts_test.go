@@ -19,6 +19,7 @@ import (
 	"ppal/datasets/picture"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 	"ppal/trainer/session/verify"
 )
 
@@ -26,7 +27,7 @@ import (
 type ownSource string
 
 func (s ownSource) Load(ctx context.Context, on session.Request) (*session.Data, error) {
-	m := session.Matrices{Name: "own", Files: []session.DataFile{session.NewDataFile("own.bin", []byte(s))}}
+	m := session.Matrices{Name: "own", Files: []results.DataFile{session.NewDataFile("own.bin", []byte(s))}}
 	m.Train = &session.Matrix{Features: &matrix.Dense{Rows: 4, Cols: 1, Data: []float64{1, 2, 3, float64(on.Seed())}},
 		Labels: []int{-1, 1, -1, 1}, Numbers: []int{7, 5, 3, 1}}
 	return m.Load(ctx, on)
@@ -226,7 +227,7 @@ func (s tiles) Load(ctx context.Context, on session.Request) (*session.Data, err
 		section := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(pixels)), nil }
 		return picture.NewPictures(labels, []string{"left", "right"}, picture.Shape{Height: 1, Width: 4, Channels: 1}, 0, nil, section)
 	}
-	return session.Pictures{Name: "tiles", Files: []session.DataFile{session.NewDataFile("tiles", []byte("40"))},
+	return session.Pictures{Name: "tiles", Files: []results.DataFile{session.NewDataFile("tiles", []byte("40"))},
 		Open: func() (train, test *picture.Pictures, err error) { return open(40), open(20), nil }}.Load(ctx, on)
 }
 

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // The saved preparation and the saved weights fit together: on raw rows they give the error that
@@ -65,7 +66,7 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			info := e.Describe()
-			if err := dir.WritePreparation(rundir.Preparation{Features: info.FeatureNames, Preparation: *info.Preparation}); err != nil {
+			if err := dir.WritePreparation(results.Preparation{Features: info.FeatureNames, Preparation: *info.Preparation}); err != nil {
 				t.Fatal(err)
 			}
 

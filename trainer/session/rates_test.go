@@ -12,11 +12,11 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/internal/plots"
-	"ppal/internal/rates"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/load"
+	"ppal/trainer/session/results"
 )
 
 // The rates of a run on a table agree with its measures. summary.json has the rates of every group.
@@ -49,10 +49,10 @@ func TestRatesOfATable(t *testing.T) {
 		if d := math.Abs(math.Abs(gap) - math.Abs(split.Named["tpr_gap"])); d > 1e-12 {
 			t.Errorf("%s: the gap of the true positive rates is %v, the measure %v", split.Name, gap, split.Named["tpr_gap"])
 		}
-		if held := split.Name != Training; held != (a.Rates["tpr"].Interval != nil) {
+		if held := split.Name != results.Training; held != (a.Rates["tpr"].Interval != nil) {
 			t.Errorf("%s: interval %v", split.Name, a.Rates["tpr"].Interval)
 		}
-		at := ROCPoint{FPR: split.Rates.Overall["fpr"].Value, TPR: split.Rates.Overall["tpr"].Value}
+		at := results.ROCPoint{FPR: split.Rates.Overall["fpr"].Value, TPR: split.Rates.Overall["tpr"].Value}
 		if d := distance(split.ROC, at); d > 0.02 {
 			t.Errorf("%s: the chosen threshold %v is %v from the ROC curve", split.Name, at, d)
 		}
@@ -65,7 +65,7 @@ func TestRatesOfATable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(r.Splits[2].Rates, sum.Rates[Test]); diff != "" {
+	if diff := cmp.Diff(r.Splits[2].Rates, sum.Rates[results.Test]); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range []string{plots.GroupRatesFile, plots.ROCFile} {
@@ -106,7 +106,7 @@ func TestRatesOfATable(t *testing.T) {
 }
 
 // distance returns the distance from p to the nearest vertex of the curve.
-func distance(curve []ROCPoint, p ROCPoint) float64 {
+func distance(curve []results.ROCPoint, p results.ROCPoint) float64 {
 	least := math.Inf(1)
 	for _, q := range curve {
 		least = min(least, math.Hypot(q.FPR-p.FPR, q.TPR-p.TPR))
@@ -124,7 +124,7 @@ func TestRateGroups(t *testing.T) {
 			{Name: "age<25", Values: []string{"no", "yes"}, Of: []int{0, -1, 1, 1}},
 		},
 	}
-	want := []rates.Group{{Name: "sex=Female", Rows: []int{0, 2}}, {Name: "sex=Male", Rows: []int{1, 3}},
+	want := []results.Group{{Name: "sex=Female", Rows: []int{0, 2}}, {Name: "sex=Male", Rows: []int{1, 3}},
 		{Name: "age<25=no", Rows: []int{0}}, {Name: "age<25=yes", Rows: []int{2, 3}}}
 	got, err := r.RateGroups(nil)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestRecordsChangeNoWeight(t *testing.T) {
 		},
 		"surrogates": func() Options {
 			return on(trainer.Settings{Tolerance: 1e-3}, nil, func(o *Options) {
-				o.Task = Decisions{BoundsOn: OnSurrogate, Minimize: constraints.FNR(), SubjectTo: subject(t, "fpr <= 0.1")}
+				o.Task = Decisions{BoundsOn: constraints.OnSurrogate, Minimize: constraints.FNR(), SubjectTo: subject(t, "fpr <= 0.1")}
 			}, "fpr <= 0.1")
 		},
 		"conflict": func() Options { return on(trainer.Settings{}, nil, nil, "fpr <= 0.02", "fnr <= 0.02") },

@@ -9,12 +9,12 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
-	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/measure"
+	"ppal/trainer/session/results"
 )
 
 // Result is a trained model, certified and measured in float64.
@@ -29,64 +29,26 @@ type Result struct {
 	Splits      []SplitMeasures // the training rows first
 	// Outcome is the result in the user's terms: each constraint on decisions, the objective and
 	// the acceptance rate; nil if the task does not define decisions.
-	Outcome *Outcome
+	Outcome *results.Outcome
 	// Overfitting is a note about a model that fits the training rows much more closely than the
 	// validation rows, with advice; "" for other models.
 	Overfitting string
 	// Examples are wrong decisions on the rows of the last split: the test rows, if there are any;
 	// nil if the task does not define decisions.
-	Examples *rundir.Examples
+	Examples *results.Examples
 }
 
 // SplitMeasures are the measures of one split.
 type SplitMeasures struct {
-	Name  Split
+	Name  results.Split
 	Named map[string]float64
 	// Rates are the rates of all rows and of each group; nil if the task's scores do not decide
 	// between the classes.
-	Rates *RateTable
+	Rates *results.RateTable
 	// ROC is the curve of the rates over all thresholds, with at most about 400 points; nil unless
 	// the model has a single score and the rows have two classes.
-	ROC []ROCPoint
+	ROC []results.ROCPoint
 }
-
-// The outcome of a run in the user's terms.
-type (
-	// Outcome is the result of a run, counted on decisions.
-	Outcome = rundir.Outcome
-	// ConstraintOutcome is the result for one constraint.
-	ConstraintOutcome = rundir.ConstraintOutcome
-	// ObjectiveOutcome is the minimised rate on each split.
-	ObjectiveOutcome = rundir.ObjectiveOutcome
-	// Promise says whether a bound holds on new rows at the run's confidence.
-	Promise = rundir.Promise
-	// SplitValues holds the value of a quantity on each split.
-	SplitValues = rundir.SplitValues
-	// Probability computes the probability of the positive class from a score.
-	Probability = rundir.Probability
-	// Probabilities computes the probability of each class from its scores.
-	Probabilities = rundir.Probabilities
-	// BoundsOn says which values the bounds apply to. The empty string means OnDecisions.
-	BoundsOn = rundir.BoundsOn
-)
-
-// The values to which bounds apply.
-const (
-	OnDecisions = rundir.OnDecisions
-	OnSurrogate = rundir.OnSurrogate
-)
-
-// The rates of decisions on the rows of a split.
-type (
-	// RateTable holds the rates of all rows and of each group, and the confusion matrix.
-	RateTable = rates.Table
-	// GroupRates holds the rates of a group.
-	GroupRates = rates.ByGroup
-	// Rate is a share of rows, with its 95% interval on held-out rows.
-	Rate = rates.Rate
-	// ROCPoint is a point of an ROC curve.
-	ROCPoint = rates.Point
-)
 
 // The codes of the warnings of a session, in addition to the codes of package trainer.
 const (
@@ -102,7 +64,7 @@ const (
 
 // Summary returns the contents of summary.json. Before Save it has no checksums, and before Certify
 // it is the zero value.
-func (s *Session) Summary() Summary {
+func (s *Session) Summary() results.Summary {
 	if s.summary.Schema == 0 && s.result != nil {
 		return s.summarise()
 	}
@@ -110,13 +72,13 @@ func (s *Session) Summary() Summary {
 }
 
 // rateTables returns the rates of decisions on the splits; nil without rates.
-func (s *Session) rateTables() (tables map[Split]*RateTable) {
+func (s *Session) rateTables() (tables map[results.Split]*results.RateTable) {
 	for _, split := range s.result.Splits {
 		if split.Rates == nil {
 			continue
 		}
 		if tables == nil {
-			tables = map[Split]*RateTable{}
+			tables = map[results.Split]*results.RateTable{}
 		}
 		tables[split.Name] = split.Rates
 	}
@@ -124,10 +86,10 @@ func (s *Session) rateTables() (tables map[Split]*RateTable) {
 }
 
 // summarise returns the summary of a certified run.
-func (s *Session) summarise() Summary {
+func (s *Session) summarise() results.Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
-	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.NewCertificate(r.Certificate)
+	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, results.NewCertificate(r.Certificate)
 	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
@@ -141,14 +103,14 @@ func (s *Session) summarise() Summary {
 }
 
 // commonSummary returns the part of the summary that does not need a certificate.
-func (s *Session) commonSummary(r *trainer.Result) Summary {
+func (s *Session) commonSummary(r *trainer.Result) results.Summary {
 	d := s.Describe()
-	sum := Summary{
+	sum := results.Summary{
 		Schema: rundir.Schema,
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: d.Bounds,
 		Device: d.deviceAndMemory(), Products: d.Products,
 		PeakBytes: rundir.PeakBytes(), Warnings: append([]string{}, s.warnings...), Version: d.Version,
-		OutputIteration: r.Output, ResidualDecay: rundir.NewResidualDecay(r.Decay),
+		OutputIteration: r.Output, ResidualDecay: results.NewResidualDecay(r.Decay),
 		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}
 	sum.SecondsReading, sum.SecondsTotal = s.reading.Seconds(), s.spent.Seconds()
@@ -159,7 +121,7 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 	}
 	sum.SecondsPlots = s.saving.Seconds()
 	if b := r.BestFeasible; b != nil {
-		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
+		sum.BestFeasible = &results.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
 	}
 	return sum
 }
@@ -175,7 +137,7 @@ func (d Description) deviceAndMemory() string {
 }
 
 // ended returns the ended run for its verdict.
-func (s *Session) ended(o *Outcome) measure.Run {
+func (s *Session) ended(o *results.Outcome) measure.Run {
 	run := measure.Run{Circumstances: s.circumstances(o), Training: s.training, Constraints: boundedNames(s.pipeline.Describe()),
 		FeasibilityTolerance: s.options.feasibilityTolerance()}
 	if a, ok := s.pipeline.(*assembly); ok && a.solved != nil {
@@ -186,7 +148,7 @@ func (s *Session) ended(o *Outcome) measure.Run {
 }
 
 // circumstances returns the circumstances of a certified run.
-func (s *Session) circumstances(o *Outcome) measure.Circumstances {
+func (s *Session) circumstances(o *results.Outcome) measure.Circumstances {
 	c := measure.Circumstances{Status: s.training.Status}
 	if a, ok := s.pipeline.(*assembly); ok {
 		c = a.circumstances(s.training.Status)

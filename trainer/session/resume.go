@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/save"
+	"ppal/trainer/session/results"
 )
 
 // ErrResume marks a run that Resume refuses. The text has the reason.
@@ -37,7 +37,7 @@ func (s *Session) Resume(dir string) (notes []string, err error) { return s.resu
 // Extend removes summary.json before it writes config.yaml with the new limits. After a crash,
 // Resume therefore continues the run with the old or the new limits.
 func (s *Session) Extend(dir string, before int) (notes []string, err error) {
-	return s.resume(dir, &save.Extension{Before: before, Differs: s.limitsMatter(before), Config: func(e *rundir.Extended) ([]byte, error) {
+	return s.resume(dir, &save.Extension{Before: before, Differs: s.limitsMatter(before), Config: func(e *results.Extended) ([]byte, error) {
 		d := s.Describe()
 		d.Extended = e
 		return s.configFile(d)

@@ -11,6 +11,7 @@ import (
 	"ppal/internal/racing"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // records keeps the records of a run.
@@ -73,7 +74,7 @@ func TestSelectBestValidation(t *testing.T) {
 		t.Errorf("output %d, want record %d, and not the last one", r.Training.Output, chosen.Iteration)
 	}
 	for _, s := range r.Splits {
-		if s.Name == Validation && s.Named["loss_2"] != chosen.Measures["validation_loss_2"] {
+		if s.Name == results.Validation && s.Named["loss_2"] != chosen.Measures["validation_loss_2"] {
 			t.Errorf("the loss on the validation rows is %v, of the record %v", s.Named["loss_2"], chosen.Measures["validation_loss_2"])
 		}
 	}
@@ -136,7 +137,7 @@ func TestMeritOnDecisions(t *testing.T) {
 	if err := a.setMerits(&s); err != nil {
 		t.Fatal(err)
 	}
-	for name, merit := range map[Split]func() trainer.Merit{Training: s.TrainMerit, Validation: s.ValidationMerit} {
+	for name, merit := range map[results.Split]func() trainer.Merit{results.Training: s.TrainMerit, results.Validation: s.ValidationMerit} {
 		part := a.part(name)
 		scores, err := a.scores(part)
 		if err != nil {

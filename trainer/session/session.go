@@ -12,6 +12,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/save"
+	"ppal/trainer/session/results"
 )
 
 // Pipeline trains, certifies and saves a model for a Session. New assembles a pipeline from
@@ -55,7 +56,7 @@ type Session struct {
 	stop     func()          // ends the training early
 	training *trainer.Result // nil before Optimize
 	result   *Result         // nil before Certify
-	summary  Summary         // the zero value before Save
+	summary  results.Summary // the zero value before Save
 	reading  time.Duration   // wall time of New
 	spent    time.Duration   // wall time of New, Optimize, Certify and Save
 	saving   time.Duration   // wall time of Save

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
+	"ppal/trainer/session/results"
 )
 
 // Source provides the rows of a run. The sources are Images, Table (CSV and LIBSVM also return a
@@ -46,7 +47,7 @@ func request(d *device.Devices, dtype tensor.Dtype, seed uint64, needs constrain
 type Data struct{ *load.Data }
 
 // NewDataFile describes a file, or another part of the data, with the checksum of its content.
-func NewDataFile(name string, content []byte) DataFile {
+func NewDataFile(name string, content []byte) results.DataFile {
 	sum := rundir.NewSum()
 	sum.Write(content)
 	return sum.File(name)

@@ -15,6 +15,7 @@ import (
 	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
+	"ppal/trainer/session/results"
 )
 
 // split is a part of the rows. The problem computes the scores of the training rows, blocks the
@@ -34,7 +35,7 @@ type split struct {
 }
 
 // part returns the split with the name, or nil.
-func (a *assembly) part(name Split) *split {
+func (a *assembly) part(name results.Split) *split {
 	for _, s := range a.splits {
 		if s.Name == name {
 			return s

@@ -11,6 +11,7 @@ import (
 	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/method"
+	"ppal/trainer/session/results"
 )
 
 // The outcome of a published problem lists what its constraints stand for. Each gap occurs once, in
@@ -49,7 +50,7 @@ func TestSurrogateOutcome(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := r.Outcome
-			if o == nil || o.BoundsOn != OnSurrogate || len(o.Constraints) != len(c.want) || o.Objective.Name != c.minimum || o.GradientEvaluations < 20 {
+			if o == nil || o.BoundsOn != constraints.OnSurrogate || len(o.Constraints) != len(c.want) || o.Objective.Name != c.minimum || o.GradientEvaluations < 20 {
 				t.Fatalf("%+v", o)
 			}
 			worst := math.Inf(-1)
@@ -74,7 +75,7 @@ func TestSurrogateOutcome(t *testing.T) {
 				if d := math.Abs(math.Abs(a.Value-b.Value) - *o.Constraints[j].Test); d > 1e-12 {
 					t.Errorf("%s: the gap differs by %v from the rates", c.want[j], d)
 				}
-				want := statistics.Gap([]statistics.Count{a.Count(), b.Count()}, 0.95)
+				want := statistics.Gap([]statistics.Count{hits(a), hits(b)}, 0.95)
 				if got := o.Constraints[j].Interval; got[0] != want.Low || got[1] != want.High {
 					t.Errorf("%s: interval %v, want %v", c.want[j], got, want)
 				}
@@ -98,7 +99,7 @@ func TestIntersectionalOutcome(t *testing.T) {
 	overlapping := []string{"sex=Female", "race=African-American", "age<30"}
 	source := Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit, Groups: overlapping}}
 	own := Intersectional{Epsilon: slices.Repeat([]float64{0.02}, len(overlapping))}
-	for _, task := range []Task{Intersectional{}, own, Intersectional{BoundsOn: OnDecisions}} {
+	for _, task := range []Task{Intersectional{}, own, Intersectional{BoundsOn: constraints.OnDecisions}} {
 		s, err := New(t.Context(), Options{Data: source, Task: task, Settings: trainer.Settings{Iterations: 5, Seed: 1}})
 		if err != nil {
 			t.Fatal(err)
@@ -125,4 +126,9 @@ func TestIntersectionalOutcome(t *testing.T) {
 		}
 		_ = s.Close()
 	}
+}
+
+// hits returns a rate as a number of hits among rows.
+func hits(r results.Rate) statistics.Count {
+	return statistics.Count{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows}
 }

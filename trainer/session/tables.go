@@ -14,6 +14,7 @@ import (
 	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/session/internal/load"
+	"ppal/trainer/session/results"
 )
 
 // Table is a published table, a built-in table, or a file of the user. Each row has groups and a
@@ -55,7 +56,7 @@ func LIBSVM(file string, groups ...string) Table {
 type TablesAtHand struct {
 	*tabular.Tables
 	Name  string
-	Files []DataFile
+	Files []results.DataFile
 }
 
 // Matrices holds the caller's own rows: features, labels and groups of each split. Train is
@@ -70,7 +71,7 @@ type Matrices struct {
 	Name string
 	// Files are the files or other parts from which the rows come. A run is resumed only with the same
 	// checksums.
-	Files []DataFile
+	Files []results.DataFile
 }
 
 // Matrix holds rows of features, a label for each row, and groups of rows.
@@ -110,7 +111,7 @@ func (s TablesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 }
 
 // named returns the rows with the name of the data set and its files; nil for nil.
-func named(d *Data, name string, files []DataFile) *Data {
+func named(d *Data, name string, files []results.DataFile) *Data {
 	if d != nil {
 		d.Dataset, d.Description.Data = name, append(d.Description.Data, files...)
 	}

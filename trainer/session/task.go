@@ -73,7 +73,7 @@ type Statement struct {
 	// system is the system of a Decisions task; nil for other tasks. boundsOn names the values to
 	// which the system's bounds apply.
 	system   *constraints.System
-	boundsOn BoundsOn
+	boundsOn constraints.BoundsOn
 	// start holds weights of terms. In the round before the feedback these terms replace the
 	// objective; nil: no replacement.
 	start []float64
@@ -144,7 +144,7 @@ func (s *Statement) onDecisions(train Rows) (*Statement, error) {
 		return nil, fmt.Errorf("session: %w: Decided names l1(weights), which is no rate of decisions", ErrOptions)
 	}
 	counted := *s
-	counted.system, counted.boundsOn = system, OnSurrogate
+	counted.system, counted.boundsOn = system, constraints.OnSurrogate
 	counted.samples = &samples{system: system, samples: map[*int]*constraints.Sample{}}
 	return &counted, nil
 }

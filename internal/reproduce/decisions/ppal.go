@@ -13,6 +13,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // Own is the name of ppal among the contenders.
@@ -26,7 +27,7 @@ const checkEvery = session.DefaultIterations / 200
 // train runs ppal on rows in memory. The time covers the whole session: from the rows to the
 // certified model with its threshold, including the measures of all splits. train counts the
 // decisions from the saved weights, and returns the outcome of the run.
-func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) (*rundir.Outcome, error) {
+func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) (*results.Outcome, error) {
 	dir, err := os.MkdirTemp("", "ppal-decisions")
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func decisionProblems() []Problem {
 		{"compas", "dp", 0.01, 0, 1},
 	} {
 		t := tables()[e.data]
-		task := session.Decisions{BoundsOn: session.OnSurrogate}
+		task := session.Decisions{BoundsOn: constraints.OnSurrogate}
 		switch e.kind {
 		case "np":
 			task.Minimize, task.SubjectTo = constraints.FNR(), []constraints.Constraint{constraints.FPR().AtMost(e.bound)}

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 	"ppal/trainer/session/verify"
 )
 
@@ -32,7 +33,7 @@ func (l loans) Load(ctx context.Context, on session.Request) (*session.Data, err
 		of := []constraints.Attribute{{Name: "city", Values: []string{"north", "south"}, Of: city[k]}}
 		parts[k] = session.Matrix{Features: &x[k], Labels: append(parts[k].Labels, int(r.Label)), Attributes: of, Numbers: append(parts[k].Numbers, n)}
 	}
-	return session.Matrices{Train: &parts[0], Test: &parts[1], Name: "loans", Files: []session.DataFile{session.NewDataFile("loans.json", l)}}.Load(ctx, on)
+	return session.Matrices{Train: &parts[0], Test: &parts[1], Name: "loans", Files: []results.DataFile{session.NewDataFile("loans.json", l)}}.Load(ctx, on)
 }
 
 func main() {

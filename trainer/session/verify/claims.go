@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // claims checks what summary.json says in words, and what follows from numbers that the check has
@@ -106,7 +108,7 @@ func (c *check) kinks() {
 		r.skip("certificate.not_resolved: whether other multipliers show a smaller epsilon")
 	}
 	selected := -1
-	if c.in.BoundsOn != session.OnDecisions && c.in.Settings.Patience == 0 {
+	if c.in.BoundsOn != constraints.OnDecisions && c.in.Settings.Patience == 0 {
 		switch c.in.Settings.Output {
 		case trainer.OutputLast, "":
 			selected = s.Iterations
@@ -124,7 +126,7 @@ func (c *check) kinks() {
 }
 
 // outcome checks the claims about decisions that do not belong to one split.
-func (c *check) outcome(o *rundir.Outcome) {
+func (c *check) outcome(o *results.Outcome) {
 	r := c.report
 	if o.BoundsOn != c.in.BoundsOn {
 		r.problem("bounds_on is %q in summary.json, and %q in config.yaml", o.BoundsOn, c.in.BoundsOn)
@@ -141,7 +143,7 @@ func (c *check) outcome(o *rundir.Outcome) {
 		if d.AtLeast != atLeast {
 			r.problem("at_least of %s is %t in summary.json", d.Constraint, d.AtLeast)
 		}
-		if (d.Surrogate == nil || d.SurrogateMet == nil) != (c.in.BoundsOn != session.OnSurrogate) {
+		if (d.Surrogate == nil || d.SurrogateMet == nil) != (c.in.BoundsOn != constraints.OnSurrogate) {
 			r.problem("surrogate of %s: summary.json and the task differ in whether bounds are on surrogates", d.Constraint)
 		}
 		if o.Confidence == 0 && d.Promise != nil {
@@ -149,7 +151,7 @@ func (c *check) outcome(o *rundir.Outcome) {
 		}
 	}
 	r.exact(sectionDecisions, "confidence", o.Confidence, c.in.Confidence)
-	if c.in.BoundsOn != session.OnDecisions {
+	if c.in.BoundsOn != constraints.OnDecisions {
 		for name, v := range map[string]float64{"threshold": o.Threshold, "threshold_cost": o.ThresholdCost} {
 			r.exact(sectionDecisions, name, v, 0)
 		}
@@ -163,7 +165,7 @@ func (c *check) outcome(o *rundir.Outcome) {
 
 // decay compares the exponents of the residuals with lines through the records.
 func (c *check) decay() {
-	if c.in.BoundsOn == session.OnDecisions {
+	if c.in.BoundsOn == constraints.OnDecisions {
 		c.report.skip("residual_decay: with bounds on decisions it describes the last of several rounds")
 		return
 	}
@@ -217,11 +219,11 @@ const fitTolerance = 1e-6
 // probabilities checks that the fitted probabilities have the maximum likelihood: for the chances p
 // of the classes and the targets t = (n_y + 1)/(n_y + 2) of the class y of a row, and (1 -
 // t)/(classes - 1) of the others, the means of (p_k - t_k) and of sum_k (p_k - t_k) s_k are 0.
-func (c *check) probabilities(o *rundir.Outcome) {
+func (c *check) probabilities(o *results.Outcome) {
 	r := c.report
 	var slope float64
 	var intercepts []float64
-	var rows session.Split
+	var rows results.Split
 	name := "probability"
 	switch {
 	case o.Probability != nil && o.Probabilities != nil:
@@ -242,7 +244,7 @@ func (c *check) probabilities(o *rundir.Outcome) {
 		r.problem("%s: runs of this task fit none", name)
 		return
 	}
-	at := max(0, slices.IndexFunc(c.in.Parts, func(p session.Part) bool { return p.Name == session.Validation }))
+	at := max(0, slices.IndexFunc(c.in.Parts, func(p session.Part) bool { return p.Name == results.Validation }))
 	p := &c.in.Parts[at]
 	classes := len(p.Rows.Classes)
 	if rows != p.Name || len(intercepts) != classes || intercepts[0] != 0 {

@@ -8,10 +8,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
-	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // The recomputation finds a summary that was changed and sealed again, for every number.
@@ -19,67 +18,67 @@ func TestForgedSummaries(t *testing.T) {
 	racing.Skip(t, "it trains many runs")
 	type edit struct {
 		says   string
-		change func(s *rundir.Summary)
+		change func(s *results.Summary)
 	}
 	common := map[string]edit{
-		"objective":       {"objective is", func(s *rundir.Summary) { s.Objective *= 1.001 }},
-		"constraint":      {"constraints[0]", func(s *rundir.Summary) { s.Constraints[0] -= 0.001 }},
-		"violation":       {"max_violation", func(s *rundir.Summary) { s.MaxViolation += 0.001 }},
-		"bound":           {"bounds[0]", func(s *rundir.Summary) { s.Bounds[0] += 0.001 }},
-		"stationarity":    {"certificate.stationarity", func(s *rundir.Summary) { s.Certificate.Stationarity += 0.001 }},
-		"feasibility":     {"certificate.feasibility", func(s *rundir.Summary) { s.Certificate.Infeasibility += 0.001 }},
-		"complementarity": {"certificate.complementarity", func(s *rundir.Summary) { s.Certificate.Complementarity += 0.001 }},
-		"epsilon":         {"certificate.epsilon", func(s *rundir.Summary) { s.Certificate.Epsilon += 0.001 }},
-		"multiplier":      {"certificate.", func(s *rundir.Summary) { s.Certificate.Nu[0] += 0.1 }},
-		"negative":        {"is negative", func(s *rundir.Summary) { s.Certificate.Nu[0] = -0.1 }},
-		"decision":        {"train of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Train += 1. / 120 }},
-		"test decision":   {"test of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Test += 1. / 60 }},
-		"met":             {"is met", func(s *rundir.Summary) { s.Outcome.Constraints[0].Met = !s.Outcome.Constraints[0].Met }},
-		"state": {"is met", func(s *rundir.Summary) {
+		"objective":       {"objective is", func(s *results.Summary) { s.Objective *= 1.001 }},
+		"constraint":      {"constraints[0]", func(s *results.Summary) { s.Constraints[0] -= 0.001 }},
+		"violation":       {"max_violation", func(s *results.Summary) { s.MaxViolation += 0.001 }},
+		"bound":           {"bounds[0]", func(s *results.Summary) { s.Bounds[0] += 0.001 }},
+		"stationarity":    {"certificate.stationarity", func(s *results.Summary) { s.Certificate.Stationarity += 0.001 }},
+		"feasibility":     {"certificate.feasibility", func(s *results.Summary) { s.Certificate.Infeasibility += 0.001 }},
+		"complementarity": {"certificate.complementarity", func(s *results.Summary) { s.Certificate.Complementarity += 0.001 }},
+		"epsilon":         {"certificate.epsilon", func(s *results.Summary) { s.Certificate.Epsilon += 0.001 }},
+		"multiplier":      {"certificate.", func(s *results.Summary) { s.Certificate.Nu[0] += 0.1 }},
+		"negative":        {"is negative", func(s *results.Summary) { s.Certificate.Nu[0] = -0.1 }},
+		"decision":        {"train of", func(s *results.Summary) { *s.Outcome.Constraints[0].Train += 1. / 120 }},
+		"test decision":   {"test of", func(s *results.Summary) { *s.Outcome.Constraints[0].Test += 1. / 60 }},
+		"met":             {"is met", func(s *results.Summary) { s.Outcome.Constraints[0].Met = !s.Outcome.Constraints[0].Met }},
+		"state": {"is met", func(s *results.Summary) {
 			c := &s.Outcome.Constraints[0]
 			c.Met, c.State = true, map[bool]constraints.State{true: constraints.MetToOneRow, false: constraints.Met}[c.State == constraints.Met]
 		}},
-		"tolerance": {"tolerance, exceeded", func(s *rundir.Summary) { s.Outcome.Constraints[0].Tolerance += 0.01 }},
-		"exceeded": {"tolerance, exceeded", func(s *rundir.Summary) {
+		"tolerance": {"tolerance, exceeded", func(s *results.Summary) { s.Outcome.Constraints[0].Tolerance += 0.01 }},
+		"exceeded": {"tolerance, exceeded", func(s *results.Summary) {
 			s.Outcome.Constraints[0].Exceeded = &constraints.Exceeded{Groups: []string{constraints.AllRows}, Rows: []int{7}, Values: []float64{0.3}}
 		}},
-		"rows":           {"whether there are rows", func(s *rundir.Summary) { s.Outcome.Constraints[0].Validation = nil }},
-		"minimised rate": {"objective_on_decisions.train", func(s *rundir.Summary) { *s.Outcome.Objective.Train -= 1. / 120 }},
-		"measure":        {"test.max_violation", func(s *rundir.Summary) { s.Test["max_violation"] += 0.01 }},
-		"rate":           {"rates.train tpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Training].Overall, "tpr") }},
-		"group":          {"rates.test a=0 fpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Test].ByGroup[0].Rates, "fpr") }},
-		"confusion":      {"confusion.validation[0][1]", func(s *rundir.Summary) { s.Rates[session.Validation].Confusion[0][1]++ }},
-		"iterations":     {"iterations", func(s *rundir.Summary) { s.Iterations++ }},
-		"interval of a rate": {"upper end of the interval of rates.test tpr", func(s *rundir.Summary) {
-			s.Rates[session.Test].Overall["tpr"].Interval[1] -= 0.01
+		"rows":           {"whether there are rows", func(s *results.Summary) { s.Outcome.Constraints[0].Validation = nil }},
+		"minimised rate": {"objective_on_decisions.train", func(s *results.Summary) { *s.Outcome.Objective.Train -= 1. / 120 }},
+		"measure":        {"test.max_violation", func(s *results.Summary) { s.Test["max_violation"] += 0.01 }},
+		"rate":           {"rates.train tpr", func(s *results.Summary) { changeRate(s.Rates[results.Training].Overall, "tpr") }},
+		"group":          {"rates.test a=0 fpr", func(s *results.Summary) { changeRate(s.Rates[results.Test].ByGroup[0].Rates, "fpr") }},
+		"confusion":      {"confusion.validation[0][1]", func(s *results.Summary) { s.Rates[results.Validation].Confusion[0][1]++ }},
+		"iterations":     {"iterations", func(s *results.Summary) { s.Iterations++ }},
+		"interval of a rate": {"upper end of the interval of rates.test tpr", func(s *results.Summary) {
+			s.Rates[results.Test].Overall["tpr"].Interval[1] -= 0.01
 		}},
-		"best": {"best_feasible.objective", func(s *rundir.Summary) { s.BestFeasible.Objective *= 0.99 }},
+		"best": {"best_feasible.objective", func(s *results.Summary) { s.BestFeasible.Objective *= 0.99 }},
 	}
 	lists := map[string]map[string]edit{"dp": {
-		"surrogate": {"surrogate of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Surrogate += 0.001 }},
-		"no best":   {"in whether a record is feasible", func(s *rundir.Summary) { s.BestFeasible = nil }},
-		"iteration": {"best_feasible.iteration", func(s *rundir.Summary) { s.BestFeasible.Iteration++ }},
-		"earlier version": {"that an earlier version of ppal wrote", func(s *rundir.Summary) {
+		"surrogate": {"surrogate of", func(s *results.Summary) { *s.Outcome.Constraints[0].Surrogate += 0.001 }},
+		"no best":   {"in whether a record is feasible", func(s *results.Summary) { s.BestFeasible = nil }},
+		"iteration": {"best_feasible.iteration", func(s *results.Summary) { s.BestFeasible.Iteration++ }},
+		"earlier version": {"that an earlier version of ppal wrote", func(s *results.Summary) {
 			c := &s.Outcome.Constraints[0]
 			c.Tolerance, c.Exceeded = 0, nil
 		}},
 	}, "gap": {
-		"threshold": {"constraints[0]", func(s *rundir.Summary) { s.Outcome.Threshold += 0.01 }},
-		"words":     {"is about", func(s *rundir.Summary) { s.Outcome.Constraints[0].Constraint = "gap(tpr, sex) <= 0.1" }},
-		"shift":     {"constraints[1]", func(s *rundir.Summary) { s.Outcome.BoundShifts[1] += 0.01 }},
-		"interval":  {"lower end of the interval of gap", func(s *rundir.Summary) { s.Outcome.Constraints[0].Interval[0] += 0.001 }},
-		"validation interval": {"upper end of the validation interval of precision", func(s *rundir.Summary) {
+		"threshold": {"constraints[0]", func(s *results.Summary) { s.Outcome.Threshold += 0.01 }},
+		"words":     {"is about", func(s *results.Summary) { s.Outcome.Constraints[0].Constraint = "gap(tpr, sex) <= 0.1" }},
+		"shift":     {"constraints[1]", func(s *results.Summary) { s.Outcome.BoundShifts[1] += 0.01 }},
+		"interval":  {"lower end of the interval of gap", func(s *results.Summary) { s.Outcome.Constraints[0].Interval[0] += 0.001 }},
+		"validation interval": {"upper end of the validation interval of precision", func(s *results.Summary) {
 			s.Outcome.Constraints[1].ValidationInterval[1] += 0.001
 		}},
-		"no interval": {"whether there is an interval", func(s *rundir.Summary) { s.Outcome.Constraints[0].Interval = nil }},
+		"no interval": {"whether there is an interval", func(s *results.Summary) { s.Outcome.Constraints[0].Interval = nil }},
 	}, "promise": {
-		"promise":    {"is promised", func(s *rundir.Summary) { p := s.Outcome.Constraints[1].Promise; p.Holds = !p.Holds }},
-		"supported":  {"promised bound of fpr", func(s *rundir.Summary) { s.Outcome.Constraints[1].Promise.Supported -= 0.001 }},
-		"least":      {"least bound to promise of gap", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Least -= 0.001 }},
-		"rows":       {"rows of the promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Rows++ }},
-		"needed":     {"rows needed by the promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Needed++ }},
-		"confidence": {"confidence is", func(s *rundir.Summary) { s.Outcome.Confidence = 0.99 }},
-		"no promise": {"says nothing about a promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise = nil }},
+		"promise":    {"is promised", func(s *results.Summary) { p := s.Outcome.Constraints[1].Promise; p.Holds = !p.Holds }},
+		"supported":  {"promised bound of fpr", func(s *results.Summary) { s.Outcome.Constraints[1].Promise.Supported -= 0.001 }},
+		"least":      {"least bound to promise of gap", func(s *results.Summary) { s.Outcome.Constraints[0].Promise.Least -= 0.001 }},
+		"rows":       {"rows of the promise", func(s *results.Summary) { s.Outcome.Constraints[0].Promise.Rows++ }},
+		"needed":     {"rows needed by the promise", func(s *results.Summary) { s.Outcome.Constraints[0].Promise.Needed++ }},
+		"confidence": {"confidence is", func(s *results.Summary) { s.Outcome.Confidence = 0.99 }},
+		"no promise": {"says nothing about a promise", func(s *results.Summary) { s.Outcome.Constraints[0].Promise = nil }},
 	}}
 	options := runs(t)
 	for name, own := range lists {
@@ -114,7 +113,7 @@ func TestForgedSummaries(t *testing.T) {
 }
 
 // changeRate changes a rate by the weight of a row.
-func changeRate(list rates.Rates, name string) {
+func changeRate(list results.Rates, name string) {
 	r := list[name]
 	r.Value += 1 / float64(r.Rows)
 	list[name] = r

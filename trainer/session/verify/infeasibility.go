@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"ppal/constraints"
-	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // gradients is the largest number of gradients in the scale of the proof's stationarity
@@ -68,7 +68,7 @@ func (c *check) infeasibility() error {
 }
 
 // excess compares the name and the excess of a constraint of a conflict with the values of g.
-func (c *check) excess(one *rundir.Conflicting, g []float64) {
+func (c *check) excess(one *results.Conflicting, g []float64) {
 	for j, constraint := range c.in.Constraints {
 		if one.Constraint == constraint.Name || one.Constraint == fmt.Sprintf("%s <= %v", constraint.Name, constraint.Bound) {
 			c.report.exact(sectionProof, "infeasibility.conflict.excess of "+one.Constraint, one.Excess, g[j])
@@ -80,7 +80,7 @@ func (c *check) excess(one *rundir.Conflicting, g []float64) {
 
 // combination compares the shares, the relaxation, and the residual of the combination with the
 // proof. e is the largest error of g.
-func (c *check) combination(proof *rundir.Infeasibility, n model, at point, e float64) error {
+func (c *check) combination(proof *results.Infeasibility, n model, at point, e float64) error {
 	r := c.report
 	y, total := make([]float64, len(at.g)), 0.0
 	for _, g := range at.g {

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // A proof of infeasibility whose numbers or weights were changed and sealed again is found by the
@@ -34,21 +36,21 @@ func TestForgedProofs(t *testing.T) {
 		flipped[len(flipped)-1] ^= 0x80 // the sign of the last weight
 		for _, test := range []struct {
 			says    string
-			change  func(s *rundir.Summary)
+			change  func(s *results.Summary)
 			weights []byte
 		}{
-			{"infeasibility.constraints[1] is", func(s *rundir.Summary) { s.Infeasibility.Constraints[1] += 0.001 }, weights},
-			{"infeasibility.max_violation is", func(s *rundir.Summary) { s.Infeasibility.MaxViolation -= 0.001 }, weights},
-			{"infeasibility.relaxation is", func(s *rundir.Summary) { s.Infeasibility.Relaxation *= 1.01 }, weights},
-			{"infeasibility.conflict[1].share is", func(s *rundir.Summary) { s.Infeasibility.Conflict[1].Share += 0.001 }, weights},
-			{"infeasibility.conflict[1].share is", func(s *rundir.Summary) { s.Infeasibility.Conflict = s.Infeasibility.Conflict[:1] }, weights},
-			{"infeasibility.stationarity is", func(s *rundir.Summary) { s.Infeasibility.Stationarity += 0.001 }, weights},
-			{"infeasibility.radius", func(s *rundir.Summary) { s.Infeasibility.Radius /= 1e4 }, weights},
-			{"prove no conflict", func(s *rundir.Summary) { s.Infeasibility.Radius = 1.99 }, weights},
-			{"has a proof: false", func(s *rundir.Summary) { s.Infeasibility = nil }, weights},
-			{"has a proof: true", func(s *rundir.Summary) { s.Status = string(trainer.Converged) }, weights},
-			{"infeasible.safetensors is missing", func(s *rundir.Summary) {}, nil},
-			{"infeasibility.constraints[0] is", func(s *rundir.Summary) {}, flipped},
+			{"infeasibility.constraints[1] is", func(s *results.Summary) { s.Infeasibility.Constraints[1] += 0.001 }, weights},
+			{"infeasibility.max_violation is", func(s *results.Summary) { s.Infeasibility.MaxViolation -= 0.001 }, weights},
+			{"infeasibility.relaxation is", func(s *results.Summary) { s.Infeasibility.Relaxation *= 1.01 }, weights},
+			{"infeasibility.conflict[1].share is", func(s *results.Summary) { s.Infeasibility.Conflict[1].Share += 0.001 }, weights},
+			{"infeasibility.conflict[1].share is", func(s *results.Summary) { s.Infeasibility.Conflict = s.Infeasibility.Conflict[:1] }, weights},
+			{"infeasibility.stationarity is", func(s *results.Summary) { s.Infeasibility.Stationarity += 0.001 }, weights},
+			{"infeasibility.radius", func(s *results.Summary) { s.Infeasibility.Radius /= 1e4 }, weights},
+			{"prove no conflict", func(s *results.Summary) { s.Infeasibility.Radius = 1.99 }, weights},
+			{"has a proof: false", func(s *results.Summary) { s.Infeasibility = nil }, weights},
+			{"has a proof: true", func(s *results.Summary) { s.Status = string(trainer.Converged) }, weights},
+			{"infeasible.safetensors is missing", func(s *results.Summary) {}, nil},
+			{"infeasibility.constraints[0] is", func(s *results.Summary) {}, flipped},
 		} {
 			for path, content := range map[string][]byte{dir.Summary(): text, dir.Infeasible(): weights} {
 				if err := os.WriteFile(path, content, 0o644); err != nil {
@@ -91,7 +93,7 @@ func TestProofOfSteepScores(t *testing.T) {
 	}
 	o := func() session.Options {
 		return session.Options{Data: session.Matrices{Train: part(300, 1), Test: part(60, 2), Classes: []string{"p", "q", "s"}},
-			Task: words(t, session.OnDecisions, "error[*] <= 0.2"), Model: &models.Spec{}, Settings: trainer.Settings{Iterations: 1000},
+			Task: words(t, constraints.OnDecisions, "error[*] <= 0.2"), Model: &models.Spec{}, Settings: trainer.Settings{Iterations: 1000},
 			Device: session.Device{Kind: session.CPU, Threads: 1}}
 	}
 	dir := trained(t, o())

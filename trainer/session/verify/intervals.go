@@ -4,7 +4,7 @@ import (
 	"ppal/internal/promise"
 	"ppal/internal/rates"
 	"ppal/internal/statistics"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // sure is the largest share of doubtful rows with which a claim without a unit, such as whether a
@@ -22,13 +22,13 @@ func (c *check) intervals(k int) error {
 	if len(c.in.Parts) == 1 {
 		c.noIntervals()
 	}
-	if p.Name == session.Training {
+	if p.Name == results.Training {
 		return nil
 	}
 	doubt := c.parts[k].doubt
 	objective, list := c.parts[k].intervals()
 	compare := func(name string, interval, validation *[2]float64, want *[2]float64) {
-		if p.Name == session.Validation {
+		if p.Name == results.Validation {
 			c.interval(sectionDecisions, "validation interval of "+name, validation, want, doubt)
 		} else if len(c.in.Parts) == 2 && validation != nil {
 			c.report.problem("validation interval of %s: the run has no validation rows", name)
@@ -38,7 +38,7 @@ func (c *check) intervals(k int) error {
 		}
 	}
 	compare("objective_on_decisions", o.Objective.Interval, o.Objective.ValidationInterval, objective)
-	if p.Name == session.Validation && c.in.Confidence > 0 {
+	if p.Name == results.Validation && c.in.Confidence > 0 {
 		if k == len(c.in.Parts)-1 {
 			c.noIntervals()
 		}

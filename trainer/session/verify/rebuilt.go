@@ -7,12 +7,13 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
+	"ppal/trainer/session/results"
 )
 
 // rebuild compares the files with which a user applies the model, byte by byte, with files that the
 // check builds from the settings and the data: preparation.yaml, rows.csv and model.json. Another
 // version of the program may write other bytes.
-func (c *check) rebuild(before rundir.Provenance) error {
+func (c *check) rebuild(before results.Provenance) error {
 	preparation, model := c.content[c.dir.Preparation()], c.content[c.dir.ModelDescription()]
 	differs := func(name string, line int) {
 		if before.Version != c.in.Version {
@@ -25,7 +26,7 @@ func (c *check) rebuild(before rundir.Provenance) error {
 	case c.in.Preparation == nil && preparation != nil:
 		c.report.problem("preparation.yaml belongs to another run: this run prepares no columns")
 	case c.in.Preparation != nil:
-		want, err := c.in.Preparation.Text()
+		want, err := rundir.PreparationText(*c.in.Preparation)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (c *check) rebuild(before rundir.Provenance) error {
 			want.Files[filepath.Base(path)] = seal.Sum(data)
 		}
 	}
-	text, err := want.Text()
+	text, err := rundir.ModelText(want)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (c *check) rebuild(before rundir.Provenance) error {
 }
 
 // provenance compares what the data and the task decide in the provenance of config.yaml.
-func (c *check) provenance(before rundir.Provenance) {
+func (c *check) provenance(before results.Provenance) {
 	now := &c.in.Provenance
 	same := func(key string, equal bool) {
 		if !equal {

@@ -6,8 +6,8 @@ import (
 	"math"
 	"path/filepath"
 
+	"ppal/constraints"
 	"ppal/trainer"
-	"ppal/trainer/session"
 )
 
 // recorded returns the errors of f and g of a record, which the training device computed from the
@@ -29,7 +29,7 @@ func (c *check) compareRecords() {
 	last := c.records[len(c.records)-1]
 	r.exact(sectionRecords, "iterations", float64(s.Iterations), float64(last.Iteration))
 	c.fitting()
-	if c.in.BoundsOn == session.OnDecisions {
+	if c.in.BoundsOn == constraints.OnDecisions {
 		r.skip("the records against the summary: with bounds on decisions, records describe rounds with other shifts")
 		return
 	}
@@ -71,7 +71,7 @@ func (c *check) fitting() {
 		if before != nil && (one.Iteration <= before.Iteration || one.Seconds < before.Seconds || one.GradientEvaluations < before.GradientEvaluations) {
 			c.report.problem("metrics.jsonl: the record of iteration %d is not after that of iteration %d", one.Iteration, before.Iteration)
 		}
-		if before = one; one.Iteration == 0 || c.in.BoundsOn == session.OnDecisions { // the means begin anew in every round
+		if before = one; one.Iteration == 0 || c.in.BoundsOn == constraints.OnDecisions { // the means begin anew in every round
 			continue
 		}
 		n++
@@ -94,7 +94,7 @@ func (c *check) bestFeasible() error {
 		}
 	}
 	reported := s.BestFeasible
-	if c.in.BoundsOn == session.OnDecisions || len(c.records) == 0 {
+	if c.in.BoundsOn == constraints.OnDecisions || len(c.records) == 0 {
 		r.skip("best_feasible.iteration: with bounds on decisions, records describe rounds with other shifts")
 	} else {
 		switch {
@@ -120,12 +120,12 @@ func (c *check) bestFeasible() error {
 	}
 	at := c.at(f.as(false, nil))
 	e := c.recorded(at.scores)
-	if c.in.BoundsOn != session.OnDecisions && best != nil && len(best.Constraints) == len(at.g) {
+	if c.in.BoundsOn != constraints.OnDecisions && best != nil && len(best.Constraints) == len(at.g) {
 		for j, g := range best.Constraints {
 			r.compare(sectionBest, fmt.Sprintf("constraints[%d] of best.safetensors", j), g, number{at.g[j], e.g[j] + recordTolerance*(1+math.Abs(at.g[j])), true})
 		}
 	}
-	if c.in.BoundsOn != session.OnDecisions && reported.Iteration == s.OutputIteration {
+	if c.in.BoundsOn != constraints.OnDecisions && reported.Iteration == s.OutputIteration {
 		if !bytes.Equal(c.content[c.dir.Best()], c.content[c.dir.Model()]) {
 			r.problem("best.safetensors differs from model.safetensors, and both are of iteration %d", s.OutputIteration)
 		}

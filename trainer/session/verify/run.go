@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // Run checks the run in the directory. o are the options with which the program trained. The error
@@ -59,7 +61,7 @@ type check struct {
 	dir     rundir.Dir
 	report  *Report
 	content map[string][]byte // of the run's files, by path
-	summary rundir.Summary
+	summary results.Summary
 	records []trainer.Record
 	in      *session.Inputs
 	parts   []*evaluator
@@ -212,7 +214,7 @@ func (c *check) recompute(read func(config []byte) (*session.Inputs, error)) (er
 // offsets returns what the exact step subtracted from each score.
 func (c *check) offsets() []float64 {
 	switch o := c.summary.Outcome; {
-	case o == nil || c.in.BoundsOn != session.OnDecisions:
+	case o == nil || c.in.BoundsOn != constraints.OnDecisions:
 		return nil
 	case len(o.Offsets) > 0:
 		return o.Offsets
@@ -298,7 +300,7 @@ func (c *check) solution() error {
 	if len(s.Constraints) != len(c.in.Constraints) || len(cert.Nu) != len(c.in.Constraints) {
 		return fmt.Errorf("summary.json has %d constraints and %d multipliers, the task has %d constraints", len(s.Constraints), len(cert.Nu), len(c.in.Constraints))
 	}
-	if o := s.Outcome; o != nil && c.in.BoundsOn == session.OnDecisions && len(o.BoundShifts) != len(c.in.System.Bounds) {
+	if o := s.Outcome; o != nil && c.in.BoundsOn == constraints.OnDecisions && len(o.BoundShifts) != len(c.in.System.Bounds) {
 		return fmt.Errorf("summary.json has %d bound shifts, the task has %d inequalities", len(o.BoundShifts), len(c.in.System.Bounds))
 	}
 	for j, b := range s.Bounds {

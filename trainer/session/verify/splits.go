@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"ppal/constraints"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // scoreError returns the largest error of a training device's score, relative to max(1, max
@@ -92,8 +94,8 @@ func movedBy(v *evaluator, scores, moved []float64) slack {
 
 // measures compares the measures of a split.
 func (c *check) measures(k int, scores []float64, e slack) {
-	p, reported := &c.in.Parts[k], map[session.Split]map[string]float64{
-		session.Training: c.summary.Train, session.Validation: c.summary.Validation, session.Test: c.summary.Test}
+	p, reported := &c.in.Parts[k], map[results.Split]map[string]float64{
+		results.Training: c.summary.Train, results.Validation: c.summary.Validation, results.Test: c.summary.Test}
 	list := c.parts[k].measures(scores, e)
 	own := reported[p.Name]
 	known := map[string]bool{}
@@ -186,7 +188,7 @@ func (c *check) accepted(k int, scores []float64, e float64) number {
 // thresholdCost compares the increase of the objective on training decisions by the threshold.
 func (c *check) thresholdCost(scores []float64, e float64) {
 	r := c.parts[0]
-	if c.in.BoundsOn != session.OnDecisions {
+	if c.in.BoundsOn != constraints.OnDecisions {
 		return
 	}
 	want := number{0, rounding, true} // decisions do not change a loss

@@ -8,6 +8,7 @@ import (
 	"ppal/internal/rates"
 	"ppal/internal/statistics"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // classNames returns the names of the classes of a part.
@@ -19,7 +20,7 @@ func classNames(p *session.Part) (names []string) {
 }
 
 // rates compares the rates of a split, counted in one pass over the rows.
-func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float64) {
+func (c *check) rates(p *session.Part, t *results.RateTable, scores []float64, e float64) {
 	r, outputs, classes := c.report, c.in.Outputs(), len(p.Rows.Classes)
 	section := string(p.Name) + " rates"
 	decided, unsure := make([]int, len(p.Classes)), make([]bool, len(p.Classes))
@@ -52,7 +53,7 @@ func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float
 		return
 	}
 	r.exact(section, "rows", float64(t.Rows), float64(len(p.Classes)))
-	compare := func(where string, reported rates.Rates, rows []int) [][]int {
+	compare := func(where string, reported results.Rates, rows []int) [][]int {
 		table, doubtful := count(rows)
 		shares := sharesOf(table, t.Classes)
 		for name := range reported {
@@ -72,7 +73,7 @@ func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float
 				r.compare(section, fmt.Sprintf("rates.%s %s%s", p.Name, where, name), v.Value,
 					number{float64(counts[0]) / float64(counts[1]), share, true})
 				r.compare(section, fmt.Sprintf("rows of rates.%s %s%s", p.Name, where, name), float64(v.Rows), number{float64(counts[1]), float64(doubtful), true})
-				if p.Name == session.Training {
+				if p.Name == results.Training {
 					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, nil, 0)
 				} else {
 					i := statistics.Count{Hits: counts[0], Rows: counts[1]}.Interval(rates.Level)
@@ -97,7 +98,7 @@ func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float
 		r.problem("%s: summary.json has %d groups, the data have %d", section, len(t.ByGroup), len(p.Groups))
 		return
 	}
-	marked := rates.Table{}
+	marked := results.RateTable{}
 	for _, g := range t.ByGroup {
 		g.Extremes = nil
 		marked.ByGroup = append(marked.ByGroup, g)
@@ -127,17 +128,17 @@ func sharesOf(table [][]int, classes []string) map[string][2]int {
 			decided[d] += n
 		}
 	}
-	list := map[string][2]int{rates.Error: {total - right, total}}
+	list := map[string][2]int{results.ErrorRate: {total - right, total}}
 	if len(table) == 2 {
-		list[rates.PositiveRate] = [2]int{decided[1], total}
-		list[rates.TruePositiveRate] = [2]int{table[1][1], actual[1]}
-		list[rates.FalsePositiveRate] = [2]int{table[0][1], actual[0]}
-		list[rates.Precision] = [2]int{table[1][1], decided[1]}
+		list[results.PositiveRate] = [2]int{decided[1], total}
+		list[results.TruePositiveRate] = [2]int{table[1][1], actual[1]}
+		list[results.FalsePositiveRate] = [2]int{table[0][1], actual[0]}
+		list[results.Precision] = [2]int{table[1][1], decided[1]}
 		return list
 	}
 	for k, class := range classes {
-		list[rates.RecallOf(class)] = [2]int{table[k][k], actual[k]}
-		list[rates.PrecisionOf(class)] = [2]int{table[k][k], decided[k]}
+		list[results.RecallOf(class)] = [2]int{table[k][k], actual[k]}
+		list[results.PrecisionOf(class)] = [2]int{table[k][k], decided[k]}
 	}
 	return list
 }

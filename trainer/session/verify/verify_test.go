@@ -59,7 +59,7 @@ func table(classes int, overlap bool) session.Matrices {
 }
 
 // words returns a task with constraints in words.
-func words(t *testing.T, on session.BoundsOn, texts ...string) session.Decisions {
+func words(t *testing.T, on constraints.BoundsOn, texts ...string) session.Decisions {
 	t.Helper()
 	d := session.Decisions{BoundsOn: on}
 	for _, text := range texts {
@@ -109,7 +109,7 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("mnpc group-l1", three, session.NeymanPearson{}, regularized(problem.Regularizer{Kind: problem.GroupL1, Weight: 0.1}))
 	add("mnpc box", three, session.NeymanPearson{}, regularized(problem.Regularizer{Kind: problem.Box, Lower: -0.3, Upper: 1}))
 	add("mnpc ball", three, session.NeymanPearson{}, regularized(problem.Regularizer{Kind: problem.Ball, Radius: 0.5}))
-	add("mnpc decisions", three, session.NeymanPearson{BoundsOn: session.OnDecisions}, nil)
+	add("mnpc decisions", three, session.NeymanPearson{BoundsOn: constraints.OnDecisions}, nil)
 	add("pictures", session.Images{Dataset: "synthetic", RowsPerClass: 10}, session.NeymanPearson{}, network(models.Spec{Hidden: []int{4}}))
 	add("dp", two, session.DemographicParity{Epsilon: []float64{0.2}}, nil)
 	add("dp float64", two, session.DemographicParity{}, func(o *session.Options) { o.Device.Dtype = tensor.Float64 })
@@ -119,14 +119,14 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("if", overlapping, session.Intersectional{}, nil)
 	add("if bounds of groups", overlapping, session.Intersectional{Epsilon: []float64{0.01, 0.02}}, nil)
 	add("if expectation", overlapping, session.Intersectional{Form: session.AverageGroup}, nil)
-	add("gap", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2", "precision >= 0.6"), nil)
-	add("gap of a network", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), network(models.Spec{Hidden: []int{4}}))
-	add("round of the loss alone", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), func(o *session.Options) {
+	add("gap", two, words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.2", "precision >= 0.6"), nil)
+	add("gap of a network", two, words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.2"), network(models.Spec{Hidden: []int{4}}))
+	add("round of the loss alone", two, words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.2"), func(o *session.Options) {
 		o.Settings = trainer.Settings{Iterations: 1, RecordEvery: 1}
 	})
-	add("promise", two, confident(words(t, session.OnDecisions, "gap(tpr, sex) <= 0.7", "fpr <= 0.5"), 0.9), nil)
-	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
-	add("rate of two cells", two, words(t, session.OnDecisions, "balanced_error <= 0.3", "gap(balanced_error, sex) <= 0.01", "gap(balanced_error, sex) <= 0.2"), nil)
+	add("promise", two, confident(words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.7", "fpr <= 0.5"), 0.9), nil)
+	add("surrogate", two, words(t, constraints.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
+	add("rate of two cells", two, words(t, constraints.OnDecisions, "balanced_error <= 0.3", "gap(balanced_error, sex) <= 0.01", "gap(balanced_error, sex) <= 0.2"), nil)
 	add("minimised rate of two cells", two, session.Decisions{Minimize: balanced, SubjectTo: words(t, "", "balanced_error[sex=*] <= 0.3").SubjectTo}, nil)
 	exponential := func(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, error) {
 		var signs []float64
@@ -136,20 +136,20 @@ func runs(t *testing.T) map[string]func() session.Options {
 		return gorgonia.Mean(gorgonia.Must(gorgonia.Exp(gorgonia.Must(gorgonia.HadamardProd(scores, session.Column(scores, "signs", signs))))))
 	}
 	add("own objective", two, session.Decisions{Objective: exponential, SubjectTo: words(t, "", "fpr <= 0.2").SubjectTo}, nil)
-	add("own objective, bounds on surrogates", two, session.Decisions{Objective: exponential, BoundsOn: session.OnSurrogate,
+	add("own objective, bounds on surrogates", two, session.Decisions{Objective: exponential, BoundsOn: constraints.OnSurrogate,
 		SubjectTo: words(t, "", "gap(tpr, sex) <= 0.2").SubjectTo}, nil)
 	add("own objective alone", two, session.Decisions{Objective: exponential}, nil)
 	own := func(o *session.Options) { o.Model = quadratic{Rank: 2} }
-	add("own model", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), own)
-	add("own model l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), own)
+	add("own model", two, words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.2"), own)
+	add("own model l1", two, words(t, constraints.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), own)
 	add("own model of pictures", session.Images{Dataset: "synthetic", RowsPerClass: 10, Normalize: models.NormalizeStandardize}, session.NeymanPearson{}, own)
 	add("own model on batches", two, session.DemographicParity{}, func(o *session.Options) { o.Model, o.BatchSize = quadratic{Rank: 3}, 64 })
-	add("l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
-	add("classes", three, words(t, session.OnDecisions, "recall[*] >= 0.6"), nil)
+	add("l1", two, words(t, constraints.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
+	add("classes", three, words(t, constraints.OnDecisions, "recall[*] >= 0.6"), nil)
 	add("batches", two, session.DemographicParity{}, func(o *session.Options) { o.BatchSize = 30 })
-	add("impossible", two, words(t, session.OnSurrogate, "positive_rate <= 0.1", "tpr >= 0.9"), func(o *session.Options) { o.Settings.Iterations = 600 })
-	add("impossible decisions", two, words(t, session.OnDecisions, "positive_rate <= 0.1", "tpr >= 0.9"), func(o *session.Options) { o.Settings.Iterations = 900 })
-	add("impossible network", two, words(t, session.OnSurrogate, "error <= 0.01", "positive_rate <= 0.1"), func(o *session.Options) {
+	add("impossible", two, words(t, constraints.OnSurrogate, "positive_rate <= 0.1", "tpr >= 0.9"), func(o *session.Options) { o.Settings.Iterations = 600 })
+	add("impossible decisions", two, words(t, constraints.OnDecisions, "positive_rate <= 0.1", "tpr >= 0.9"), func(o *session.Options) { o.Settings.Iterations = 900 })
+	add("impossible network", two, words(t, constraints.OnSurrogate, "error <= 0.01", "positive_rate <= 0.1"), func(o *session.Options) {
 		o.Model, o.Settings.Iterations = &models.Spec{Hidden: []int{3}}, 1000
 		o.Regularizer = &problem.Regularizer{Kind: problem.Ball, Radius: 4}
 	})

@@ -6,19 +6,18 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/internal/rundir"
-	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // warnings compares the warnings and notes that follow from the settings, the data, and the last
 // counted decisions of the training rows. The others are listed as not checked.
-func (c *check) warnings(before rundir.Provenance) {
+func (c *check) warnings(before results.Provenance) {
 	if before.Version != c.in.Version {
 		c.report.skip("warnings, notes: the version %s of ppal wrote the run, and this is %s", before.Version, c.in.Version)
 		return
 	}
 	var starts [][]string
-	if r := c.parts[0]; c.in.BoundsOn == session.OnDecisions && c.summary.Outcome != nil {
+	if r := c.parts[0]; c.in.BoundsOn == constraints.OnDecisions && c.summary.Outcome != nil {
 		starts = append(r.small(), c.ofDecisions(r)...)
 	}
 	c.sentences("warnings", c.summary.Warnings, append(slices.Clip(c.in.Warnings), c.unpromised...), starts)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -24,15 +25,15 @@ func TestWarnings(t *testing.T) {
 		task session.Decisions
 		want []string // the beginnings of warnings that are checked
 	}{
-		{"small groups", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.05"), []string{"gap(tpr, sex) <= 0.05: one row of the smallest group"}},
-		{"ratio", two, words(t, session.OnDecisions, "ratio(tpr, sex) >= 0.9"), []string{"ratio(tpr, sex) >= 0.9: one row of the smallest group"}},
-		{"left out", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.9", "gap(fpr, sex*a, min 13) <= 0.9"), []string{"gap(fpr, sex*a, min 13) <= 0.9: left out"}},
-		{"classes", three, words(t, session.OnDecisions, "error[*] <= 0.01", "recall[red] >= 0.99"), []string{"no offsets of the classes"}},
-		{"impossible", two, words(t, session.OnDecisions, "positive_rate <= 0.2", "tpr >= 0.9"), []string{"no threshold meets all bounds"}},
-		{"few", two, words(t, session.OnDecisions, "positive_rate <= 0.05"), []string{"the model accepts only "}},
-		{"costly", two, words(t, session.OnDecisions, "fpr <= 0.05"), []string{"the exact threshold costs "}},
-		{"none", two, words(t, session.OnDecisions, "positive_rate <= 0"), []string{"the model rejects everybody"}},
-		{"promise", two, confident(words(t, session.OnDecisions, "gap(tpr, sex) <= 0.1"), 0.9), []string{"gap(tpr, sex) <= 0.1 is not promised"}},
+		{"small groups", two, words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.05"), []string{"gap(tpr, sex) <= 0.05: one row of the smallest group"}},
+		{"ratio", two, words(t, constraints.OnDecisions, "ratio(tpr, sex) >= 0.9"), []string{"ratio(tpr, sex) >= 0.9: one row of the smallest group"}},
+		{"left out", two, words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.9", "gap(fpr, sex*a, min 13) <= 0.9"), []string{"gap(fpr, sex*a, min 13) <= 0.9: left out"}},
+		{"classes", three, words(t, constraints.OnDecisions, "error[*] <= 0.01", "recall[red] >= 0.99"), []string{"no offsets of the classes"}},
+		{"impossible", two, words(t, constraints.OnDecisions, "positive_rate <= 0.2", "tpr >= 0.9"), []string{"no threshold meets all bounds"}},
+		{"few", two, words(t, constraints.OnDecisions, "positive_rate <= 0.05"), []string{"the model accepts only "}},
+		{"costly", two, words(t, constraints.OnDecisions, "fpr <= 0.05"), []string{"the exact threshold costs "}},
+		{"none", two, words(t, constraints.OnDecisions, "positive_rate <= 0"), []string{"the model rejects everybody"}},
+		{"promise", two, confident(words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.1"), 0.9), []string{"gap(tpr, sex) <= 0.1 is not promised"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			iterations := 60

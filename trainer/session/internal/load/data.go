@@ -16,8 +16,8 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/ranks"
 	"ppal/internal/relay"
-	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer/session/results"
 )
 
 // Data are the rows of a run and their description.
@@ -36,15 +36,15 @@ type Data struct {
 
 // Description describes the rows, and the files from which they come.
 type Description struct {
-	rundir.Provenance // files, normalisation, notes and warnings
-	Preparation       *tabular.Preparation
-	FeatureNames      []string
-	Columns           []tabular.ColumnUse
+	results.Provenance // files, normalisation, notes and warnings
+	Preparation        *tabular.Preparation
+	FeatureNames       []string
+	Columns            []tabular.ColumnUse
 }
 
 // Split is a split with its name and rows.
 type Split struct {
-	Name rundir.Split
+	Name results.Split
 	Rows
 }
 
@@ -82,7 +82,7 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 		if f.State == datasets.Missing {
 			continue // a file of another fold
 		}
-		l.Description.Data = append(l.Description.Data, rundir.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
+		l.Description.Data = append(l.Description.Data, results.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
 	}
 	if d, err := datasets.Lookup(dataset); err == nil && len(d.Files) > 0 {
 		l.Description.DataDir = dir
@@ -98,10 +98,10 @@ func builtIn(name string) bool {
 }
 
 // InSplits yields the arguments that are not nil, each with its split.
-func InSplits[T any](train, validation, test *T) iter.Seq2[rundir.Split, *T] {
-	return func(yield func(rundir.Split, *T) bool) {
+func InSplits[T any](train, validation, test *T) iter.Seq2[results.Split, *T] {
+	return func(yield func(results.Split, *T) bool) {
 		for k, part := range []*T{train, validation, test} {
-			if part != nil && !yield(rundir.Splits()[k], part) {
+			if part != nil && !yield(results.Splits()[k], part) {
 				return
 			}
 		}
@@ -181,35 +181,35 @@ const (
 
 // Members returns the row numbers of each split and file. Rows.Source of a table counts the rows of
 // all files, and Rows.Source of pictures the rows of the training set or of the test set.
-func (l *Data) Members() []rundir.Members {
-	var list []rundir.Members
+func (l *Data) Members() []results.Members {
+	var list []results.Members
 	pictures, files := l.Pictures, l.files
 	for _, s := range l.Splits {
 		switch {
 		case s.Source == nil:
 			return nil
-		case pictures && s.Name == rundir.Test:
-			list = append(list, rundir.Members{Split: s.Name, File: testSet, Rows: s.Source})
+		case pictures && s.Name == results.Test:
+			list = append(list, results.Members{Split: s.Name, File: testSet, Rows: s.Source})
 		case pictures:
-			list = append(list, rundir.Members{Split: s.Name, File: trainingSet, Rows: s.Source})
+			list = append(list, results.Members{Split: s.Name, File: trainingSet, Rows: s.Source})
 		case len(files) < 2:
-			list = append(list, rundir.Members{Split: s.Name, Rows: s.Source})
+			list = append(list, results.Members{Split: s.Name, Rows: s.Source})
 		default:
 			list = append(list, byFile(s, files)...)
 		}
 	}
 	// order the list by file
-	slices.SortStableFunc(list, func(a, b rundir.Members) int { return place(files, a.File) - place(files, b.File) })
+	slices.SortStableFunc(list, func(a, b results.Members) int { return place(files, a.File) - place(files, b.File) })
 	return list
 }
 
 // byFile returns the row numbers of a split by file. The row numbers of the split must increase.
-func byFile(s *Split, files []tabular.FileRows) []rundir.Members {
-	var list []rundir.Members
+func byFile(s *Split, files []tabular.FileRows) []results.Members {
+	var list []results.Members
 	first, at := 0, 0
 	for _, f := range files {
 		n, _ := slices.BinarySearch(s.Source[at:], first+f.Rows)
-		m := rundir.Members{Split: s.Name, File: f.Name, Rows: slices.Clone(s.Source[at : at+n])}
+		m := results.Members{Split: s.Name, File: f.Name, Rows: slices.Clone(s.Source[at : at+n])}
 		for k := range m.Rows {
 			m.Rows[k] -= first
 		}

@@ -10,7 +10,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // A file that changes between two openings of a load is refused.
@@ -36,8 +36,8 @@ func TestChangedData(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	with := func(change func(l *Data)) float64 {
 		l := &Data{Center: []float64{1}, Scale: []float64{2}}
-		l.Description.Data = []rundir.DataFile{{SHA256: "ab"}}
-		for _, name := range []rundir.Split{rundir.Training, rundir.Test} {
+		l.Description.Data = []results.DataFile{{SHA256: "ab"}}
+		for _, name := range []results.Split{results.Training, results.Test} {
 			l.Splits = append(l.Splits, &Split{Name: name, Rows: Rows{Data: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{1, -1},
 				Groups: []constraints.Group{{Rows: []int{0}}, {Rows: []int{1}}}}})
 		}
@@ -51,7 +51,7 @@ func TestFingerprint(t *testing.T) {
 	}
 	for name, change := range map[string]func(l *Data){
 		"file":    func(l *Data) { l.Description.Data[0].SHA256 = "ac" },
-		"name":    func(l *Data) { l.Splits[1].Name = rundir.Validation },
+		"name":    func(l *Data) { l.Splits[1].Name = results.Validation },
 		"columns": func(l *Data) { l.Splits[1].Data = &matrix.Dense{Rows: 2, Cols: 3, Data: make([]float64, 6)} },
 		"center":  func(l *Data) { l.Center[0] = 3 },
 		"scale":   func(l *Data) { l.Scale[0] = 3 },

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ppal/internal/loader"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // addEarlier adds the earlier decisions of the files that churn constraints name to the splits. A
@@ -18,7 +18,7 @@ func (l *Data) addEarlier(files []string) error {
 		}
 		for _, split := range l.Splits {
 			r := &split.Rows
-			pictures := !r.Tabular && split.Name == rundir.Test
+			pictures := !r.Tabular && split.Name == results.Test
 			classes := make([]int, r.Len())
 			found := 0
 			for i := range classes {

@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // OfGroups returns the groups as an attribute. ok is false for fewer than two groups and for
@@ -54,12 +53,12 @@ func groupAttribute(groups []string) string {
 
 // ModelGroups describes the groups of a table's rows for model.json. attribute is the name of the
 // attribute whose values are the groups; "" if the groups overlap.
-func (r Rows) ModelGroups() (list []rundir.ModelGroup, attribute string) {
+func (r Rows) ModelGroups() (list []results.ModelGroup, attribute string) {
 	if len(r.conditions) != len(r.Groups) { // data at hand
 		return nil, ""
 	}
 	for k, g := range r.Groups {
-		list = append(list, rundir.ModelGroup{Name: g.Name, Conditions: r.conditions[k]})
+		list = append(list, results.ModelGroup{Name: g.Name, Conditions: r.conditions[k]})
 	}
 	if a, disjoint := OfGroups(r.Groups, r.Len()); disjoint {
 		attribute = a.Name
@@ -70,9 +69,9 @@ func (r Rows) ModelGroups() (list []rundir.ModelGroup, attribute string) {
 // RateGroups returns the groups for the reported rates: the groups of the task, each value of the
 // attributes, such as "sex=Female", and the intersections on which the task has a bound. sample is
 // the task's system on the rows, or nil.
-func (r Rows) RateGroups(sample *constraints.Sample) (list []rates.Group, err error) {
+func (r Rows) RateGroups(sample *constraints.Sample) (list []results.Group, err error) {
 	for _, g := range r.Groups {
-		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
+		list = append(list, results.Group{Name: g.Name, Rows: g.Rows})
 	}
 	for _, a := range r.Attributes {
 		first := len(list)
@@ -83,7 +82,7 @@ func (r Rows) RateGroups(sample *constraints.Sample) (list []rates.Group, err er
 			}
 		}
 		for k, value := range a.Values {
-			list = append(list, rates.Group{Name: constraints.GroupName(a.Name, value), Rows: make([]int, 0, sizes[k])})
+			list = append(list, results.Group{Name: constraints.GroupName(a.Name, value), Rows: make([]int, 0, sizes[k])})
 		}
 		for i, v := range a.Of {
 			if v >= 0 {
@@ -91,8 +90,8 @@ func (r Rows) RateGroups(sample *constraints.Sample) (list []rates.Group, err er
 			}
 		}
 		// the list already has the groups of the task
-		known := func(g rates.Group) bool {
-			return slices.ContainsFunc(list[:first], func(other rates.Group) bool { return other.Name == g.Name })
+		known := func(g results.Group) bool {
+			return slices.ContainsFunc(list[:first], func(other results.Group) bool { return other.Name == g.Name })
 		}
 		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
 	}
@@ -101,8 +100,8 @@ func (r Rows) RateGroups(sample *constraints.Sample) (list []rates.Group, err er
 	}
 	intersections, err := sample.Intersections()
 	for _, g := range intersections {
-		if !slices.ContainsFunc(list, func(other rates.Group) bool { return other.Name == g.Name }) {
-			list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
+		if !slices.ContainsFunc(list, func(other results.Group) bool { return other.Name == g.Name }) {
+			list = append(list, results.Group{Name: g.Name, Rows: g.Rows})
 		}
 	}
 	return list, err

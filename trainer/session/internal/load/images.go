@@ -10,8 +10,8 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
-	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer/session/results"
 )
 
 // ReadImages reads the chosen pictures of a data set and checks its files.
@@ -21,20 +21,20 @@ func ReadImages(ctx context.Context, c Choice, kind models.NormalizationKind, on
 		if err != nil {
 			return nil, err
 		}
-		var sums []rundir.DataFile
+		var sums []results.DataFile
 		if builtIn(c.Dataset) {
 			if sums, err = sumRows(c.Dataset, train, test); err != nil {
 				return nil, err
 			}
 		}
-		l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]rundir.DataFile, error) {
+		l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]results.DataFile, error) {
 			r, err := report()
 			if err != nil {
 				return nil, err
 			}
-			var files []rundir.DataFile
+			var files []results.DataFile
 			for _, f := range r.Files {
-				files = append(files, rundir.DataFile{SHA256: f.SHA256})
+				files = append(files, results.DataFile{SHA256: f.SHA256})
 			}
 			return files, nil
 		}), on)
@@ -47,11 +47,11 @@ func ReadImages(ctx context.Context, c Choice, kind models.NormalizationKind, on
 
 // Opened reads the chosen pictures of sets that the caller has opened. files identifies the
 // pictures. Without files, the pixels are not kept for later runs.
-func Opened(train, test *picture.Pictures, files []rundir.DataFile, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
+func Opened(train, test *picture.Pictures, files []results.DataFile, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
 	if len(files) == 0 {
 		on.Kept = ""
 	}
-	l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]rundir.DataFile, error) { return files, nil }), on)
+	l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]results.DataFile, error) { return files, nil }), on)
 	if err == nil {
 		l.Dataset, l.Description.Data = c.Dataset, slices.Clone(files)
 	}
@@ -78,7 +78,7 @@ func readOpened(train, test *picture.Pictures, c Choice, kind models.Normalizati
 // process that shares the rows with others stores its own rows only, and packs them later. But if
 // the processes draw batches from all rows, or if the rows lie in files, each process stores all
 // rows. The pixels of a built-in data set are not kept for later runs.
-func placeOf(dataset string, on Request, files func() ([]rundir.DataFile, error)) Place {
+func placeOf(dataset string, on Request, files func() ([]results.DataFile, error)) Place {
 	p := Place{CPU: on.CPU, Packs: on.Packs, Pages: on.Pages, Sums: func() (string, error) {
 		list, err := files()
 		if err != nil {
@@ -140,14 +140,14 @@ func loadPictures(train Part, validation, test *Part, moments func() ([]float64,
 }
 
 // sumRows returns the checksums of pictures that do not come from a file.
-func sumRows(dataset string, parts ...*picture.Pictures) ([]rundir.DataFile, error) {
-	var sums []rundir.DataFile
-	for i, name := range []rundir.Split{rundir.Training, rundir.Test} {
+func sumRows(dataset string, parts ...*picture.Pictures) ([]results.DataFile, error) {
+	var sums []results.DataFile
+	for i, name := range []results.Split{results.Training, results.Test} {
 		set, err := parts[i].Images()
 		if err != nil {
 			return nil, err
 		}
-		sums = append(sums, rundir.DataFile{Name: fmt.Sprintf("%s %s", dataset, name),
+		sums = append(sums, results.DataFile{Name: fmt.Sprintf("%s %s", dataset, name),
 			Bytes: int64(len(set.Pixels.Data) + len(set.Labels)), SHA256: set.SHA256()})
 	}
 	return sums, nil

@@ -15,8 +15,8 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/loader"
-	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer/session/results"
 )
 
 // ReadTable reads and splits a table.
@@ -54,7 +54,7 @@ func ReadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 		}
 		if builtIn(dataset) {
 			for _, p := range t.Parts() {
-				l.Description.Data = append(l.Description.Data, rundir.DataFile{Name: dataset + " " + p.Name, SHA256: p.SHA256()})
+				l.Description.Data = append(l.Description.Data, results.DataFile{Name: dataset + " " + p.Name, SHA256: p.SHA256()})
 			}
 		}
 		return l, nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ppal/internal/ending"
-	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // advice is one change that a run can recommend to its user.
@@ -152,13 +152,13 @@ const overfittedShare = 0.1
 // Overfits reports whether the model fits the training rows much more closely than the validation
 // rows: the minimised value on the training rows is below the interval of the validation rows, and
 // at least a tenth below their value.
-func Overfits(o *rundir.ObjectiveOutcome) bool {
+func Overfits(o *results.ObjectiveOutcome) bool {
 	train, validation, interval := o.Train, o.Validation, o.ValidationInterval
 	return train != nil && validation != nil && interval != nil && *train < interval[0] && *train <= (1-overfittedShare)**validation
 }
 
 // Overfitting returns a note about an overfitted model, or "".
-func (c *Circumstances) Overfitting(o *rundir.ObjectiveOutcome) string {
+func (c *Circumstances) Overfitting(o *results.ObjectiveOutcome) string {
 	if !c.Overfitted {
 		return ""
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // everyCircumstance calls do for all combinations of the circumstances of ended runs.
@@ -98,7 +98,7 @@ func TestOverfitting(t *testing.T) {
 		"no validation rows":   {number(0.12), nil, nil, false},
 		"no value on training": {nil, number(0.19), interval, false},
 	} {
-		o := rundir.ObjectiveOutcome{Name: "error", SplitValues: rundir.SplitValues{Train: tc.train, Validation: tc.validation}, ValidationInterval: tc.interval}
+		o := results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: tc.train, Validation: tc.validation}, ValidationInterval: tc.interval}
 		c := Circumstances{Status: trainer.IterationLimit, unconverged: true, Overfitted: Overfits(&o)}
 		got := c.Overfitting(&o)
 		if (got != "") != tc.want {
@@ -108,7 +108,7 @@ func TestOverfitting(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	o := rundir.ObjectiveOutcome{Name: "error", SplitValues: rundir.SplitValues{Train: number(0.1), Validation: number(0.2)}, ValidationInterval: interval}
+	o := results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: number(0.1), Validation: number(0.2)}, ValidationInterval: interval}
 	for want, c := range map[string]Circumstances{
 		"The saved weights are the best on the validation rows.": {Overfitted: true, Patience: 3},
 		"Use a larger --regularizer-weight.":                     {Overfitted: true, Promises: true, Weighted: true},

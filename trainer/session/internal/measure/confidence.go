@@ -4,9 +4,9 @@ import (
 	"ppal/constraints"
 	"ppal/internal/decide"
 	"ppal/internal/promise"
-	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // Confidence makes bounds hold on new rows. Training uses the training rows, with bounds that are
@@ -181,12 +181,12 @@ func (c *Confidence) Warnings() (list trainer.Warnings) {
 }
 
 // Describe adds the promises to the outcome.
-func (c *Confidence) Describe(o *rundir.Outcome) {
+func (c *Confidence) Describe(o *results.Outcome) {
 	if c == nil {
 		return
 	}
 	o.Confidence = c.Confidence
 	for j, p := range c.promises {
-		o.Constraints[j].Promise = &rundir.Promise{Holds: p.Holds, Supported: p.Supported, Least: p.Least, Rows: p.Rows, Needed: p.Needed}
+		o.Constraints[j].Promise = &results.Promise{Holds: p.Holds, Supported: p.Supported, Least: p.Least, Rows: p.Rows, Needed: p.Needed}
 	}
 }

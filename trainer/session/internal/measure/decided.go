@@ -2,7 +2,7 @@ package measure
 
 import (
 	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // mostROCPoints is the approximate maximum number of points of an ROC curve.
@@ -10,7 +10,7 @@ const mostROCPoints = 400
 
 // Decided holds the decisions of a model on the rows of a split.
 type Decided struct {
-	Split     rundir.Split
+	Split     results.Split
 	Classes   []string  // names
 	Labels    []int     // the class of each row
 	Decisions []int     // the decided class of each row
@@ -20,7 +20,7 @@ type Decided struct {
 // Decide decides the class of each row. With a single score and two classes, a score above 0
 // decides the second class. With a score for each class, the largest score decides the class.
 // Decide returns nil for other numbers of scores.
-func Decide(split rundir.Split, classes []string, labels []int, scores []float64) *Decided {
+func Decide(split results.Split, classes []string, labels []int, scores []float64) *Decided {
 	n, list := len(labels), make([]int, len(labels))
 	switch len(scores) {
 	case n:
@@ -49,12 +49,12 @@ func Decide(split rundir.Split, classes []string, labels []int, scores []float64
 
 // Rates counts the rates of all rows and of the groups. The rates of training rows have no
 // intervals.
-func (d *Decided) Rates(groups []rates.Group) (*rates.Table, error) {
-	return rates.Count(d.Labels, d.Decisions, d.Classes, groups, d.Split == rundir.Training)
+func (d *Decided) Rates(groups []results.Group) (*results.RateTable, error) {
+	return rates.Count(d.Labels, d.Decisions, d.Classes, groups, d.Split == results.Training)
 }
 
 // ROC returns the curve of the rates over all thresholds of a single score, else nil.
-func (d *Decided) ROC() []rates.Point {
+func (d *Decided) ROC() []results.ROCPoint {
 	if len(d.Scores) != len(d.Labels) {
 		return nil
 	}

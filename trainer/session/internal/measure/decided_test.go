@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // A decision needs one score for two classes, or a score for each class.
@@ -22,7 +22,7 @@ func TestDecide(t *testing.T) {
 		{2, 3, []float64{1, 2, 3}, nil},
 	} {
 		var got []int
-		if d := Decide(rundir.Test, make([]string, c.classes), make([]int, c.rows), c.scores); d != nil {
+		if d := Decide(results.Test, make([]string, c.classes), make([]int, c.rows), c.scores); d != nil {
 			got = d.Decisions
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -15,7 +15,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Limits of the wrong decisions in details.json.
@@ -26,7 +26,7 @@ const (
 
 // Examples returns the wrong decisions with the largest margins, at most most of each class; nil if
 // most is not positive.
-func (d *Decided) Examples(r *Display, most int) (*rundir.Examples, error) {
+func (d *Decided) Examples(r *Display, most int) (*results.Examples, error) {
 	if d == nil || most <= 0 {
 		return nil, nil
 	}
@@ -47,15 +47,15 @@ func (d *Decided) Examples(r *Display, most int) (*rundir.Examples, error) {
 		slices.Sort(order)
 	}
 	r.choose()
-	e := &rundir.Examples{Split: d.Split, Columns: r.columns}
+	e := &results.Examples{Split: d.Split, Columns: r.columns}
 	for _, k := range order {
-		own := rundir.ClassExample{Class: d.Classes[k], Rows: list[k].rows, Wrong: list[k].wrong}
+		own := results.ClassExample{Class: d.Classes[k], Rows: list[k].rows, Wrong: list[k].wrong}
 		for _, w := range list[k].list {
 			score := w.margin
 			if outputs == 1 {
 				score = d.Scores[w.row]
 			}
-			x := rundir.Example{Row: r.number(w.row), Decided: d.Classes[d.Decisions[w.row]], Score: score}
+			x := results.Example{Row: r.number(w.row), Decided: d.Classes[d.Decisions[w.row]], Score: score}
 			if err := r.fill(&x, w.row); err != nil {
 				return nil, fmt.Errorf("session: the example of row %d: %w", w.row+1, err)
 			}
@@ -172,7 +172,7 @@ func (r *Display) feature(j int) string {
 }
 
 // fill sets the texts or the picture of row i.
-func (r *Display) fill(x *rundir.Example, i int) (err error) {
+func (r *Display) fill(x *results.Example, i int) (err error) {
 	if r.Pixels != nil {
 		x.Picture, err = r.picture(i)
 		return err

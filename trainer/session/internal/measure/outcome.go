@@ -7,13 +7,13 @@ import (
 	"ppal/constraints"
 	"ppal/internal/decide"
 	"ppal/internal/rates"
-	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Bounds are the bounds of a task on rates of decisions.
 type Bounds struct {
 	System *constraints.System
-	On     rundir.BoundsOn
+	On     constraints.BoundsOn
 	// Confidence is the probability with which the bounds hold on new rows; 0: they hold on the
 	// training rows.
 	Confidence float64
@@ -25,7 +25,7 @@ type Bounds struct {
 
 // Judged is a split whose decisions are judged.
 type Judged struct {
-	Split   rundir.Split
+	Split   results.Split
 	Classes int                 // their number
 	Labels  []int               // the class of each row
 	Scores  []float64           // row by row
@@ -34,14 +34,14 @@ type Judged struct {
 
 // Outcome counts the decisions of every split. The training rows are the first split. parameters
 // are the terms of the weights, and values f and g + bound of the training rows.
-func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*rundir.Outcome, error) {
-	o := &rundir.Outcome{BoundsOn: b.On, Constraints: []rundir.ConstraintOutcome{}}
+func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*results.Outcome, error) {
+	o := &results.Outcome{BoundsOn: b.On, Constraints: []results.ConstraintOutcome{}}
 	o.Objective.Name = b.System.Minimize.String()
 	for _, c := range b.System.Subject {
-		o.Constraints = append(o.Constraints, rundir.ConstraintOutcome{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()})
+		o.Constraints = append(o.Constraints, results.ConstraintOutcome{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()})
 	}
 	if splits[0].Classes == 2 {
-		o.AcceptanceRate = &rundir.SplitValues{}
+		o.AcceptanceRate = &results.SplitValues{}
 	}
 	for _, s := range splits {
 		counted, smooth, err := s.count(parameters)
@@ -51,9 +51,9 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*rundir.
 		if v := counted.Objective; v.Defined {
 			o.Objective.Set(s.Split, v.Value)
 		}
-		if i := rates.IntervalOfRate(counted.Objective, rates.Level); i != nil && s.Split != rundir.Training && !b.System.IsLoss() {
+		if i := rates.IntervalOfRate(counted.Objective, rates.Level); i != nil && s.Split != results.Training && !b.System.IsLoss() {
 			o.Objective.Interval = i // from the test rows, the last split
-			if s.Split == rundir.Validation {
+			if s.Split == results.Validation {
 				o.Objective.ValidationInterval = i
 			}
 		}
@@ -64,7 +64,7 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*rundir.
 			b.setConstraint(&o.Constraints[j], j, s.Split, counted, smooth, values)
 		}
 	}
-	on := splits[max(0, slices.IndexFunc(splits, func(s Judged) bool { return s.Split == rundir.Validation }))]
+	on := splits[max(0, slices.IndexFunc(splits, func(s Judged) bool { return s.Split == results.Validation }))]
 	if b.System.Margins == nil {
 		o.Probability = on.probability()
 	}
@@ -74,21 +74,21 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*rundir.
 
 // setConstraint sets the values of constraint j on a split. smooth are the smooth terms of the
 // split's scores, and values f and g + bound of the training rows.
-func (b Bounds) setConstraint(c *rundir.ConstraintOutcome, j int, split rundir.Split, counted *constraints.Counted, smooth, values []float64) {
+func (b Bounds) setConstraint(c *results.ConstraintOutcome, j int, split results.Split, counted *constraints.Counted, smooth, values []float64) {
 	if v := counted.Values[j]; v.Defined {
 		c.Set(split, v.Value)
 	}
 	switch {
-	case split == rundir.Validation && b.Confidence > 0: // these rows chose the threshold
-	case split == rundir.Training:
+	case split == results.Validation && b.Confidence > 0: // these rows chose the threshold
+	case split == results.Training:
 		c.Judge(counted.Judge(j))
-		if b.On == rundir.OnSurrogate {
+		if b.On == constraints.OnSurrogate {
 			v, met := b.surrogate(j, smooth, values)
 			c.Surrogate, c.SurrogateMet = &v, &met
 		}
 	default:
 		c.Interval = b.interval(j, counted) // from the test rows, the last split
-		if split == rundir.Validation {
+		if split == results.Validation {
 			c.ValidationInterval = c.Interval
 		}
 	}
@@ -114,7 +114,7 @@ func (b Bounds) interval(j int, counted *constraints.Counted) *[2]float64 {
 
 // Multipliers sets, for each constraint, the sum of the multipliers of the smooth constraints that
 // state it.
-func (b Bounds) Multipliers(o *rundir.Outcome, nu []float64) {
+func (b Bounds) Multipliers(o *results.Outcome, nu []float64) {
 	for j := range o.Constraints {
 		if b.OfNodes != nil {
 			o.Constraints[j].Multiplier = nu[j]
@@ -144,7 +144,7 @@ func (s Judged) count(parameters []float64) (*constraints.Counted, []float64, er
 
 // probability fits the probability of the positive class. probability returns nil if the model has
 // more than one score, and if the scores give no probabilities.
-func (s Judged) probability() *rundir.Probability {
+func (s Judged) probability() *results.Probability {
 	if s.Classes != 2 || len(s.Scores) != len(s.Labels) {
 		return nil
 	}
@@ -156,12 +156,12 @@ func (s Judged) probability() *rundir.Probability {
 	if err != nil {
 		return nil
 	}
-	return &rundir.Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.Split}
+	return &results.Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.Split}
 }
 
 // probabilities fits the probabilities of classes, if the model has a score for each class.
 // probabilities returns nil if the scores give no probabilities.
-func (s Judged) probabilities() *rundir.Probabilities {
+func (s Judged) probabilities() *results.Probabilities {
 	if len(s.Scores) == len(s.Labels) || len(s.Scores) != len(s.Labels)*s.Classes {
 		return nil
 	}
@@ -169,5 +169,5 @@ func (s Judged) probabilities() *rundir.Probabilities {
 	if err != nil {
 		return nil
 	}
-	return &rundir.Probabilities{Softmax: rundir.Softmax{Slope: p.Slope, Intercepts: p.Intercepts}, Rows: s.Split}
+	return &results.Probabilities{Softmax: results.Softmax{Slope: p.Slope, Intercepts: p.Intercepts}, Rows: s.Split}
 }

@@ -5,9 +5,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/decide"
-	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 )
 
 // The codes of the warnings about decisions.
@@ -229,7 +229,7 @@ func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warn
 func (f *Solution) Costly() bool { return f.Exact.Cost() > costlyStep }
 
 // Describe adds the exact step and the shifts of the best round to the outcome.
-func (f *Solution) Describe(o *rundir.Outcome) {
+func (f *Solution) Describe(o *results.Outcome) {
 	if f.Rates.Outputs() == 1 {
 		o.Threshold = 0 - f.Exact.Offsets[0] // never -0
 	} else {

@@ -9,8 +9,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/ending"
-	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // movingMultipliers is the smallest relative change over the last tenth of a run at which the
@@ -33,11 +33,11 @@ type Run struct {
 // verdict is what a reader must know first: that the bounds cannot be met, or that the run has not
 // converged, with the reason as far as known and the flag to change. The verdict of a converged run
 // is "".
-func (e Run) Judge(sum *rundir.Summary) {
+func (e Run) Judge(sum *results.Summary) {
 	r, how := e.Training, e.Circumstances
-	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == rundir.OnDecisions
+	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == constraints.OnDecisions
 	if r.Status == trainer.Infeasible {
-		sum.Infeasibility = rundir.NewInfeasibility(r.Infeasible, e.Constraints)
+		sum.Infeasibility = results.NewInfeasibility(r.Infeasible, e.Constraints)
 		sum.Infeasibility.BoundShifts = e.Shifts
 		sum.Verdict = ending.Conflict(sum.Infeasibility, onDecisions)
 		if text := how.use(toConverge); text != "" {
@@ -56,7 +56,7 @@ func (e Run) Judge(sum *rundir.Summary) {
 	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
 	case exceeded && r.BestFeasible == nil,
-		onDecisions && slices.ContainsFunc(sum.Outcome.Constraints, func(c rundir.ConstraintOutcome) bool { return sum.Outcome.Standing(&c).State == constraints.NotMet }):
+		onDecisions && slices.ContainsFunc(sum.Outcome.Constraints, func(c results.ConstraintOutcome) bool { return sum.Outcome.Standing(&c).State == constraints.NotMet }):
 		list = append(list, "The run found no weights that meet all bounds; perhaps there are none.")
 	}
 	if text := how.use(toConverge); text != "" {

@@ -4,17 +4,18 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/rundir"
+	"ppal/constraints"
 	"ppal/trainer"
 	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/session/results"
 )
 
 // verdictOf returns the summary of a run with three constraints, after Judge. change may change the
 // training, the summary and the circumstances.
-func verdictOf(change func(r *trainer.Result, sum *rundir.Summary, c *Circumstances)) rundir.Summary {
+func verdictOf(change func(r *trainer.Result, sum *results.Summary, c *Circumstances)) results.Summary {
 	r := &trainer.Result{Status: trainer.IterationLimit, Iterations: 300, Trend: trainer.Trend{Multipliers: 1e-4}}
-	sum := rundir.Summary{Objective: 0.3, Constraints: []float64{-0.2, -0.1, 0},
-		Certificate: rundir.Certificate{Epsilon: 1e-3, Stationarity: 1e-3, Infeasibility: 1e-4, Complementarity: 5e-4}}
+	sum := results.Summary{Objective: 0.3, Constraints: []float64{-0.2, -0.1, 0},
+		Certificate: results.Certificate{Epsilon: 1e-3, Stationarity: 1e-3, Infeasibility: 1e-4, Complementarity: 5e-4}}
 	how := Circumstances{Float32: true}
 	change(r, &sum, &how)
 	c := &sum.Certificate
@@ -27,80 +28,80 @@ func verdictOf(change func(r *trainer.Result, sum *rundir.Summary, c *Circumstan
 
 // Each verdict is a golden text: read them aloud.
 func TestVerdicts(t *testing.T) {
-	decided := func(sum *rundir.Summary) { sum.Outcome = &rundir.Outcome{BoundsOn: rundir.OnDecisions} }
+	decided := func(sum *results.Summary) { sum.Outcome = &results.Outcome{BoundsOn: constraints.OnDecisions} }
 	for name, test := range map[string]struct {
-		change func(r *trainer.Result, sum *rundir.Summary, o *Circumstances)
+		change func(r *trainer.Result, sum *results.Summary, o *Circumstances)
 		want   string
 	}{
-		"converged": {func(*trainer.Result, *rundir.Summary, *Circumstances) {}, ""},
-		"large objective": {func(_ *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"converged": {func(*trainer.Result, *results.Summary, *Circumstances) {}, ""},
+		"large objective": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Objective, sum.Certificate.Stationarity = -200, 1.9
 		}, ""},
-		"stationarity": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"stationarity": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Stationarity, r.Trend.Multipliers = 0.0123, 0.25
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. The limit of 300 iterations ended the run " +
 			"while the multipliers were still changing, by 25% over the last tenth of the iterations. Use more --iterations."},
-		"kinks": {func(_ *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"kinks": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Stationarity, sum.Certificate.UpperBound = 0.0123, true
 		}, "The run may not have converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. " +
 			"The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution. " +
 			"The limit of 300 iterations ended the run. Use more --iterations."},
-		"not resolved": {func(_ *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"not resolved": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Stationarity, sum.Certificate.NotResolved = 0.0123, true
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. " +
 			"The search for multipliers was not resolved: other multipliers may show that the run is closer to a solution. " +
 			"The limit of 300 iterations ended the run. Use more --iterations."},
-		"complementarity": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"complementarity": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Complementarity, r.Status = 0.8, trainer.TimeLimit
 		}, "The run has not converged: constraints that are not at their bounds have multipliers; " +
 			"the sum of multiplier times distance from the bound is 0.8, and 0 at a solution. The time limit ended the run. Use a longer --time-limit."},
-		"violation": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"violation": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.Attainable = 0.0025, 0.0025, 0.0025, true
 		}, "The run has not converged: the bounds are exceeded by up to 0.0025. The limit of 300 iterations ended the run. " +
 			"The bounds can be met: a search found a point near the weights that meets all of them. Use more --iterations."},
-		"never feasible": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"never feasible": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.2, 0.2, 0.2
 		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. " +
 			"The run found no weights that meet all bounds; perhaps there are none. Use more --iterations."},
-		"feasible before": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"feasible before": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.BestFeasible = 0.2, 0.2, 0.2, &trainer.Best{}
 		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. Use more --iterations."},
-		"decisions that never meet a bound": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"decisions that never meet a bound": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
-			sum.Outcome.Constraints = []rundir.ConstraintOutcome{{Met: true}, {}}
+			sum.Outcome.Constraints = []results.ConstraintOutcome{{Met: true}, {}}
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.2, 0.2, 0.2
 		}, "The run has not converged: the bounds of the smooth problem are exceeded by up to 0.2. The limit of 300 iterations ended the run. " +
 			"The run found no weights that meet all bounds; perhaps there are none. Use more --iterations."},
-		"weights that are too large": {func(_ *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"weights that are too large": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			sum.Objective, sum.Certificate.Stationarity = 132, 0.24
 		}, "The run has not converged: the gradient of the Lagrangian of the smooth problem has the norm 0.24; at a solution it is 0. " +
 			"The limit of 300 iterations ended the run. Use more --iterations."},
-		"rounding": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"rounding": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Stationarity, r.Trend.AtRounding = 0.02, true
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.02; at a solution it is 0. " +
 			"The steps are at the rounding level of float32. Use --dtype float64."},
-		"rounding in float64": {func(r *trainer.Result, sum *rundir.Summary, c *Circumstances) {
+		"rounding in float64": {func(r *trainer.Result, sum *results.Summary, c *Circumstances) {
 			sum.Certificate.Stationarity, r.Trend.AtRounding, c.Float32, c.Batches = 0.02, true, false, true
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.02; at a solution it is 0. " +
 			"The limit of 300 iterations ended the run. Use more --iterations, or a larger --batch-size, because mini-batches add noise."},
-		"smooth problem": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"smooth problem": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.Status = 0.03, 0.03, 0.03, trainer.NoImprovement
 			r.Output = 280
 		}, "The run has not converged: the bounds of the smooth problem are exceeded by up to 0.03. " +
 			"--patience ended the run after 300 iterations: the saved weights, of iteration 280, are the best on the validation rows."},
-		"smooth problem within a row": {func(_ *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"smooth problem within a row": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.003, 0.003, 0.003
 		}, ""},
-		"infeasible": {func(r *trainer.Result, _ *rundir.Summary, _ *Circumstances) {
+		"infeasible": {func(r *trainer.Result, _ *results.Summary, _ *Circumstances) {
 			r.Status = trainer.Infeasible
 			r.Infeasible = &infeasible.Certificate{Shares: []float64{0.25, 0.75, 0}, Values: []float64{0.1, 0.3, -0.2}, Relaxation: 0.25}
 		}, "The bounds cannot be met together near these weights: a search for the least violation ended where no small change of the weights lowers the violation. " +
 			"These constraints conflict: coat <= 0.05 (share 75%, exceeded by 0.3), shirt <= 0.05 (share 25%, exceeded by 0.1). " +
 			"Relax every bound by at least about 0.25; relaxed by 0.3, a point of the search meets all bounds. Use another --seed."},
-		"one bound": {func(r *trainer.Result, sum *rundir.Summary, _ *Circumstances) {
+		"one bound": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			r.Status = trainer.Infeasible
 			r.Infeasible = &infeasible.Certificate{Shares: []float64{0, 0, 1}, Values: []float64{-0.1, -0.3, 0.2}, Relaxation: 0.2}

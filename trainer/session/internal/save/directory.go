@@ -15,6 +15,7 @@ import (
 	"ppal/internal/seal"
 	"ppal/internal/tensorboard"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // Directory is the directory of a run while the run is open.
@@ -31,7 +32,7 @@ type Directory struct {
 	rows     func() (string, error) // waits for rows.csv and returns its name; nil: not begun
 	curves   func() error           // waits for the plots of the records; nil: not begun
 	keeper   *keeper                // nil without checkpoints
-	extended *rundir.Extended       // the last extension of the run; nil: none
+	extended *results.Extended      // the last extension of the run; nil: none
 }
 
 // Options say how a run's directory is written.
@@ -59,9 +60,9 @@ func Create(dir, task, method string, o Options) (*Directory, error) {
 // Beginning holds the contents of the files that a run has before the training.
 type Beginning struct {
 	Config      []byte
-	Preparation *rundir.Preparation // nil: none
-	Parameters  int                 // of the model
-	Checkpoints bool                // the run writes checkpoints
+	Preparation *results.Preparation // nil: none
+	Parameters  int                  // of the model
+	Checkpoints bool                 // the run writes checkpoints
 }
 
 // The sizes of a run's files: its plots and small files, and its vectors of weights. The vectors
@@ -152,7 +153,7 @@ func (d *Directory) Discard() error {
 }
 
 // BeginRows begins to write rows.csv, which depends on no result.
-func (d *Directory) BeginRows(members []rundir.Members) {
+func (d *Directory) BeginRows(members []results.Members) {
 	d.rows = relay.Start(func() (string, error) { return d.Path.WriteRows(members) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // Extendable reports whether a finished run with the status can continue with longer limits.
@@ -25,14 +26,14 @@ type Extension struct {
 	// not.
 	Differs string
 	// Config returns the contents of config.yaml with the new limits.
-	Config func(e *rundir.Extended) ([]byte, error)
+	Config func(e *results.Extended) ([]byte, error)
 }
 
 // extend makes the finished run one with the new limits that was interrupted at the checkpoint c.
 // It removes summary.json before it writes config.yaml: after a crash, the run therefore continues
 // with the old or the new limits.
 func (d *Directory) extend(c *checkpoint.Checkpoint, x *Extension, from func(first int) error) error {
-	e := &rundir.Extended{Config: c.Config, Iterations: x.Before}
+	e := &results.Extended{Config: c.Config, Iterations: x.Before}
 	if d.extended != nil {
 		e.Iterations, e.Notes = d.extended.Iterations, slices.Clip(d.extended.Notes)
 	}

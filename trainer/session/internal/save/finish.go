@@ -6,6 +6,7 @@ import (
 	"ppal/internal/checkpoint"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // Finish holds the contents of the files of a certified run.
@@ -15,10 +16,10 @@ type Finish struct {
 	// Rates draws the plots of the rates after the plots of the records; nil: no plots.
 	Rates func() error
 	// Summary returns the summary. saving is the time that the files before the summary took.
-	Summary func(saving time.Duration) *rundir.Summary
+	Summary func(saving time.Duration) *results.Summary
 	// Page writes report.html before the summary and after the other files. err says why
 	// details.json is missing.
-	Page func(sum *rundir.Summary, err error)
+	Page func(sum *results.Summary, err error)
 	// Config returns the contents of config.yaml for another directory, if the run's own refuses the
 	// model.
 	Config func() ([]byte, error)
@@ -68,6 +69,6 @@ func (d *Directory) Save(f *Finish) (rescued string, err error) {
 }
 
 // SaveFailed writes the best feasible weights and the summary of a failed run.
-func (d *Directory) SaveFailed(m *Model, sum *rundir.Summary) error {
+func (d *Directory) SaveFailed(m *Model, sum *results.Summary) error {
 	return Join(m.saveBest(d.Path), d.Path.WriteSummary(sum))
 }

@@ -8,6 +8,7 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session/results"
 )
 
 // Model holds the contents of the files of a trained model.
@@ -20,9 +21,9 @@ type Model struct {
 	Weights func(path string, x []float64) error
 	// Description is the content of model.json without the name of rows.csv. The zero value: the
 	// directory has no model.json, rows.csv and preparation.yaml.
-	Description rundir.Model
-	Preparation *rundir.Preparation // nil: none
-	Members     []rundir.Members    // nil: no rows.csv
+	Description results.Model
+	Preparation *results.Preparation // nil: none
+	Members     []results.Members    // nil: no rows.csv
 }
 
 // saveModel writes the model into the directory.

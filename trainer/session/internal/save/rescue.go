@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 
 	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
 )
 
 // rescue writes the model of a run, and other files if possible, into a new directory in the user's
 // cache or in the directory for temporary files. failure is the error of the run's own directory;
 // rescue adds its own errors. rescued is "" if no directory takes the model.
-func (d *Directory) rescue(f *Finish, sum *rundir.Summary, failure error) (rescued string, _ error) {
+func (d *Directory) rescue(f *Finish, sum *results.Summary, failure error) (rescued string, _ error) {
 	var errs []error
 	for _, base := range rescuePlaces() {
 		dir, err := newRescue(base, filepath.Base(string(d.Path)))

@@ -11,6 +11,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/session/results"
 )
 
 // ErrResume marks a run that cannot continue. The text has the reason.
@@ -30,8 +31,8 @@ func Reopen(dir string, o Options) (*Directory, error) {
 type Continuing struct {
 	Version string
 	Device  string                // in words
-	Data    []rundir.DataFile     // the files that it has read
-	Init    *rundir.DataFile      // the file of the initial weights; nil: none
+	Data    []results.DataFile    // the files that it has read
+	Init    *results.DataFile     // the file of the initial weights; nil: none
 	Note    func(notes ...string) // adds notes to the run
 	// From makes the run continue as if it had begun with the limit first on iterations. The error
 	// says why the run cannot. Resume calls From for an extended run.
@@ -157,7 +158,7 @@ func (d *Directory) lastRecord() (*trainer.Record, error) {
 
 // changedData returns the name of the first data file that differs between two runs; "" if the data
 // are equal.
-func changedData(before, now []rundir.DataFile) string {
+func changedData(before, now []results.DataFile) string {
 	for i := range max(len(before), len(now)) {
 		switch {
 		case i >= len(now):
@@ -171,6 +172,6 @@ func changedData(before, now []rundir.DataFile) string {
 
 // sameInit reports whether two runs start from equal files of weights. A run of an earlier version
 // of ppal has no checksum of the file: it counts as equal, and the version is refused.
-func sameInit(before, now *rundir.DataFile) bool {
+func sameInit(before, now *results.DataFile) bool {
 	return before == nil || now == nil || before.Bytes == now.Bytes && before.SHA256 == now.SHA256
 }

@@ -1,26 +1,20 @@
-package rundir
+package results
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"ppal/constraints"
-)
-
-// BoundsOn says which values a run's bounds apply to.
-type BoundsOn string
-
-// The values to which bounds apply.
-const (
-	OnDecisions BoundsOn = "decisions" // rates of counted decisions
-	OnSurrogate BoundsOn = "surrogate" // smooth functions of the scores, as in the published problems
+	"ppal/internal/option"
 )
 
 // Outcome is the result of a run in the user's terms. All rates are rates of counted decisions. The
 // JSON names are the keys of summary.json.
 type Outcome struct {
-	BoundsOn    BoundsOn            `json:"bounds_on"`
-	Constraints []ConstraintOutcome `json:"decisions"`
-	Objective   ObjectiveOutcome    `json:"objective_on_decisions"`
+	BoundsOn    constraints.BoundsOn `json:"bounds_on"`
+	Constraints []ConstraintOutcome  `json:"decisions"`
+	Objective   ObjectiveOutcome     `json:"objective_on_decisions"`
 	// AcceptanceRate is the share of rows that are decided as the positive class; nil unless there
 	// are two classes.
 	AcceptanceRate *SplitValues `json:"acceptance_rate"`
@@ -195,4 +189,102 @@ func (o *Outcome) Unmet() (list []ConstraintOutcome) {
 		}
 	}
 	return list
+}
+
+// Standing returns the standing of a constraint of the outcome.
+func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
+	s := Standing{State: c.state(), Unpromised: c.Promise != nil && !c.Promise.Holds}
+	splits := []Split{Validation, Test}
+	if o.BoundsOn == constraints.OnSurrogate && c.SurrogateMet != nil {
+		s.surrogate, s.State = true, constraints.NotMet
+		if splits = Splits(); *c.SurrogateMet {
+			s.State = constraints.Met
+		}
+	}
+	if c.measured().IsL1() { // the norm does not depend on rows
+		return s
+	}
+	for _, split := range splits {
+		if v := c.Of(split); v != nil && c.Over(*v) > Rounding {
+			s.Beyond = append(s.Beyond, split)
+		}
+	}
+	return s
+}
+
+// state returns the judgement on the training decisions. Summaries of earlier versions have only
+// Met.
+func (c *ConstraintOutcome) state() constraints.State {
+	switch {
+	case c.State != "":
+		return c.State
+	case !c.Met:
+		return constraints.NotMet
+	case c.Train != nil && c.Over(*c.Train) > Rounding:
+		return constraints.MetToOneRow
+	}
+	return constraints.Met
+}
+
+// Over returns the amount by which a value is beyond the bound.
+func (c *ConstraintOutcome) Over(v float64) float64 {
+	if c.AtLeast {
+		return c.Bound - v
+	}
+	return v - c.Bound
+}
+
+// Rating returns the rating of the outcome: the worst of its constraints.
+func (o *Outcome) Rating() Rating {
+	worst := Good
+	for j := range o.Constraints {
+		worst = min(worst, o.Standing(&o.Constraints[j]).Rating())
+	}
+	return worst
+}
+
+// Explain says in a sentence what the table cannot say in a word: why a constraint cannot be judged
+// and what to do, which groups exceed the bound, or on which held-out rows the decisions are beyond
+// the bound. Otherwise it returns "".
+func (o *Outcome) Explain(c *ConstraintOutcome) string {
+	s := o.Standing(c)
+	switch {
+	case s.State == constraints.NotJudged && c.Exceeded == nil:
+		return c.Constraint + " cannot be judged: there are no rows to count."
+	case s.State == constraints.NotJudged:
+		return c.Constraint + " " + c.Exceeded.Unjudged() + "."
+	case s.surrogate:
+		return ""
+	case s.State == constraints.NotMet && c.Exceeded != nil && len(c.Exceeded.Groups) > 0 && c.Exceeded.Groups[0] != constraints.AllRows:
+		var list []string
+		for k, g := range c.Exceeded.Groups {
+			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), option.Counted(c.Exceeded.Rows[k], "row")))
+		}
+		return c.Constraint + " is exceeded by " + strings.Join(list, " and ") + "."
+	case s.Rating() == TrainOnly:
+		met, list := string(s.State), []string(nil)
+		if s.State == constraints.MetToOneRow {
+			met = "met " + met
+		}
+		for _, split := range s.Beyond {
+			list = append(list, fmt.Sprintf("%s rows (%s)", split.Word(), c.Number(c.Of(split))))
+		}
+		return c.Constraint + " is " + met + " on the training rows, and exceeded on the " + strings.Join(list, " and the ") + "."
+	}
+	return ""
+}
+
+// Number formats a value of the constraint with four decimals, and with more where fewer would put
+// the value on the other side of the bound; "" for nil.
+func (c *ConstraintOutcome) Number(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	beyond := c.Over(*v) > Rounding
+	for digits := 4; ; digits++ {
+		text := Number(*v, digits)
+		if shown, err := strconv.ParseFloat(text, 64); err != nil || digits > 12 || beyond == (c.Over(shown) > Rounding) {
+			return text
+		}
+	}
 }

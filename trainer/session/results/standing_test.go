@@ -1,4 +1,4 @@
-package rundir
+package results
 
 import (
 	"math"
@@ -8,6 +8,9 @@ import (
 
 	"ppal/constraints"
 )
+
+// value returns a pointer to x.
+func value[T any](x T) *T { return &x }
 
 // TestStanding checks the rating and the words of every state, with and without held-out rows
 // beyond the bound.
@@ -38,13 +41,17 @@ func TestStanding(t *testing.T) {
 			"gap(fpr, race) <= 0.1 cannot be judged: there are no rows to count."},
 		{constraints.Met, 0.1, nil, value(0.1), func(_ *Outcome, c *ConstraintOutcome) { c.Promise = &Promise{} }, Unmet, "not promised for new rows", ""},
 		{constraints.Met, 0.1, nil, value(0.1), func(_ *Outcome, c *ConstraintOutcome) { c.Promise = &Promise{Holds: true} }, Good, "met", ""},
-		{constraints.NotMet, 0.2, nil, value(0.1), func(o *Outcome, c *ConstraintOutcome) { o.BoundsOn, c.SurrogateMet = OnSurrogate, value(true) }, TrainOnly, "surrogate met", ""},
-		{constraints.Met, 0.1, nil, value(0.1), func(o *Outcome, c *ConstraintOutcome) { o.BoundsOn, c.SurrogateMet = OnSurrogate, value(false) }, Unmet, "surrogate not met", ""},
+		{constraints.NotMet, 0.2, nil, value(0.1), func(o *Outcome, c *ConstraintOutcome) {
+			o.BoundsOn, c.SurrogateMet = constraints.OnSurrogate, value(true)
+		}, TrainOnly, "surrogate met", ""},
+		{constraints.Met, 0.1, nil, value(0.1), func(o *Outcome, c *ConstraintOutcome) {
+			o.BoundsOn, c.SurrogateMet = constraints.OnSurrogate, value(false)
+		}, Unmet, "surrogate not met", ""},
 		{"", 0.1, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Met = true }, Good, "met", ""}, // of an earlier version
 		{"", 0.11, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Met = true }, Good, "met to one row", ""},
 		{"", 0.3, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Met, c.Exceeded = false, nil }, Unmet, "not met", ""},
 	} {
-		o := &Outcome{BoundsOn: OnDecisions, Constraints: []ConstraintOutcome{{Constraint: "gap(fpr, race) <= 0.1", Bound: 0.1, State: test.state, Met: test.state.Holds(),
+		o := &Outcome{BoundsOn: constraints.OnDecisions, Constraints: []ConstraintOutcome{{Constraint: "gap(fpr, race) <= 0.1", Bound: 0.1, State: test.state, Met: test.state.Holds(),
 			SplitValues: SplitValues{&test.train, test.validation, test.test}}, {Constraint: "l1(weights) <= 4", Bound: 4, State: constraints.MetToOneRow,
 			SplitValues: SplitValues{value(4.001), value(4.001), value(4.001)}}}}
 		c := &o.Constraints[0]
@@ -58,7 +65,7 @@ func TestStanding(t *testing.T) {
 		if s.Rating() != test.rating || s.String() != test.word || o.Explain(c) != test.sentence {
 			t.Errorf("%+v:\n%d, %q, %q, want\n%d, %q, %q", test, s.Rating(), s, o.Explain(c), test.rating, test.word, test.sentence)
 		}
-		if o.BoundsOn != OnSurrogate && (o.Rating() != test.rating || o.Met() != (test.rating != Unmet)) {
+		if o.BoundsOn != constraints.OnSurrogate && (o.Rating() != test.rating || o.Met() != (test.rating != Unmet)) {
 			t.Errorf("%+v: the rating of the outcome is %d", test, o.Rating())
 		}
 	}
@@ -85,5 +92,28 @@ func TestNumberBesideBound(t *testing.T) {
 	}
 	if text := (&ConstraintOutcome{}).Number(nil); text != "" {
 		t.Errorf("no value: %q", text)
+	}
+}
+
+// Unmet judges bounds on decisions by the decisions, and bounds on surrogates by the surrogates.
+func TestUnmet(t *testing.T) {
+	yes, no := value(true), value(false)
+	for _, c := range []struct {
+		on        constraints.BoundsOn
+		decisions bool
+		surrogate *bool
+		met       bool
+		name      string
+	}{
+		{on: constraints.OnDecisions, decisions: true, met: true, name: "met"},
+		{on: constraints.OnDecisions, decisions: false, met: false, name: "missed"},
+		{on: constraints.OnDecisions, decisions: false, surrogate: yes, met: false, name: "the surrogate does not help"},
+		{on: constraints.OnSurrogate, decisions: false, surrogate: yes, met: true, name: "surrogate met"},
+		{on: constraints.OnSurrogate, decisions: true, surrogate: no, met: false, name: "surrogate missed"},
+	} {
+		o := &Outcome{BoundsOn: c.on, Constraints: []ConstraintOutcome{{Met: c.decisions, SurrogateMet: c.surrogate}}}
+		if o.Met() != c.met || len(o.Unmet()) == 1 == c.met {
+			t.Errorf("%s: met %v, want %v", c.name, o.Met(), c.met)
+		}
 	}
 }

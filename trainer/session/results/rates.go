@@ -1,0 +1,152 @@
+package results
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"ppal/constraints"
+)
+
+// Rate is a share of rows, with the total number of rows.
+type Rate struct {
+	Value float64 `json:"value"`
+	// Interval is the Clopper-Pearson interval of the share at confidence Level. It is nil on
+	// training rows, because these rows do not tell the rate on new rows.
+	Interval *[2]float64 `json:"interval,omitempty"`
+	Rows     int         `json:"rows"`
+}
+
+// Rates maps names to rates. It omits a rate without rows, such as the true positive rate of a
+// group without positive rows.
+type Rates map[string]Rate
+
+// The names of the rates. With two classes, the last class is the positive class and all rates
+// exist. With more classes, only Error exists, and the names of RecallOf and PrecisionOf for each
+// class.
+const (
+	PositiveRate      = "positive_rate"
+	TruePositiveRate  = "tpr"
+	FalsePositiveRate = "fpr"
+	Precision         = "precision"
+	ErrorRate         = "error"
+)
+
+// RecallOf names the share of the class's rows that the model decides as the class.
+func RecallOf(class string) string { return "recall[" + class + "]" }
+
+// PrecisionOf names the share of the class's rows among the rows that the model decides as the
+// class.
+func PrecisionOf(class string) string { return "precision[" + class + "]" }
+
+// Table holds the rates of the rows of one split or file.
+type RateTable struct {
+	Rows    int          `json:"rows"`
+	Overall Rates        `json:"overall"`
+	ByGroup []GroupRates `json:"by_group,omitempty"`
+	// Classes names the rows and columns of Confusion.
+	Classes []string `json:"classes"`
+	// Confusion counts rows: Confusion[a][d] rows of class a are decided as class d.
+	Confusion [][]int `json:"confusion"`
+}
+
+// ByGroup holds the rates of the rows of a group.
+type GroupRates struct {
+	Group string `json:"group"`
+	Rows  int    `json:"rows"`
+	Rates Rates  `json:"rates"`
+	// Extremes says for which rates the group is the largest or the smallest of the groups of a
+	// bound.
+	Extremes map[string]Extreme `json:"extremes,omitempty"`
+}
+
+// Extreme is the place of a group's rate among the groups of a bound.
+type Extreme string
+
+// The places.
+const (
+	Largest  Extreme = "largest"
+	Smallest Extreme = "smallest"
+)
+
+// MarkExtremes marks the groups of each bound with the largest and with the smallest rate. Groups
+// with equal rates are marked together; if all groups have equal rates, none is marked.
+func (t *RateTable) MarkExtremes(bounds []constraints.BoundGroups) {
+	for _, b := range bounds {
+		low, high := math.Inf(1), math.Inf(-1)
+		var groups []*GroupRates
+		for k := range t.ByGroup {
+			g := &t.ByGroup[k]
+			if r, ok := g.Rates[b.Rate]; ok && slices.Contains(b.Groups, g.Group) {
+				groups = append(groups, g)
+				low, high = min(low, r.Value), max(high, r.Value)
+			}
+		}
+		if low >= high {
+			continue
+		}
+		for _, g := range groups {
+			extreme := Largest
+			switch g.Rates[b.Rate].Value {
+			case high:
+			case low:
+				extreme = Smallest
+			default:
+				continue
+			}
+			if g.Extremes == nil {
+				g.Extremes = map[string]Extreme{}
+			}
+			g.Extremes[b.Rate] = extreme
+		}
+	}
+}
+
+// Group is a named set of rows.
+type Group struct {
+	Name string
+	Rows []int // indices
+}
+
+// Shown returns the indices of at most so many groups to show, in order: all, or first the groups
+// with marked extremes and then those with the most rows.
+func (t *RateTable) Shown(most int) []int {
+	all := make([]int, len(t.ByGroup))
+	for k := range all {
+		all[k] = k
+	}
+	if len(all) > most {
+		slices.SortStableFunc(all, func(a, b int) int {
+			x, y := &t.ByGroup[a], &t.ByGroup[b]
+			if marked := (x.Extremes != nil); marked != (y.Extremes != nil) {
+				if marked {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Compare(y.Rows, x.Rows)
+		})
+		all = all[:most]
+		slices.Sort(all)
+	}
+	return all
+}
+
+// Order lists the names of the table's rates in display order.
+func (t *RateTable) Order() []string {
+	names := []string{PositiveRate, TruePositiveRate, FalsePositiveRate, Precision, ErrorRate}
+	if len(t.Classes) != 2 {
+		names = []string{ErrorRate}
+		for _, c := range t.Classes {
+			names = append(names, RecallOf(c))
+		}
+		for _, c := range t.Classes {
+			names = append(names, PrecisionOf(c))
+		}
+	}
+	return names
+}
+
+// Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
+// larger scores than the threshold are accepted.
+type ROCPoint struct{ FPR, TPR float64 }
