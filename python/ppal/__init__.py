@@ -15,6 +15,7 @@ from ._errors import (
 )
 from ._metrics import Rates, evaluate
 from ._sweep import Sweep, sweep
+from ._verify import Verification, verify
 
 __version__ = _version("ppal")
 __all__ = [
@@ -28,7 +29,9 @@ __all__ = [
     "RunError",
     "Sweep",
     "TrainingError",
+    "Verification",
     "ViolationWarning",
     "evaluate",
     "sweep",
+    "verify",
 ]

@@ -131,6 +131,18 @@ def join(features: Columns, more: Columns) -> Columns:
     return {**features, **more}
 
 
+def by_name(data: Any) -> Columns:
+    """Return the columns of a frame, a dict of arrays or a .npz file. An array X of two dimensions is X0, X1, ..."""
+    if isinstance(data, (str, Path)):
+        data = dict(np.load(data))
+    if is_frame(data):
+        return columns(data)
+    found: Columns = {}
+    for name, a in data.items():
+        found |= columns(pd.DataFrame(a).add_prefix(name) if np.ndim(a) > 1 else pd.DataFrame({name: a}))
+    return found
+
+
 def free(name: str, taken: Columns) -> str:
     """Return the name, with underscores after it until no column has it."""
     while name in taken:

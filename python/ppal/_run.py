@@ -204,10 +204,11 @@ class Model:
         if absent:
             raise InputError(f"X has no column {absent[0]!r}, which the model uses")
         n = len(next(iter(rows.values())))
-        parts = [self._outputs(self._features({k: v[i : i + BLOCK] for k, v in rows.items()}, ignore_unknown)) for i in range(0, n, BLOCK)]
+        parts = [self._outputs(self.features({k: v[i : i + BLOCK] for k, v in rows.items()}, ignore_unknown)) for i in range(0, n, BLOCK)]
         return np.concatenate(parts)
 
-    def _features(self, rows: Columns, ignore_unknown: bool) -> Floats:
+    def features(self, rows: Columns, ignore_unknown: bool = False) -> Floats:
+        """Return the inputs of the first layer: shape (rows, features)."""
         found: list[NDArray[Any]] = []
         for e in self.encodings:
             name, values = e["column"], rows[e["column"]]

@@ -68,7 +68,7 @@ func (f *weightsFile) as(decided bool, moved *rand.Rand) model {
 		}
 		for o := range own[k].Data {
 			if f.offsets != nil && !decided {
-				own[k].Data[o] += f.offsets[at]
+				own[k].Data[o] = f.rounded(own[k].Data[o]+f.offsets[at], math.Abs(f.offsets[at]))
 			}
 			at++
 		}
@@ -80,7 +80,6 @@ func (f *weightsFile) as(decided bool, moved *rand.Rand) model {
 }
 
 // unfold inverts the folding of the normalization x -> (x - c)/s: b = b' + W' c and W = s W'.
-// A bias that is 0 within the rounding becomes 0, because l1 and group-l1 have kinks there.
 func (f *weightsFile) unfold(weight, bias models.Tensor) {
 	n := f.in.Normalization
 	if len(n.Center) == 0 {
@@ -99,11 +98,17 @@ func (f *weightsFile) unfold(weight, bias models.Tensor) {
 			size += math.Abs(row[j] * c)
 			row[j] *= s
 		}
-		if kinks := f.in.Regularizer.Kind == problem.L1 || f.in.Regularizer.Kind == problem.GroupL1; kinks && math.Abs(sum) <= 8*f.unit()*size {
-			sum = 0
-		}
-		bias.Data[o] = sum
+		bias.Data[o] = f.rounded(sum, size)
 	}
+}
+
+// rounded returns a sum of numbers whose absolute values add up to size: 0 if the sum is 0 within
+// the rounding and the regularizer has a kink there.
+func (f *weightsFile) rounded(sum, size float64) float64 {
+	if kinks := f.in.Regularizer.Kind == problem.L1 || f.in.Regularizer.Kind == problem.GroupL1; kinks && math.Abs(sum) <= 8*f.unit()*size {
+		return 0
+	}
+	return sum
 }
 
 // l1 returns the sum of the absolute values of the weights without the biases.
