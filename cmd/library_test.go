@@ -33,21 +33,19 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 		"--problem dp": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
 		"--problem eo --dataset synthetic-compas": {
 			Data: session.Table{Dataset: "synthetic-compas"}, Task: session.EqualizedOdds{}},
-		// Automatic records of dear runs depend on their time.
-		"--problem if --hidden 8 --record-every 10": {
+		"--problem if --hidden 8": {
 			Data: session.Table{Dataset: "synthetic-communities"}, Task: session.Intersectional{},
-			Model: &models.Spec{Hidden: []int{8}, Activation: models.ReLU}, Settings: trainer.Settings{RecordEvery: 10}},
-		"--rows-per-class 40 --record-every 10": {
-			Data: session.Images{Dataset: "synthetic", RowsPerClass: 40}, Task: session.NeymanPearson{}, Settings: trainer.Settings{RecordEvery: 10}},
+			Model: &models.Spec{Hidden: []int{8}, Activation: models.ReLU}},
+		"--rows-per-class 40": {Data: session.Images{Dataset: "synthetic", RowsPerClass: 40}, Task: session.NeymanPearson{}},
 	} {
 		t.Run(flags, func(t *testing.T) {
 			command := rundir.Dir(filepath.Join(t.TempDir(), "command"))
 			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
-				append([]string{"train", "--quiet", "--allow-violation", "--iterations", "25", "--out", string(command)}, strings.Fields(flags)...)...)
+				append([]string{"train", "--quiet", "--allow-violation", "--iterations", "8", "--record-every", "4", "--out", string(command)}, strings.Fields(flags)...)...)
 			if got.status != exitDone {
 				t.Fatalf("%+v", got)
 			}
-			options.Settings.Iterations, options.Settings.Seed = 25, 1
+			options.Settings = trainer.Settings{Iterations: 8, RecordEvery: 4, Seed: 1} // automatic records depend on their time
 			s, err := session.New(t.Context(), options)
 			if err != nil {
 				t.Fatal(err)
@@ -87,10 +85,7 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 			if name == "groups" {
 				racing.Skip(t, "Gorgonia's engine runs on one goroutine")
 			}
-			if name == "groups" || name == "images" {
-				options.Settings.RecordEvery = 3 // automatic records of dear runs depend on their time
-			}
-			options.Settings.Iterations, options.Settings.Seed = 12, 3
+			options.Settings.Iterations, options.Settings.RecordEvery, options.Settings.Seed = 6, 2, 3 // automatic records depend on their time
 			s, err := session.New(t.Context(), options)
 			if err != nil {
 				t.Fatal(err)
