@@ -19,23 +19,13 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
-	"ppal/internal/racing"
 	"ppal/internal/recordio"
 )
-
-// again is a reader of a text that repeats for ever.
-type again string
-
-func (r again) Read(p []byte) (int, error) {
-	for n := 0; n < len(p); n += copy(p[n:], r) {
-	}
-	return len(p), nil
-}
 
 // A record that never ends is refused. Records up to the limit are read.
 func TestEndlessRecords(t *testing.T) {
 	for name, begin := range map[string]string{"row": "a,b\n1,2\n", "quotes": "a,b\n1,\""} {
-		d, err := recordio.NewDelimited(io.MultiReader(strings.NewReader(begin), again("ab")), "file", tabular.Layout{Separator: ","})
+		d, err := recordio.NewDelimited(io.MultiReader(strings.NewReader(begin), datatest.Again("ab")), "file", tabular.Layout{Separator: ","})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,14 +48,6 @@ func TestEndlessRecords(t *testing.T) {
 	}
 }
 
-// A header that never ends is refused.
-func TestEndlessHeader(t *testing.T) {
-	racing.Skip(t, "reads 64 MiB, without goroutines")
-	if _, err := recordio.NewDelimited(again(strings.Repeat("ab", 1<<16)), "file", tabular.Layout{Separator: ","}); !errors.Is(err, recordio.ErrLongRecord) {
-		t.Errorf("header: %v", err)
-	}
-}
-
 // A small file that claims many labels is refused before they are read.
 func TestLabelBomb(t *testing.T) {
 	var text bytes.Buffer
@@ -78,13 +60,7 @@ func TestLabelBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := newrows.ReadIDXLabels(&text, "labels.gz")
-	checkFileError(t, err, dataerr.ErrFormat, "2147483647 labels, want at most 16777216")
-}
-
-// checkFileError checks an error of a file.
-func checkFileError(t *testing.T, err, want error, text string) {
-	t.Helper()
-	datatest.CheckError(t, fmt.Errorf("datasets: %w", err), want, text)
+	datatest.CheckFileError(t, err, dataerr.ErrFormat, "2147483647 labels, want at most 16777216")
 }
 
 // Reading a table ends when the context is cancelled, in the training and in the test file.
@@ -133,19 +109,5 @@ func TestManyColumns(t *testing.T) {
 	}
 	if names := tables.Train.Columns; len(names) != columns-1 || !slices.Contains(names, "c2999") || slices.Contains(names, "c7") {
 		t.Errorf("%d features", len(names))
-	}
-}
-
-// The first of several equal names is found, and names that were appended later are found.
-func TestNames(t *testing.T) {
-	list := []string{"a", "b", "a"}
-	var p recordio.Names
-	find := func(name string) int { return p.Find(name, len(list), func(i int) string { return list[i] }) }
-	if a, b, c := find("a"), find("b"), find("c"); a != 0 || b != 1 || c != -1 {
-		t.Error(a, b, c)
-	}
-	list = append(list, "c", "b")
-	if b, c := find("b"), find("c"); b != 1 || c != 3 {
-		t.Error(b, c)
 	}
 }

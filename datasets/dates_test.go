@@ -57,18 +57,3 @@ func TestManyDates(t *testing.T) {
 		t.Errorf("%d dates: %v", len(many), err)
 	}
 }
-
-func TestDateNumber(t *testing.T) {
-	at := time.Date(2024, 5, 13, 18, 45, 0, 0, time.UTC) // a Monday
-	for part, want := range map[string]float64{"day": float64(at.Unix()) / 86400, "month": 5, "weekday": 1, "hour": 18.75} {
-		if got, ok := textvalue.DateNumber("2024-05-13 18:45", "2006-01-02 15:04", part); !ok || got != want {
-			t.Errorf("%s is %v, want %v", part, got, want)
-		}
-	}
-	if got, _ := textvalue.DateNumber("1970-01-04", "2006-01-02", "weekday"); got != 7 {
-		t.Errorf("a Sunday is %v", got)
-	}
-	if got, _ := textvalue.DateNumber("1969-12-31", "2006-01-02", "day"); got != -1 {
-		t.Errorf("the day before 1970 is %v", got)
-	}
-}

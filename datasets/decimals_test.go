@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -11,29 +10,7 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/textvalue"
 )
-
-func TestLocalNumber(t *testing.T) {
-	no := math.NaN()
-	for _, tc := range []struct {
-		text         string
-		comma, point float64
-	}{
-		{"1", 1, 1}, {"-1,5", -1.5, no}, {"1.5", no, 1.5}, {"1,234", 1.234, 1234}, {"1.234", 1234, 1.234}, {"0,125", 0.125, no},
-		{"1.234,5", 1234.5, no}, {"1,234.5", no, 1234.5}, {"1.234.567", 1234567, no}, {"1,234,567", no, 1234567},
-		{"1 234,5", 1234.5, no}, {"1\u00a0234", 1234, 1234}, {"1'234.5", no, 1234.5}, {"12 34", no, no}, {"1,2e3", 1200, no},
-		{"1.5e3", no, 1500}, {"", no, no}, {",", no, no}, {"-", no, no}, {"1,2,3", no, no}, {"1..234", no, no}, {"a,5", no, no}, {"+2,5", 2.5, no},
-		{"012,345", 12.345, no}, {",5", 0.5, no}, {"5,", 5, no}, {"1,234 567", no, no},
-	} {
-		for decimal, want := range map[string]float64{textvalue.CommaDecimals: tc.comma, textvalue.PointDecimals: tc.point} {
-			got, ok := textvalue.LocalNumber([]byte(tc.text), decimal)
-			if ok == math.IsNaN(want) || ok && got != want {
-				t.Errorf("%q with %q: %v %v, want %v", tc.text, decimal, got, ok, want)
-			}
-		}
-	}
-}
 
 // TestDecimalCommas reads a European table: its numbers must be the same as in an American one.
 func TestDecimalCommas(t *testing.T) {

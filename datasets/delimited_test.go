@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -89,4 +90,24 @@ func TestDelimitedErrors(t *testing.T) {
 	// An error of reading counts even if the next call of Read succeeds.
 	_, err = recordio.NewDelimited(iotest.TimeoutReader(strings.NewReader("a,b\n1,2\n")), "file", tabular.Layout{})
 	datatest.CheckError(t, err, iotest.ErrTimeout, "file: byte 8: timeout")
+}
+
+// A short last row is known to be the last one if the text ends with a chunk.
+func TestLastRowAtTheEndOfAChunk(t *testing.T) {
+	text := "a,b,c\n" + strings.Repeat("12,3,45\n", recordio.ChunkBytes/8-2)
+	text += strings.Repeat("1", recordio.ChunkBytes-len(text)-3) + ",2\n"
+	_, err := allRecords(text, ',', nil)
+	datatest.CheckError(t, err, dataerr.ErrTruncated, "truncated: the last line has only 2 of 3 fields")
+}
+
+// TestFieldsAtTheEnd reads quoted fields at the end of a text without a line end.
+func TestFieldsAtTheEnd(t *testing.T) {
+	for text, want := range map[string][]string{
+		`"1","2"`: {"1", "2"}, `"1",`: {"1", ""}, "1,\"2\"\r": {"1", "2"}, "\"a\r\"\"b\",2": {"a\r\"b", "2"}, "\"a\nb\r\nc\",\"d\"\r\n": {"a\nb\nc", "d"},
+	} {
+		got, err := allRecords("a,b\n"+text, ',', nil)
+		if err != nil || len(got) != 2 || !slices.Equal(got[1], want) {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
 }

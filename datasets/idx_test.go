@@ -1,10 +1,7 @@
 package datasets
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,65 +13,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 )
-
-func TestReadIDXErrors(t *testing.T) {
-	good := datatest.IDX([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
-	zipped := datatest.Gzipped(good)
-	flipped := bytes.Clone(zipped)
-	flipped[len(flipped)-5] ^= 1 // a byte of the checksum
-	for _, test := range []struct {
-		name   string
-		data   []byte
-		want   error
-		offset int64
-	}{
-		{"empty", nil, dataerr.ErrTruncated, 0},
-		{"magic cut", good[:3], dataerr.ErrTruncated, 3},
-		{"wrong magic", append([]byte{0, 0, 8, 1}, good[4:]...), dataerr.ErrFormat, 0},
-		{"wrong type", append([]byte{0, 0, 13, 3}, good[4:]...), dataerr.ErrFormat, 0},
-		{"dimensions cut", good[:9], dataerr.ErrTruncated, 9},
-		{"no rows", datatest.IDX(nil, 0, 1, 2), dataerr.ErrFormat, 4},
-		{"zero width", datatest.IDX(nil, 1, 1, 0), dataerr.ErrFormat, 12},
-		{"product overflows", datatest.IDX(nil, 1<<31-1, 1<<31-1, 1<<31-1), dataerr.ErrFormat, 12},
-		{"lying header", datatest.IDX([]byte{1}, 1<<31-1, 1<<15, 1<<15), dataerr.ErrTruncated, 17},
-		{"pixels cut", good[:len(good)-1], dataerr.ErrTruncated, 21},
-		{"trailing", append(bytes.Clone(good), 7), dataerr.ErrTrailing, 22},
-		{"gzip cut in its header", zipped[:5], dataerr.ErrTruncated, 0},
-		{"gzip cut before its checksum", zipped[:len(zipped)-8], dataerr.ErrTruncated, 22},
-		{"gzip checksum", flipped, dataerr.ErrFormat, 22},
-		{"gzip trailing", append(bytes.Clone(zipped), 1, 2, 3), dataerr.ErrTruncated, 22},
-		{"gzip trailing, long", append(bytes.Clone(zipped), make([]byte, 20)...), dataerr.ErrFormat, 22},
-		{"gzip content trailing", datatest.Gzipped(append(bytes.Clone(good), 7)), dataerr.ErrTrailing, 22},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, _, err := inputfile.ReadIDX(bytes.NewReader(test.data), "file", "pixels", 3)
-			datatest.CheckError(t, err, test.want, "file: byte ")
-			var fe *dataerr.FileError
-			if !errors.As(err, &fe) || fe.Offset != test.offset {
-				t.Errorf("%v: offset %d, want %d", err, fe.Offset, test.offset)
-			}
-			if streamed := streamIDX(test.data); streamed == nil || streamed.Error() != err.Error() {
-				t.Errorf("some at a time: %v, want %v", streamed, err)
-			}
-		})
-	}
-}
-
-// streamIDX reads a file of images in the same way as training.
-func streamIDX(data []byte) error {
-	c, err := inputfile.NewContent(bytes.NewReader(data), "file")
-	if err != nil {
-		return err
-	}
-	_, total, err := inputfile.ReadIDXHeader(c, "pixels", 3)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, &inputfile.Whole{Content: c, What: "pixels", Want: total})
-	return err
-}
 
 // writeFashion writes a small data set of 28 x 28 images.
 func writeFashion(t *testing.T, rows int) (dir string) {

@@ -92,15 +92,6 @@ func TestTextsOfForeignFiles(t *testing.T) {
 	}
 }
 
-// Names and values that begin like another format's first bytes stay text.
-func TestTextsLikeOtherFormats(t *testing.T) {
-	for _, name := range []string{"ORC", "FEA1", "ARROW1", "PK", "BZh", "7z", "Obj", "RDX2", "X", "html", "[a]", "{a}", "%PDF", "@relation"} {
-		if err := inputfile.CheckText([]byte(name+",x,y\n1,2,yes\n"), "file", "text"); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // Files that are not rows in LIBSVM's format are named, in training and for new rows.
 func TestTextsOfForeignSparseFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
@@ -138,21 +129,5 @@ func TestTextsOfForeignSparseFiles(t *testing.T) {
 	}
 	if err := inputfile.CheckText([]byte(recordio.ByteOrderMark+"1 1:1\n"), "file", "rows"); err != nil {
 		t.Error(err)
-	}
-}
-
-// The commands that convert a file of another format name the file as a word of a shell.
-func TestConvertingNames(t *testing.T) {
-	name := "it's a $(file)"
-	for i, f := range inputfile.ForeignForms {
-		if strings.Contains(f.Convert, "'%s'") || strings.Contains(f.Convert, `"%s"`) || strings.Count(f.Convert, "%s") != 1 {
-			t.Errorf("form %d: %s", i, f.Convert)
-		}
-	}
-	for _, head := range []string{"\x93NUMPY\x01", "BZh91AY&SY", "a,b\r1,2\r", "\xff\xfea\x00,\x00"} {
-		err := inputfile.CheckText([]byte(head), name, "a table")
-		if err == nil || !strings.Contains(err.Error(), ` 'it'\''s a $(file)'`) {
-			t.Errorf("%q: %v", head, err)
-		}
 	}
 }

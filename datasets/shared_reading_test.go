@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
@@ -184,21 +182,6 @@ func TestSharedValues(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}
-}
-
-// A profile is the same after it was sent.
-func TestSharedProfile(t *testing.T) {
-	p := columnar.NewProfile(false)
-	p.Rows, p.Missing, p.Plain, p.Dotted, p.PointGroups = 9, 1, 2, 3, 4
-	p.Absent, p.AbsentText = &dataerr.FileError{Offset: -1, Line: 2, Column: 3}, "NA"
-	p.Unreal, p.UnrealText = &dataerr.FileError{Offset: -1, Line: 4, Column: 5}, "inf"
-	p.Text, p.Example, p.Texts[columnar.OtherText] = &dataerr.FileError{Offset: -1, Line: 6, Column: 7}, "x", 5
-	p.Forms, p.Counting, p.First, p.Last = 3, false, math.Copysign(0, -1), math.Inf(1)
-	p.Values, p.Kinds = []string{"x", "1,5"}, map[string]*columnar.Distinct{"x": {Kind: columnar.OtherText, Rows: 3}, "1,5": {Kind: columnar.CommaText, Rows: 2}}
-	s := p.Send()
-	if got := s.Profile(false); !reflect.DeepEqual(got, p) {
-		t.Errorf("%+v, want %+v", got, p)
 	}
 }
 

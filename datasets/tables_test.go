@@ -238,3 +238,17 @@ func TestLoadCommunities(t *testing.T) {
 		datatest.CheckError(t, err, tc.want, tc.says)
 	}
 }
+
+// described gives each group without conditions the condition of its name. The rest has no
+// condition.
+func described(groups []tabular.Group) []tabular.Group {
+	for k, g := range groups {
+		switch {
+		case g.Name == columnar.TheRest:
+			groups[k].Conditions = []string{}
+		case g.Conditions == nil:
+			groups[k].Conditions = []string{g.Name}
+		}
+	}
+	return groups
+}

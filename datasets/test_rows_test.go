@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -108,4 +109,34 @@ func TestColumnsOfTheFile(t *testing.T) {
 	datatest.CheckError(t, err, dataerr.ErrColumn, `"born day" is a column and a part of dates`)
 	_, err = everything(t, "x,y\n", tabular.TableOptions{Label: "y"})
 	datatest.CheckError(t, err, dataerr.ErrTruncated, "the file has no rows")
+}
+
+// The rows of the test file have the numbers after those of the first file, with those of dropped
+// rows, and the label's condition applies to texts too.
+func TestNumbersOfTestRows(t *testing.T) {
+	dir := t.TempDir()
+	opts := tabular.TableOptions{Label: "y!=red", Missing: tabular.MissingDropped, File: datatest.Write(t, dir, "own.csv", []byte("x,c,y\n1,a,red\nNA,a,red\n3,b,blue\n4,a,red\n5,b,green\n")),
+		TestFile: datatest.Write(t, dir, "test.csv", []byte("x,c,y\n6,b,red\n?,a,red\n8,a,blue\n")), Split: tabular.Split{Train: 100}}
+	got, err := LoadTable("", "csv", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]int{{0, 2, 3, 4}, {5, 7}}, [][]int{got.Train.Source, got.Test.Source}); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]int{{-1, 1, -1, 1}, {-1, 1}}, [][]int{got.Train.Labels, got.Test.Labels}); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]tabular.FileRows{{Name: opts.File, Rows: 5}, {Name: opts.TestFile, Rows: 3}}, got.Files); diff != "" {
+		t.Error(diff)
+	}
+	row := make([]float64, 3)
+	got.Test.Features.Float64(row, 0, 1)
+	if e := got.Preparation.Encodings[0]; !slices.Equal(row, []float64{(6 - e.Center) / e.Scale, 0, 1}) || math.Abs(e.Center-3.25) > 1e-15 {
+		t.Errorf("features %v, centre %v", row, e.Center)
+	}
+	opts.TestFile, opts.SplitColumn, opts.Label = "", "x", "c=a"
+	opts.File = datatest.Write(t, dir, "split.csv", []byte("x,c,z\n0,a,1\n1,b,2\n"))
+	_, err = LoadTable("", "csv", opts)
+	datatest.CheckError(t, err, dataerr.ErrSplit, `the split column "x" holds "0", want train`)
 }

@@ -12,7 +12,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/loader"
 	"ppal/internal/newrows"
 )
 
@@ -152,21 +151,5 @@ func TestUserCSVOneBadDate(t *testing.T) {
 		_, err := everything(t, text.String(), tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded})
 		datatest.CheckError(t, err, dataerr.ErrColumn, fmt.Sprintf(`line %d, column 1: invalid column "joined": most values are dates, such as %s, and %q is not a date; correct such values`,
 			tc.bad+2, first, tc.text))
-	}
-}
-
-// The index column that pandas writes is not read. The columns behind it are found by their names
-// nevertheless.
-func TestConditionBehindIndexColumn(t *testing.T) {
-	text := ",age,town,price\n"
-	for i := range 20 {
-		text += fmt.Sprintf("%d,%d,%c,%d\n", i, 20+i*i%7, 'a'+i%2, i*37%100)
-	}
-	s, err := loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "price>=50"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Label.Column != "price" || s.Label.Condition != "price>=50" || len(s.Labels) != 20 {
-		t.Errorf("%+v, %d labels", s.Label, len(s.Labels))
 	}
 }

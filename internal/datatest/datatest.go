@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,6 +26,21 @@ func CheckError(t *testing.T, err, want error, text string) {
 	if s := err.Error(); !strings.Contains(s, text) || strings.Contains(s, "\n") || !strings.HasPrefix(s, "datasets: ") {
 		t.Errorf("error %q does not say %q in one line", s, text)
 	}
+}
+
+// CheckFileError checks an error of a file, which the caller's package is still to name.
+func CheckFileError(t *testing.T, err, want error, text string) {
+	t.Helper()
+	CheckError(t, fmt.Errorf("datasets: %w", err), want, text)
+}
+
+// Again is a reader of a text that repeats for ever.
+type Again string
+
+func (r Again) Read(p []byte) (int, error) {
+	for n := 0; n < len(p); n += copy(p[n:], r) {
+	}
+	return len(p), nil
 }
 
 // IDX returns an IDX file of 8-bit values.

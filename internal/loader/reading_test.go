@@ -1,103 +1,27 @@
-package datasets
+package loader_test
 
 import (
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/racing"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
-
-// FuzzFields checks that records are those of package encoding/csv, without the blanks around
-// fields, and that both refuse the same texts in the same line.
-func FuzzFields(f *testing.F) {
-	for _, text := range []string{
-		"a,b\n1, \"2\"\n", "a,\"b\"\"c\"\r\n\r\n \"x\r\ny\",\xff\r", "1,2\n3\n", "a\"b,c\n", "\"a\"b,c\n", "\"open,c\n1,2\n", "\"a\",\n\n,\n\r",
-		"a,b\n\rx,2\n", "1\n2", "a,\u00a3b\n", "\"a\rb\nc\",2\n", "\"a\"\r,b\n", "\"a\"\r", "a,\"b\"\r",
-	} {
-		for _, separator := range ",; \t\u00a7" {
-			f.Add(strings.ReplaceAll(text, ",", string(separator)), separator)
-		}
-	}
-	f.Fuzz(func(t *testing.T, text string, separator rune) {
-		if strings.ContainsRune("\"\r\n\ufffd\x00", separator) || !slices.Contains([]rune(string(separator)), separator) {
-			return
-		}
-		want := csv.NewReader(strings.NewReader(text))
-		want.Comma, want.TrimLeadingSpace = separator, separator != '\t'
-		got := recordio.NewFieldReader("file", separator, 0)
-		got.Reset(recordio.Chunk{Text: []byte(text), Line: 1, Last: true})
-		for {
-			record, wantErr := want.Read()
-			err := got.Next()
-			if wantErr != nil {
-				var at *csv.ParseError
-				if parse, ok := wantErr.(*csv.ParseError); ok {
-					at = parse
-				}
-				if (err == io.EOF) != (wantErr == io.EOF) || err == nil || at != nil && err.(*dataerr.FileError).Line != at.StartLine {
-					t.Fatalf("%v, want %v", err, wantErr)
-				}
-				return
-			}
-			if err != nil || len(record) != len(got.Fields) {
-				t.Fatalf("%d fields, %v, want %q", len(got.Fields), err, record)
-			}
-			for i, field := range record {
-				line, _ := want.FieldPos(i)
-				if own, _ := got.Position(i); string(got.Fields[i]) != strings.TrimSpace(field) || own != line {
-					t.Fatalf("%q in line %d, want %q in line %d", got.Fields[i], own, field, line)
-				}
-			}
-		}
-	})
-}
-
-// Numbers have the bits that strconv gives.
-func TestNumberIsExact(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	texts := []string{"9007199254740992", "9007199254740993", "9007199254740993.5", "0.0000000000000000001", "18446744073709551617", "1.", ".5", "-0", "+3.25",
-		"0", "+1", "-.125", "0.1", "0.3", "123456.789012345", "99999999999999.9", "9999999999999999", "0.000000000000001", "1e5", "1E-5", "-1.5e+03", "4.35",
-		"2.2250738585072014e-308", "5e-324", "0000000000000000000000001.5", "123456789012345678901234567890", "0.1234567890123456789"}
-	for range 20000 {
-		x := math.Float64frombits(rng.Uint64())
-		texts = append(texts, strconv.FormatFloat(rng.NormFloat64(), 'g', -1, 64), strconv.FormatFloat(x, 'g', -1, 64),
-			strconv.FormatFloat(rng.NormFloat64()*1e6, 'f', rng.IntN(16), 64), strconv.FormatUint(rng.Uint64()>>rng.IntN(64), 10)+"."+strconv.Itoa(rng.IntN(1000)))
-	}
-	for _, text := range texts {
-		want, err := strconv.ParseFloat(text, 64)
-		finite := err == nil && !math.IsNaN(want) && !math.IsInf(want, 0)
-		if x, ok := textvalue.Number([]byte(text)); ok != finite || ok && math.Float64bits(x) != math.Float64bits(want) {
-			t.Errorf("%s: %v, %v, want %v", text, x, ok, want)
-		}
-	}
-	for _, text := range []string{"", "-", "+", ".", "-.", "e5", ".e5", "1e", "inf", "+inf", "-inf", "NaN", "x", "1.2.3", "--1", "1 ",
-		"1_000", "1_0", "1_0.5", "1.0_5", "1e1_0", "-1_0", "0x1p4", "0X1P-2", "-0x1.8p1", "0x_1p4", "0b1", "0o7", "1e5_0", "123456789012345678901_0",
-		"Infinity", "-Infinity", "+INF", "nan", "-nan", "1e999", "1f", "1d", "\u0661"} {
-		if x, ok := textvalue.Number([]byte(text)); ok {
-			t.Errorf("%q is %v", text, x)
-		}
-	}
-}
 
 // The profiles of the pieces of a column, joined, are the profile of the column.
 func TestProfilesJoin(t *testing.T) {
@@ -236,31 +160,91 @@ func TestReadingAllocatesLittle(t *testing.T) {
 	}
 }
 
-// A short last row is known to be the last one if the text ends with a chunk.
-func TestLastRowAtTheEndOfAChunk(t *testing.T) {
-	text := "a,b,c\n" + strings.Repeat("12,3,45\n", recordio.ChunkBytes/8-2)
-	text += strings.Repeat("1", recordio.ChunkBytes-len(text)-3) + ",2\n"
-	_, err := allRecords(text, ',', nil)
-	datatest.CheckError(t, err, dataerr.ErrTruncated, "truncated: the last line has only 2 of 3 fields")
-}
-
-// A chunk before the last one ends with a record. A record without an end is too long, and a short
-// record is an error of the format: the file goes on.
-func TestRecordsAtTheEndOfAChunk(t *testing.T) {
-	for text, want := range map[string]error{
-		"1,2": recordio.ErrLongRecord, "\"a": recordio.ErrLongRecord, "\"a\nb": recordio.ErrLongRecord, "\"a\nb\",c": recordio.ErrLongRecord, "\"a\nb\",\"c\"": recordio.ErrLongRecord, "\"a\nb\",\"c\"\r": recordio.ErrLongRecord,
-		"1,2\n": io.EOF, "1,2\n3\n": dataerr.ErrFormat,
-	} {
-		f := recordio.NewFieldReader("file", ',', 2)
-		err := f.Each(recordio.Chunk{Text: []byte(text), Line: 1}, func() error { return nil })
-		if want == io.EOF {
-			want = nil
+// TestProfilesByHand checks the numbers of a profile, and how they decide the decimal sign.
+func TestProfilesByHand(t *testing.T) {
+	absent, records := columnar.NewTextSet(loader.AbsentTexts), recordio.NewFieldReader("file", ',', 1)
+	fill := func(p *columnar.Profile, texts ...string) *columnar.Profile {
+		for i, text := range texts {
+			records.Fields, records.Record = append(records.Fields[:0], []byte(text)), i+2
+			p.Add(records, 0, absent)
 		}
-		if !errors.Is(err, want) || errors.Is(err, dataerr.ErrTruncated) {
-			t.Errorf("%q: %v, want %v", text, err, want)
+		return p
+	}
+	all := textvalue.FormSet(1<<len(textvalue.DateLayouts) - 1)
+	for _, test := range []struct {
+		texts               []string
+		plain, dotted       int
+		pointGroups, absent int
+		local               int
+		numbers             bool // 0, 1, 2 ... or 1, 2, 3 ...
+		dates               bool
+		file                string // the sign of the other columns
+		decimal             string
+		ok, doubt           bool
+	}{
+		{texts: nil, dates: true, ok: true},
+		{texts: []string{"0", "1", "2"}, plain: 3, numbers: true, ok: true},
+		{texts: []string{"1", "2", "3"}, plain: 3, numbers: true, ok: true},
+		{texts: []string{"2", "3"}, plain: 2, ok: true},
+		{texts: []string{"1", "NA", "2"}, plain: 2, absent: 1, ok: true},
+		{texts: []string{"1", "3"}, plain: 2, ok: true},
+		{texts: []string{".5"}, plain: 1, dotted: 1, ok: true},
+		{texts: []string{"1.234", "2.345"}, plain: 2, pointGroups: 2, ok: true},
+		{texts: []string{"1.234", "2.345"}, plain: 2, pointGroups: 2, file: textvalue.CommaDecimals, ok: true, doubt: true},
+		{texts: []string{"1.234", "2.5"}, plain: 2, pointGroups: 1, dotted: 1, file: textvalue.CommaDecimals, ok: true},
+		{texts: []string{"1,5", "2"}, plain: 1, local: 1, decimal: textvalue.CommaDecimals, ok: true},
+		{texts: []string{"1,234.5", "2"}, plain: 1, local: 1, decimal: textvalue.PointDecimals, ok: true},
+		{texts: []string{"1,234", "2.5"}, plain: 1, dotted: 1, local: 1, decimal: textvalue.PointDecimals, ok: true},
+		{texts: []string{"1,234", "2"}, plain: 1, local: 1, ok: true, doubt: true},
+		{texts: []string{"1,234", "2"}, plain: 1, local: 1, file: textvalue.CommaDecimals, decimal: textvalue.CommaDecimals, ok: true},
+		{texts: []string{"1 234", "1 234"}, local: 2, decimal: textvalue.PointDecimals, ok: true},
+		{texts: []string{"1 234", "1.234"}, plain: 1, pointGroups: 1, local: 1, ok: true, doubt: true},
+		{texts: []string{"1,5", "2.5"}, plain: 1, dotted: 1, local: 1},
+		{texts: []string{"1,5", "1,234.5"}, local: 2},
+		{texts: []string{"1,5", "a"}, local: 1},
+		{texts: []string{"2024-05-13", "2024-05-14"}, dates: true},
+		{texts: []string{"2024-05-13", "2024"}, plain: 1},
+		{texts: []string{"2024", "2024-05-13"}, plain: 1},
+	} {
+		p := fill(columnar.NewProfile(false), test.texts...)
+		if p.Rows != len(test.texts) || p.Plain != test.plain || p.Dotted != test.dotted || p.PointGroups != test.pointGroups || p.Missing != test.absent ||
+			p.Local() != test.local || p.NumbersRows() != test.numbers || (p.Forms != 0) != test.dates {
+			t.Errorf("%q: %+v", test.texts, p)
+		}
+		if decimal, ok, doubt := p.Decimal(test.file, false); decimal != test.decimal || ok != test.ok || doubt != test.doubt {
+			t.Errorf("%q in a file with %q: %q, %t, doubt %t", test.texts, test.file, decimal, ok, doubt)
+		}
+		again := fill(columnar.NewProfile(false), "x", "1", "NA", "2020-01-02")
+		again.Reset()
+		if diff := cmp.Diff(p, fill(again, test.texts...), cmp.AllowUnexported(columnar.Profile{}, columnar.Distinct{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%q after other texts: %s", test.texts, diff)
 		}
 	}
-	// the text after a wrong quote is not in UTF-8
-	err := recordio.NewFieldReader("file", ',', 2).Each(recordio.Chunk{Text: []byte("1,2\n1,n\"o\n\xe9,2\n"), Line: 1, Last: true}, func() error { return nil })
-	datatest.CheckError(t, fmt.Errorf("datasets: %w", err), csv.ErrBareQuote, "line 2, column 2")
+	for text, want := range map[string]columnar.TextKind{"0,0": columnar.CommaText, "1,234.5": columnar.PointText, "1,234": columnar.EitherText, "1 234": columnar.GroupedText, "inf": columnar.InfiniteText,
+		"1e999": columnar.InfiniteText, "x": columnar.OtherText} {
+		if got := columnar.TextKindOf([]byte(text)); got != want {
+			t.Errorf("%q is of the kind %d, want %d", text, got, want)
+		}
+	}
+	for _, test := range []struct {
+		categories   bool
+		texts        []string
+		comma, point bool
+	}{
+		{texts: []string{"1,5"}, comma: true}, {texts: []string{"1,5", "x"}}, {texts: []string{"1,5", "1,234.5"}}, {texts: []string{"1,5", "2.5"}},
+		{texts: []string{"2.5"}, point: true}, {texts: []string{"1,234.5"}, point: true}, {texts: []string{"2.5", "x"}}, {texts: []string{"1,234.5", "x"}},
+		{texts: []string{"1", "1,234"}}, {categories: true, texts: []string{"1,5"}},
+	} {
+		p := fill(columnar.NewProfile(test.categories), test.texts...)
+		if p.UsesComma() != test.comma || p.UsesPoint() != test.point || test.categories && p.Numeric() {
+			t.Errorf("%q: comma %t, point %t, numeric %t", test.texts, p.UsesComma(), p.UsesPoint(), p.Numeric())
+		}
+	}
+	late := fill(columnar.NewProfile(false), "1", "2")
+	if late.Join(fill(columnar.NewProfile(false), "3", "5")); late.NumbersRows() {
+		t.Error("1, 2, 3, 5 number the rows")
+	}
+	if p := columnar.NewProfile(false); p.Forms&all != all {
+		t.Errorf("forms %b at the beginning", p.Forms)
+	}
 }

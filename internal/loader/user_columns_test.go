@@ -1,4 +1,4 @@
-package datasets
+package loader_test
 
 import (
 	"errors"
@@ -173,48 +173,6 @@ func TestCategoryLimits(t *testing.T) {
 	}
 }
 
-// The doubtful number of a message has two readings.
-func TestDoubtful(t *testing.T) {
-	p := &columnar.Profile{Example: "1'234", Values: []string{"abc", "1,234.5", "1,5", "1 234", "0,0", "1,234", "2,345"}}
-	if got := p.Doubtful(); got != "1,234" {
-		t.Error(got)
-	}
-	p.Values = p.Values[:4]
-	if got := p.Doubtful(); got != p.Example {
-		t.Error(got)
-	}
-}
-
-// The rows of the test file have the numbers after those of the first file, with those of dropped
-// rows, and the label's condition applies to texts too.
-func TestNumbersOfTestRows(t *testing.T) {
-	dir := t.TempDir()
-	opts := tabular.TableOptions{Label: "y!=red", Missing: tabular.MissingDropped, File: datatest.Write(t, dir, "own.csv", []byte("x,c,y\n1,a,red\nNA,a,red\n3,b,blue\n4,a,red\n5,b,green\n")),
-		TestFile: datatest.Write(t, dir, "test.csv", []byte("x,c,y\n6,b,red\n?,a,red\n8,a,blue\n")), Split: tabular.Split{Train: 100}}
-	got, err := LoadTable("", "csv", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([][]int{{0, 2, 3, 4}, {5, 7}}, [][]int{got.Train.Source, got.Test.Source}); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([][]int{{-1, 1, -1, 1}, {-1, 1}}, [][]int{got.Train.Labels, got.Test.Labels}); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]tabular.FileRows{{Name: opts.File, Rows: 5}, {Name: opts.TestFile, Rows: 3}}, got.Files); diff != "" {
-		t.Error(diff)
-	}
-	row := make([]float64, 3)
-	got.Test.Features.Float64(row, 0, 1)
-	if e := got.Preparation.Encodings[0]; !slices.Equal(row, []float64{(6 - e.Center) / e.Scale, 0, 1}) || math.Abs(e.Center-3.25) > 1e-15 {
-		t.Errorf("features %v, centre %v", row, e.Center)
-	}
-	opts.TestFile, opts.SplitColumn, opts.Label = "", "x", "c=a"
-	opts.File = datatest.Write(t, dir, "split.csv", []byte("x,c,z\n0,a,1\n1,b,2\n"))
-	_, err = LoadTable("", "csv", opts)
-	datatest.CheckError(t, err, dataerr.ErrSplit, `the split column "x" holds "0", want train`)
-}
-
 // A file in LIBSVM's format has two classes, or one for each label, and at most MaxUserFeatures
 // features.
 func TestClassesOfLIBSVM(t *testing.T) {
@@ -286,5 +244,114 @@ func TestUsesOfColumns(t *testing.T) {
 		{Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"}},
 		(&loader.Design{Label: "y"}).Uses(s, &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "n"}, {Column: "c"}}})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The index column that pandas writes is not read. The columns behind it are found by their names
+// nevertheless.
+func TestConditionBehindIndexColumn(t *testing.T) {
+	text := ",age,town,price\n"
+	for i := range 20 {
+		text += fmt.Sprintf("%d,%d,%c,%d\n", i, 20+i*i%7, 'a'+i%2, i*37%100)
+	}
+	s, err := loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "price>=50"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Label.Column != "price" || s.Label.Condition != "price>=50" || len(s.Labels) != 20 {
+		t.Errorf("%+v, %d labels", s.Label, len(s.Labels))
+	}
+}
+
+// The class +1 of two values is the larger number or the word that means yes, and otherwise in
+// doubt.
+func TestPositiveClass(t *testing.T) {
+	for _, tc := range []struct{ first, second, want string }{
+		{"0", "1", "1"}, {"10", "9", "10"}, {"-5", "a", ""}, {"-", "5", ""}, {"+", "-5", ""}, {"5", "a", ""}, {"1", "1.0", ""}, {"a", "b", ""},
+		{"no", "yes", "yes"}, {"T", "f", "T"}, {"true", "yes", ""}, {"Y", "n", "Y"}, {"F", "true", "true"},
+	} {
+		got, err := (&loader.UserTable{Label: "y"}).PositiveClass([]string{tc.first, tc.second})
+		if got != tc.want || (err == nil) != (tc.want != "") {
+			t.Errorf("%s and %s: %q, %v, want %q", tc.first, tc.second, got, err, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		values []string
+		given  string
+		want   string
+	}{
+		{[]string{"0", "1"}, "0", "0"}, {[]string{"0", "1"}, "1.0", "1"}, {[]string{"0", "1"}, "zero", ""}, {[]string{"no", "yes"}, "0.0", ""}, {[]string{"no", "5"}, "0.0", ""},
+		{[]string{"1", "1.0"}, "1.00", ""}, {[]string{"1", "1.0"}, "1.0", "1.0"},
+	} {
+		got, err := loader.GivenClass(tc.values, tc.given)
+		if got != tc.want || (err == nil) != (tc.want != "") {
+			t.Errorf("%s of %q: %q, %v, want %q", tc.given, tc.values, got, err, tc.want)
+		}
+	}
+}
+
+// The numbers of classes up to the limits are accepted.
+func TestMostClasses(t *testing.T) {
+	names := func(n int, form string) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf(form, i))
+		}
+		return list
+	}
+	own := &loader.UserTable{Label: "y", Opts: &tabular.TableOptions{}}
+	for _, tc := range []struct {
+		values []string
+		ok     bool
+	}{
+		{names(loader.MostNumberedClasses, "%d"), true}, {names(loader.MostNumberedClasses+1, "%d"), false}, {names(loader.MostClasses, "c%d"), true}, {names(loader.MostClasses+1, "c%d"), false},
+		{append(names(loader.MostNumberedClasses, "%d"), "x"), true},
+	} {
+		if c, err := own.LabelClasses(tc.values); (err == nil) != tc.ok || tc.ok && len(c.Several) != len(tc.values) {
+			t.Errorf("%d values: %d classes, %v", len(tc.values), len(c.Several), err)
+		}
+	}
+	for n, ok := range map[int]bool{1: false, 2: true, loader.MostClasses: true, loader.MostClasses + 1: false} {
+		if several, err := loader.ChosenClasses(names(200, "c%d"), names(n, "c%d")); (err == nil) != ok || ok && len(several) != n {
+			t.Errorf("%d chosen classes: %v", n, err)
+		}
+	}
+	for _, tc := range [][2][]string{ // the values, and the classes
+		{{"10", "9", "-1", "1e0"}, {"-1", "1e0", "9", "10"}}, {{"10", "9", "a", "-1"}, {"-1", "10", "9", "a"}},
+	} {
+		if c, err := own.LabelClasses(tc[0]); err != nil || !slices.Equal(c.Several, tc[1]) {
+			t.Errorf("%q: %q, %v", tc[0], c.Several, err)
+		}
+	}
+}
+
+// A label names a column, or a column and a value, or a condition.
+func TestFindLabel(t *testing.T) {
+	header := []string{"x", "y", "a=b"}
+	for _, tc := range []struct {
+		label, column, positive, when string
+		classes                       []string
+		err                           string
+	}{
+		{label: "y", column: "y"}, {label: "a=b", column: "a=b"}, {label: "y=1", column: "y", positive: "1"}, {label: "y = big cat ", column: "y", positive: "big cat"},
+		{label: "y>=3", column: "y", when: "y>=3"}, {label: "1<y<=3", column: "y", when: "1<y<=3"}, {label: "y=", err: "want a value after ="},
+		{label: "z", err: `no column "z"`}, {label: "z", classes: []string{"1", "2"}, err: `no column "z"`}, {label: "z>3", err: `no column "z"`},
+		{label: "1<y=3", err: "want an interval, as in 25<=age<60"},
+		{label: "y", classes: []string{"1", "2"}, column: "y"}, {label: "y=1", classes: []string{"1", "2"}, err: "--classes needs a label without a value"},
+	} {
+		own := &loader.UserTable{Header: header, Opts: &tabular.TableOptions{Label: tc.label, Classes: tc.classes}}
+		err := own.FindLabel()
+		if tc.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s: %v, want %s", tc.label, err, tc.err)
+			}
+			continue
+		}
+		when := ""
+		if own.When != nil {
+			when = own.When.Text
+		}
+		if err != nil || own.Label != tc.column || own.Positive != tc.positive || when != tc.when {
+			t.Errorf("%s: column %q, value %q, condition %q, %v", tc.label, own.Label, own.Positive, when, err)
+		}
 	}
 }
