@@ -21,6 +21,10 @@ const (
 	spannedShare = 1e-3
 	// spannedWeights is the largest number of weights that leastEpsilon tries.
 	spannedWeights = 60
+	// spannedEqual is the largest relative difference of S and K at which leastEpsilon counts a
+	// weight as balanced, and spannedBalanced the number of balanced weights that it tries.
+	spannedEqual    = 1e-6
+	spannedBalanced = 3
 	// spannedStart is the first weight of leastEpsilon. The best one of trained models is mostly
 	// between 0.02 and 0.2.
 	spannedStart = 1. / 16
@@ -34,7 +38,7 @@ const (
 )
 
 // spannedNewton holds the settings of the Newton steps of leastEpsilon.
-var spannedNewton = qp.Newton{Iterations: 50, Still: 1e-15}
+var spannedNewton = qp.Newton{Iterations: 50, Still: 1e-15, Least: 1e-12}
 
 // leastEpsilon finds the nu >= 0 with the smallest max(S, K) of the stationarity S(nu) and the
 // complementarity K(nu) = sum_j nu_j |g_j|, up to spannedShare, for more than gramLimit
@@ -62,6 +66,7 @@ func (c *certifier) leastEpsilon(nu []float64, most int, floor float64) (exact b
 	}
 	y, best := make([]float64, len(s.chosen)), math.Inf(1)
 	var b balance
+	balanced := 0
 	for range spannedWeights {
 		spannedNewton.Minimise(y, w)
 		w.Value(y)
@@ -78,7 +83,14 @@ func (c *certifier) leastEpsilon(nu []float64, most int, floor float64) (exact b
 		case best <= (1+spannedShare)*least && w.minimal(y):
 			return len(y) == len(nu), nil
 		}
-		w.weight = b.next(w.weight, w.complementarity/w.stationarity)
+		ratio := w.complementarity / w.stationarity
+		if math.Abs(ratio-1) <= spannedEqual {
+			balanced++
+		}
+		if balanced == spannedBalanced {
+			break // rounding hides the minimiser: other weights show no smaller epsilon
+		}
+		w.weight = b.next(w.weight, ratio)
 	}
 	return best <= spannedRounding*w.size(y), nil
 }

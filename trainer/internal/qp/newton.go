@@ -25,6 +25,8 @@ type Newton struct {
 	Still float64
 	// Rounding is the rounding error of a comparison of values, relative to the size of the terms.
 	Rounding float64
+	// Least ends the steps after one that lowers the value by at most this share of it.
+	Least float64
 }
 
 const (
@@ -64,7 +66,7 @@ func (n Newton) Minimise(y []float64, f Objective) {
 			return
 		}
 		copy(y, trial)
-		if !(next < value) {
+		if !(value-next > n.Least*value) {
 			return
 		}
 		value, terms = next, sizes
