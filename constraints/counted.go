@@ -8,7 +8,8 @@ import (
 
 // Counted is the result of counting decisions on a set of rows.
 type Counted struct {
-	// Hits and Rows are the numerators and denominators of System.Rates. For a loss Hits is 0.
+	// Hits and Rows are the numerators and denominators of System.Rates. For a loss, and for pairs,
+	// Hits is 0.
 	Hits, Rows []int
 	// Terms is the vector h of the decisions: Hits / Rows, followed by the l1 norm if System.L1 is
 	// true. Losses and the norm have their smooth values. A rate without rows has the value 0.
@@ -22,6 +23,8 @@ type Counted struct {
 	Accepted []float64
 
 	system *System
+	pairs  *PairErrors // of a system of pairs
+	sample *pairSample // of a system of pairs
 }
 
 // Value is a value on counted decisions.
@@ -69,6 +72,9 @@ func (s *Sample) Count(decisions []int) (Counted, error) { return s.CountWith(de
 // same rows and weights, of length System.Terms; Counted copies the losses and the l1 norm from
 // smooth. smooth may be nil if System.NeedsSmooth is false.
 func (s *Sample) CountWith(decisions []int, smooth []float64) (Counted, error) {
+	if s.ranked != nil {
+		return Counted{}, fmt.Errorf("constraints: pairs are counted from scores, not from decisions")
+	}
 	if len(decisions) != s.p.Len() {
 		return Counted{}, fmt.Errorf("constraints: %d decisions for %d rows", len(decisions), s.p.Len())
 	}
@@ -80,6 +86,18 @@ func (s *Sample) CountWith(decisions []int, smooth []float64) (Counted, error) {
 		accepted[d]++
 	}
 	return s.counted(func(k int) int { return s.cells[k].hits(decisions) }, accepted, smooth)
+}
+
+// CountScores counts the decisions of the scores, as Decide and CountWith do, or the wrong pairs.
+func (s *Sample) CountScores(scores, smooth []float64) (Counted, error) {
+	if s.ranked != nil {
+		return s.countPairs(scores, smooth)
+	}
+	decisions, err := s.Decide(scores)
+	if err != nil {
+		return Counted{}, err
+	}
+	return s.CountWith(decisions, smooth)
 }
 
 // counted computes the values of decisions. hitsOf returns the number of rows of a cell on which
@@ -111,11 +129,16 @@ func (s *Sample) counted(hitsOf func(cell int) int, accepted, smooth []float64) 
 	if y.L1 {
 		c.Terms[len(y.Rates)] = smooth[len(y.Rates)]
 	}
-	c.Objective = c.one(y.objective)
-	for j := range y.Subject {
+	c.setValues()
+	return c, nil
+}
+
+// setValues sets the values of the objective and of the constraints from the terms.
+func (c *Counted) setValues() {
+	c.Objective = c.one(c.system.objective)
+	for j := range c.system.Subject {
 		c.Values = append(c.Values, c.value(j))
 	}
-	return c, nil
 }
 
 // value returns the value of constraint j.
@@ -154,7 +177,7 @@ func (c *Counted) one(l linear) Value {
 		if r.Rows = r.Hits + c.Hits[l.parts[1].cell]; r.Rows > 0 {
 			r.Value = float64(r.Hits) / float64(r.Rows)
 		}
-	case c.system.Rates[k].loss:
+	case c.system.Rates[k].loss || c.system.Rates[k].pairs != noPairs && r.Rows > 0:
 		r.Value = l.value(c.Terms)
 	case len(l.parts) > 1:
 		r.Constant = l.constant

@@ -27,6 +27,9 @@ type Cell struct {
 	// missed counts the decisions that are not the target.
 	missed bool
 	phi    Phi // the surrogate, in a system of margins
+	// pairs says which pairs of documents the cell counts; the zero value: the cell counts rows. The
+	// conditions are those of the more relevant document. The cell counts wrong pairs.
+	pairs pairKind
 }
 
 // The targets that depend on the row.
@@ -77,7 +80,7 @@ func (c *Cell) IsLoss() bool { return c.loss }
 // key returns a text that two cells share exactly if they define the same rate. The name does not
 // count.
 func (c *Cell) key() string {
-	return fmt.Sprintf("%q %d %t %d %d %q %t %t %v", c.where, c.class, c.not, c.target, c.joint, c.file, c.loss, c.missed, c.phi)
+	return fmt.Sprintf("%q %d %t %d %d %q %t %t %v %d", c.where, c.class, c.not, c.target, c.joint, c.file, c.loss, c.missed, c.phi, c.pairs)
 }
 
 // named sets the name of the cell from its other fields.
@@ -85,6 +88,8 @@ func (c *Cell) named(classes []string) {
 	var conditions []string
 	kind := "share decided "
 	switch {
+	case c.pairs != noPairs:
+		kind = string(c.pairs.rate(c.loss))
 	case c.loss:
 		kind = string(kindLoss)
 	case c.missed:
@@ -232,6 +237,10 @@ func (s *System) rate(r *resolver, kind rateKind, rows subset) (linear, error) {
 	case !d.unclassed && positive < 0:
 		return l, r.failed("", fmt.Sprintf("%s needs a class, because there are %d classes", kind, len(s.classes)),
 			fmt.Sprintf("write %s[%s], or %s[*] for each class", kind, quoted(s.classes[0]), kind))
+	case d.pairs != noPairs:
+		if err := s.checkPairs(r, d, rows); err != nil {
+			return l, err
+		}
 	}
 	l.constant, l.precision = d.constant, d.quotient
 	for _, p := range d.parts {
@@ -262,7 +271,9 @@ func (s *System) cell(c Cell) int {
 		k = len(s.Rates)
 		s.index[key], s.Rates = k, append(s.Rates, c)
 		s.sizes = append(s.sizes, 0)
-		if b, err := c.on(s.train); err == nil {
+		if c.pairs != noPairs {
+			s.sizes[k] = s.documents.count(&c)
+		} else if b, err := c.on(s.train); err == nil {
 			s.sizes[k] = len(b.rows)
 		}
 	}

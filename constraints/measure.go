@@ -119,6 +119,9 @@ func (m Measure) AtLeast(b float64) Constraint {
 	return Constraint{measure: m, atLeast: true, bound: b}
 }
 
+// OfPairs reports whether the measure is about a rate of pairs of documents.
+func (m Measure) OfPairs() bool { return m.rate.OfPairs() }
+
 // IsGap reports whether the measure is a gap.
 func (m Measure) IsGap() bool { return m.form == formGap }
 

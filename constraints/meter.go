@@ -27,11 +27,11 @@ const meterBlock = 2048
 // kindHit says that a decision counts on the rows of a kind.
 type kindHit struct{ kind, decision int32 }
 
-// Meter returns a meter for rows of two classes with one score, or nil for other rows and for a
-// system of margins.
+// Meter returns a meter for rows of two classes with one score, or nil for other rows, for a system
+// of margins, and for pairs.
 func (s *Sample) Meter() *Meter {
 	n := s.p.Len()
-	if len(s.p.Classes) != 2 || s.system.Margins != nil {
+	if len(s.p.Classes) != 2 || s.system.Margins != nil || s.ranked != nil {
 		return nil
 	}
 	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*min(n, meterBlock)),

@@ -21,7 +21,7 @@ func TestRefusals(t *testing.T) {
 		is   error
 		want string
 	}{
-		{one(constraints.Rate{}), nil, "no objective: minimize one of balanced_error, error, fnr, fpr, loss"},
+		{one(constraints.Rate{}), nil, "no objective: minimize one of balanced_error, error, fnr, fpr, loss, pair_error, pair_loss"},
 		{one(constraints.Error(), constraints.Constraint{}), nil, "the zero value is not a constraint"},
 		{one(constraints.Error(), constraints.FPR().AtMost(math.NaN())), constraints.ErrSyntax, "not a finite number"},
 		{one(constraints.Error(), constraints.FPR().AtMost(5)), constraints.ErrSyntax, "column 8: the bound 5 is more than 1"},

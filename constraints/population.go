@@ -20,6 +20,11 @@ type Population struct {
 	// Earlier holds the earlier decisions, by the file that a churn names. A decision is an index
 	// into Classes, or -1 for a row without an earlier decision.
 	Earlier map[string][]int
+	// Queries has the query of each row, an index into QueryNames; nil: the rows are no documents of
+	// queries. The rates of pairs need queries, and take the class of a document as its relevance.
+	// Their constraints name the queries as the values of the attribute "query".
+	Queries    []int32
+	QueryNames []string
 }
 
 // Attribute is a categorical attribute of the rows.
@@ -92,12 +97,31 @@ func (p *Population) check() error {
 	if err := p.checkGroups(); err != nil {
 		return err
 	}
+	if err := p.checkQueries(); err != nil {
+		return err
+	}
 	for file, indices := range p.Earlier {
 		if err := p.checkIndices(indices, len(p.Classes)); err != nil {
 			return fmt.Errorf("constraints: earlier decisions of %s: %w", file, err)
 		}
 	}
 	return nil
+}
+
+// checkQueries returns an error if the queries are inconsistent.
+func (p *Population) checkQueries() error {
+	if p.Queries == nil {
+		return nil
+	}
+	if len(p.Queries) != len(p.Labels) {
+		return fmt.Errorf("constraints: %d rows have queries, want %d", len(p.Queries), len(p.Labels))
+	}
+	for i, q := range p.Queries {
+		if q < 0 || int(q) >= len(p.QueryNames) {
+			return fmt.Errorf("constraints: row %d has query %d, want 0..%d", i, q, len(p.QueryNames)-1)
+		}
+	}
+	return checkNames("query", p.QueryNames)
 }
 
 // checkGroups returns an error if two groups share a name or if a group has an unknown row.
@@ -223,6 +247,7 @@ func NeedsOf(minimize Rate, subject []Constraint) Needs {
 	rate := func(r Rate, text string) {
 		for _, s := range r.selectors() {
 			switch {
+			case r.OfPairs() && s.attribute == QueryName: // the rows have queries
 			case s.attribute != "" && s.attribute != className:
 				attribute(s.attribute, text)
 			case s.attribute == "" && !s.each:

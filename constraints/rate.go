@@ -15,6 +15,15 @@ import "slices"
 //	accuracy       1 - error
 //	loss           mean logistic loss; with more than two classes the mean cross-entropy
 //
+// Other rates are about pairs of documents of one query, of which the first is more relevant. A
+// pair is wrong if the first document has the lower score, and half wrong if the scores are equal.
+// The rows of a group are those of the first document:
+//
+//	pair_error        share of the pairs that are wrong
+//	cross_pair_error  the same, of the pairs whose other document is not in the group
+//	own_pair_error    the same, of the pairs whose other document is in the group too
+//	pair_loss         mean of log(1 + e^-(s_i - s_j)) of the pairs (i, j)
+//
 // The positive class is the selected class or, without a selected class, the last of two classes.
 // With more than two classes, only error, accuracy and loss do not need a class. Error, accuracy
 // and loss of a class count the rows of that class only.
@@ -37,6 +46,10 @@ const (
 	kindError        rateKind = "error"
 	kindAccuracy     rateKind = "accuracy"
 	kindLoss         rateKind = "loss"
+	kindPairError    rateKind = "pair_error"
+	kindCrossPairs   rateKind = "cross_pair_error"
+	kindOwnPairs     rateKind = "own_pair_error"
+	kindPairLoss     rateKind = "pair_loss"
 )
 
 // definition defines a kind of rate by cells: constant + sum over the parts of coefficient times
@@ -57,6 +70,8 @@ type definition struct {
 	larger, unbounded bool
 	// table is the rate of tables of rates that equals the rate or its complement; "": none.
 	table rateKind
+	// pairs says which pairs of documents the rate counts; the zero value: the rate counts rows.
+	pairs pairKind
 }
 
 // definedPart is a cell with a coefficient. cell returns the cell for a selected class, or -1, and
@@ -82,6 +97,10 @@ func definitions() []definition {
 		{kind: "balanced_error", constant: 0.5, parts: []definedPart{{0.5, acceptedNegatives}, {-0.5, acceptedPositives}}, minimized: true},
 		{kind: kindAccuracy, parts: one(right), unclassed: true, complement: kindError, larger: true, table: kindError},
 		{kind: kindLoss, parts: one(lossOf), unclassed: true, minimized: true, unbounded: true},
+		{kind: kindPairError, parts: one(pairs(allPairs)), unclassed: true, minimized: true, pairs: allPairs},
+		{kind: kindCrossPairs, parts: one(pairs(crossPairs)), unclassed: true, pairs: crossPairs},
+		{kind: kindOwnPairs, parts: one(pairs(ownPairs)), unclassed: true, pairs: ownPairs},
+		{kind: kindPairLoss, parts: one(pairLoss), unclassed: true, minimized: true, unbounded: true, pairs: allPairs},
 	}
 }
 
@@ -116,6 +135,14 @@ func right(selected, _ int) Cell {
 
 // lossOf is the mean loss of the rows of all classes, or of the selected class.
 func lossOf(selected, _ int) Cell { return Cell{class: selected, target: ownClass, loss: true} }
+
+// pairs counts the wrong pairs of a kind.
+func pairs(kind pairKind) func(_, _ int) Cell {
+	return func(_, _ int) Cell { return Cell{class: -1, pairs: kind} }
+}
+
+// pairLoss is the mean loss of the pairs.
+func pairLoss(_, _ int) Cell { return Cell{class: -1, pairs: allPairs, loss: true} }
 
 // definition returns the definition of the kind. ok is false for an unknown kind.
 func (k rateKind) definition() (d definition, ok bool) {
@@ -175,6 +202,20 @@ func Accuracy(selectors ...string) Rate { return newRate(kindAccuracy, selectors
 // Loss returns the mean logistic loss, or the mean cross-entropy of more than two classes.
 func Loss(selectors ...string) Rate { return newRate(kindLoss, selectors) }
 
+// PairError returns the share of the pairs of documents of one query that are in the wrong order:
+// see Rate.
+func PairError(selectors ...string) Rate { return newRate(kindPairError, selectors) }
+
+// CrossPairError returns the share of wrong pairs whose less relevant document is in no selected
+// group.
+func CrossPairError(selectors ...string) Rate { return newRate(kindCrossPairs, selectors) }
+
+// OwnPairError returns the share of wrong pairs whose documents are both in the selected group.
+func OwnPairError(selectors ...string) Rate { return newRate(kindOwnPairs, selectors) }
+
+// PairLoss returns the mean logistic loss of the pairs of documents.
+func PairLoss(selectors ...string) Rate { return newRate(kindPairLoss, selectors) }
+
 func newRate(kind rateKind, selectors []string) Rate {
 	var list []selector
 	for _, text := range selectors {
@@ -182,6 +223,9 @@ func newRate(kind rateKind, selectors []string) Rate {
 	}
 	return Rate{kind, formatSelectors(list)}
 }
+
+// OfPairs reports whether the rate counts pairs of documents.
+func (r Rate) OfPairs() bool { return r.definition().pairs != noPairs }
 
 // AtMost returns the constraint rate <= b.
 func (r Rate) AtMost(b float64) Constraint { return r.measure().AtMost(b) }

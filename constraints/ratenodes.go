@@ -14,6 +14,7 @@ import (
 //
 //	one score     1[s_i > 0]        ->  1 / (1 + e^-s_i)
 //	C scores      1[argmax_j S_ij = c]  ->  e^S_ic / sum_j e^S_ij
+//	pair (i, j)   1[s_i < s_j]       ->  1 / (1 + e^(s_i - s_j))
 //
 // The softmax is the smooth argmax: with scores S/T it tends to the indicator as T -> 0 wherever
 // the largest score is unique, it is the gradient of log-sum-exp, the smooth maximum (Boyd and
@@ -52,35 +53,6 @@ func (s *Sample) Nodes(scores *gorgonia.Node) (objective, rates *gorgonia.Node, 
 	return objective, rates, err
 }
 
-// LossNode adds the mean loss of all rows to the graph of the scores, a scalar: the logistic loss
-// of one score, else the cross-entropy. Unlike the rates of Nodes, its derivative does not vanish
-// where a row is far on the wrong side. The scores have the same shapes as in Nodes.
-func (s *Sample) LossNode(scores *gorgonia.Node) (*gorgonia.Node, error) {
-	binary, err := s.binary(scores)
-	if err != nil {
-		return nil, err
-	}
-	losses, err := s.losses(scores, binary)
-	if err != nil {
-		return nil, err
-	}
-	m, err := s.mean("loss", func() ([]Group, []float64, error) {
-		rows := make([]int, s.p.Len())
-		for i := range rows {
-			rows[i] = i
-		}
-		return []Group{{Name: "all rows", Rows: rows}}, []float64{0}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	op, err := NewGroupMean(m.members, m.offsets[0])
-	if err != nil {
-		return nil, err
-	}
-	return op.Apply(losses)
-}
-
 // rowValues are the vectors [n] of per-row values that rates average.
 type rowValues struct {
 	views  map[view]*gorgonia.Node // the probability of the view's decision on each row
@@ -98,6 +70,8 @@ type view struct {
 // viewOf returns the view of a cell.
 func (v *rowValues) viewOf(c *boundCell) view {
 	switch {
+	case c.pairs != noPairs:
+		return view{}
 	case v.binary:
 		return view{target: 1}
 	case !c.not && c.class == c.target:
@@ -120,6 +94,8 @@ func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
 		case cell.loss && v.losses == nil:
 			v.losses, err = s.losses(scores, v.binary)
 		case cell.loss || v.views[seen] != nil:
+		case s.ranked != nil:
+			v.views[seen], err = s.ranked.errors.Apply(scores)
 		case v.binary:
 			v.views[seen], err = s.sigmoids(scores)
 		default:
@@ -140,7 +116,13 @@ func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
 // binary reports whether each row has one score, for two classes.
 func (s *Sample) binary(scores *gorgonia.Node) (bool, error) {
 	n, c := s.p.Len(), len(s.p.Classes)
-	if scores.Shape().TotalSize() == n && c == 2 {
+	if s.ranked != nil {
+		if s.ranked.pairs == nil {
+			return false, ErrNoPairs
+		}
+		c = 1
+	}
+	if scores.Shape().TotalSize() == n && c <= 2 {
 		return true, nil
 	}
 	if scores.Dims() != 2 || scores.Shape()[0] != n || scores.Shape()[1] != c {
@@ -185,8 +167,11 @@ func (s *Sample) selected(probabilities *gorgonia.Node, seen view) (*gorgonia.No
 	return product, nil
 }
 
-// losses returns the rows' losses [n].
+// losses returns the rows' losses [n], or the mean losses of the cells of pairs.
 func (s *Sample) losses(scores *gorgonia.Node, binary bool) (*gorgonia.Node, error) {
+	if s.ranked != nil {
+		return s.ranked.loss.Apply(scores)
+	}
 	if !binary {
 		return CrossEntropy(scores, s.p.Labels)
 	}
@@ -201,6 +186,10 @@ func (s *Sample) losses(scores *gorgonia.Node, binary bool) (*gorgonia.Node, err
 // and a constant: the cell's rate is the weighted sum plus the constant.
 func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err error) {
 	cell := &s.cells[k]
+	if s.ranked != nil {
+		g, err = s.ranked.group(k, cell.Name)
+		return g, 0, err
+	}
 	g.Name = cell.Name
 	n := len(cell.rows)
 	if n == 0 {
@@ -326,7 +315,11 @@ func (s *Sample) mean(key string, groups func() ([]Group, []float64, error)) (gr
 	if err != nil {
 		return groupMean{}, err
 	}
-	members, err := NewMembership(s.p.Len(), list)
+	n := s.p.Len()
+	if s.ranked != nil { // the means are of cells of pairs
+		n = s.ranked.pairs.Cells()
+	}
+	members, err := NewMembership(n, list)
 	if err != nil {
 		return groupMean{}, err
 	}

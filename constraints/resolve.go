@@ -103,8 +103,9 @@ func formatNames(names []string) string {
 
 // resolver finds the classes and groups that a constraint names.
 type resolver struct {
-	p    *Population
-	text string // the canonical text of the constraint
+	p     *Population
+	text  string // the canonical text of the constraint
+	pairs bool   // the rate counts pairs, so that "query" is an attribute
 }
 
 // failed returns the *SyntaxError for a name of the constraint, at the position of the name.
@@ -163,6 +164,7 @@ func (s subset) ofClass(k int, name string) subset {
 // class or group. each reports whether a selector was *.
 func (r *resolver) slices(rate Rate) (list []subset, each bool, err error) {
 	list = []subset{{class: -1}}
+	r.pairs = rate.OfPairs()
 	for _, s := range rate.selectors() {
 		var next []subset
 		add, err := r.selector(s)
@@ -258,6 +260,9 @@ func (r *resolver) bare(value string) ([]narrow, error) {
 func (r *resolver) attribute(name string) (*Attribute, error) {
 	var names []string
 	all := r.p.named()
+	if r.pairs {
+		all = append(slices.Clip(all), Attribute{Name: QueryName, Values: r.p.QueryNames})
+	}
 	for _, a := range all {
 		names = append(names, a.Name)
 	}
@@ -366,7 +371,6 @@ func TrainedSystem(minimize Rate, subject []Constraint, rows *Population, leftOu
 // compared returns the rates of the slices without those that the last constraint leaves out,
 // because they count fewer training rows than the measure's minimum, or no row.
 func (s *System) compared(r *resolver, m Measure, list []subset) (set []linear, err error) {
-	var out []string
 	left := &s.LeftOut[len(s.LeftOut)-1]
 	for _, rows := range list {
 		cells := len(s.Rates)
@@ -387,9 +391,8 @@ func (s *System) compared(r *resolver, m Measure, list []subset) (set []linear, 
 			return nil, fmt.Errorf("%w: %s: %s counts no training row", ErrEmptyGroup, r.text, l.name)
 		}
 		s.forget(cells) // a smooth rate without rows does not exist
-		out, *left = append(out, fmt.Sprintf("%s (%s)", l.name, option.Counted(n, "row"))), append(*left, l.name)
+		s.leftOut, *left = append(s.leftOut, fmt.Sprintf("%s (%s)", l.name, option.Counted(n, s.Unit()))), append(*left, l.name)
 	}
-	s.note(r.text, out, m)
 	return set, nil
 }
 
@@ -401,18 +404,20 @@ func (s *System) forget(n int) {
 	s.Rates, s.sizes = s.Rates[:n], s.sizes[:n]
 }
 
-// note adds a note about groups that a constraint does not bound.
-func (s *System) note(text string, out []string, m Measure) {
+// note adds a note about the groups in leftOut, which a constraint does not bound.
+func (s *System) note(text string, m Measure) {
+	out := s.leftOut
 	if len(out) == 0 {
 		return
 	}
+	s.leftOut = nil
 	n := len(out)
 	if n > mostNames {
 		out = append(out[:mostNames:mostNames], fmt.Sprintf("and %d others", n-mostNames))
 	}
-	few := "no rows"
+	few := "no " + s.Unit() + "s"
 	if m.minimum > 1 {
-		few = "fewer than " + option.Counted(m.minimum, "row")
+		few = "fewer than " + option.Counted(m.minimum, s.Unit())
 	}
 	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts %s: %s", text, few, strings.Join(out, ", ")))
 }

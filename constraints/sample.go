@@ -13,6 +13,7 @@ type Sample struct {
 	system *System
 	p      *Population
 	cells  []boundCell // one for each of System.Rates
+	ranked *pairSample // of a system of pairs; nil for rows
 
 	mutex sync.Mutex
 	means map[string]groupMean // see mean
@@ -30,6 +31,16 @@ func (s *System) On(p *Population) (*Sample, error) {
 		return nil, fmt.Errorf("constraints: the rows have the classes %q, the training rows %q", p.Classes, s.classes)
 	}
 	sample := &Sample{system: s, p: p}
+	if s.OfPairs() {
+		var err error
+		if sample.ranked, err = newPairSample(s, p); err != nil {
+			return nil, err
+		}
+		for k := range s.Rates {
+			sample.cells = append(sample.cells, boundCell{Cell: &s.Rates[k]})
+		}
+		return sample, nil
+	}
 	for k := range s.Rates {
 		c, err := s.Rates[k].on(p)
 		if err != nil {
@@ -46,8 +57,11 @@ func (s *Sample) System() *System { return s.system }
 // Decide returns the decisions of the scores: see Population.Decide.
 func (s *Sample) Decide(scores []float64) ([]int, error) { return s.p.Decide(scores) }
 
-// Rows returns the number of rows of each cell.
+// Rows returns the number of rows, or of pairs, of each cell.
 func (s *Sample) Rows() []int {
+	if s.ranked != nil {
+		return s.ranked.counts
+	}
 	list := make([]int, len(s.cells))
 	for k, c := range s.cells {
 		list[k] = len(c.rows)
@@ -96,6 +110,13 @@ func (s *Sample) Smooth(scores []float64) (objective float64, rates []float64, e
 		return s.smoothMargins(scores)
 	}
 	n, c := s.p.Len(), len(s.p.Classes)
+	if s.ranked != nil {
+		if len(scores) != n {
+			return 0, nil, fmt.Errorf("constraints: %d scores for %d documents", len(scores), n)
+		}
+		rates = s.ranked.smooth(s.system, scores)
+		return s.system.objective.value(rates), rates, nil
+	}
 	binary := len(scores) == n && c == 2
 	if !binary && len(scores) != n*c {
 		return 0, nil, fmt.Errorf("constraints: %d scores for %d rows of %d classes", len(scores), n, c)

@@ -43,12 +43,14 @@ type System struct {
 	train     *Population
 	trained   [][]string     // LeftOut of the training; nil: the rows of train decide
 	index     map[string]int // index in Rates of a cell's key
-	sizes     []int          // training rows of each cell
+	sizes     []int          // training rows or pairs of each cell
+	documents *documents     // counts the pairs of the training rows; nil for a system of rows
 	objective linear
 	measured  []measured // for each constraint of the user
 	sides     [][]linear // for each inequality of Bounds: the rate, or the two rates that it compares
 
-	ofObjective bool // the rates that are resolved belong to the objective
+	leftOut     []string // the rates, with their sizes, that the constraint being resolved leaves out
+	ofObjective bool     // the rates that are resolved belong to the objective
 	// The terms of the nodes of a system of margins, their pieces, the constraint of each inequality,
 	// and the cell of all rows that every term subtracts, or -1.
 	terms  []marginTerm
@@ -98,6 +100,9 @@ func newSystem(minimize Rate, subject []Constraint, train *Population, trained [
 	}
 	s := &System{Minimize: minimize, Subject: slices.Clone(subject), Margins: m, classes: train.Classes, train: train, trained: trained,
 		index: map[string]int{}, ofObjective: true}
+	if err := s.setDocuments(); err != nil {
+		return nil, err
+	}
 	if err := s.setObjective(); err != nil {
 		return nil, err
 	}
@@ -113,13 +118,17 @@ func newSystem(minimize Rate, subject []Constraint, train *Population, trained [
 				return nil, fmt.Errorf("%w: %q is given twice", ErrSyntax, c)
 			}
 		}
+		s.note(c.String(), c.measure)
 		s.measured = append(s.measured, m)
 		s.L1 = s.L1 || m.l1
+	}
+	if err := s.checkSize(); err != nil {
+		return nil, err
 	}
 	for j := range s.Subject { // bound needs the final number of cells
 		s.bound(j)
 	}
-	s.train = nil
+	s.train, s.documents = nil, nil
 	return s, nil
 }
 
@@ -137,7 +146,7 @@ func Objectives() []string {
 
 // setObjective resolves the objective.
 func (s *System) setObjective() error {
-	r := &resolver{s.train, s.Minimize.String()}
+	r := &resolver{p: s.train, text: s.Minimize.String()}
 	if s.Minimize.kind == "" {
 		return fmt.Errorf("constraints: no objective: minimize one of %s", strings.Join(Objectives(), ", "))
 	}
@@ -164,7 +173,7 @@ func (s *System) setObjective() error {
 // nonEmpty returns ErrEmptyGroup for a rate without training rows.
 func (s *System) nonEmpty(l linear, text string) error {
 	if s.trained == nil && s.rows(l) == 0 {
-		return fmt.Errorf("%w: %s: %s counts no training row", ErrEmptyGroup, text, l.name)
+		return fmt.Errorf("%w: %s: %s counts no training %s", ErrEmptyGroup, text, l.name, s.Unit())
 	}
 	return nil
 }
@@ -175,7 +184,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 	if problem, hint := c.checkBound(s.Margins != nil); problem != "" {
 		return m, &SyntaxError{Text: text, At: strings.LastIndex(text, " ") + 1, Problem: problem, Hint: hint}
 	}
-	r := &resolver{s.train, text}
+	r := &resolver{p: s.train, text: text}
 	switch c.measure.form {
 	case formL1:
 		if s.Margins != nil {
@@ -210,7 +219,12 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 			"bound the precision of each group instead: precision[%s=*] >= 0.8", ErrNotLinear, text, c.measure.attributeNames()[0])
 	}
 	for _, rows := range list {
+		cells, out, left := len(s.Rates), len(s.leftOut), len(s.LeftOut[len(s.LeftOut)-1])
 		set, err := s.groups(r, c.measure, rows)
+		if each && r.pairs && errors.Is(err, ErrEmptyGroup) { // queries without some pairs
+			s.leaveOut(rows, c.measure, cells, out, left)
+			continue
+		}
 		if err != nil {
 			return m, err
 		}
@@ -222,6 +236,9 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 			set = append([]linear{all}, set...)
 		}
 		m.sets = append(m.sets, set)
+	}
+	if len(m.sets) == 0 {
+		return m, fmt.Errorf("%w: %s: no query has pairs of all groups", ErrEmptyGroup, text)
 	}
 	return m, nil
 }

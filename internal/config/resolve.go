@@ -1,7 +1,7 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -233,7 +233,7 @@ func (r *resolver) text(name string) string {
 		return ""
 	}
 	if err := r.settle(o); err != nil {
-		r.err = errors.Join(r.err, err)
+		r.err = cmp.Or(r.err, err)
 		return ""
 	}
 	if _, unmet := o.Unmet(r.text); unmet {

@@ -15,7 +15,7 @@ func (d *Data) options() []*option.Option {
 	for _, t := range session.Tasks() {
 		names, texts = append(names, t.Name), append(texts, t.Name+": "+t.Summary)
 	}
-	problem := option.Choice(option.NameProblem, &d.Problem, "choose what is bounded: "+strings.Join(texts, "; "), names...).Or(session.DefaultTask).As("NAME").Reserve(session.ReservedTasks()...)
+	problem := option.Choice(option.NameProblem, &d.Problem, "choose what is bounded: "+strings.Join(texts, "; "), names...).Or(session.DefaultTask).As("NAME")
 	return slices.Concat([]*option.Option{problem}, session.DataOptions(&d.Dataset, &d.DataDir), datasets.TableSettings(&d.Table), d.Pictures.Options())
 }
 

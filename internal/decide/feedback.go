@@ -17,9 +17,9 @@ type Feedback struct {
 	// their value. The map of Smooth holds the shifts, which Train changes. If the trained problem
 	// is a Sampler, it must share the map.
 	Smooth *problem.Affine
-	// Rates are the rates of decisions on the rows of Smooth. Rates after the last term of Smooth
-	// belong to the objective only.
-	Rates *Rates
+	// Rates are the rates of decisions on the rows of Smooth: a *Rates, or *Orders. Rates after the
+	// last term of Smooth belong to the objective only.
+	Rates Decisions
 	// Target is the objective on decisions, and the bounds of the map with their slacks.
 	Target *Target
 	// Start are weights of the terms of Smooth. If Start is not nil, the run begins with one more
@@ -43,6 +43,17 @@ type Feedback struct {
 	// Resolution is the distance up to which scores count as equal in the exact step, relative to
 	// the largest absolute score.
 	Resolution float64
+}
+
+// Decisions are rates of the decisions that scores make, with an exact step.
+type Decisions interface {
+	// Len returns the number of rates.
+	Len() int
+	// CountScores writes the rates of the decisions of scores into d. smooth are the smooth rates,
+	// which are the values of the rates that decisions do not determine.
+	CountScores(d, scores, smooth []float64) error
+	// Step takes the exact step from the scores. resolution is that of Feedback.
+	Step(target *Target, scores, smooth []float64, resolution float64) (*Exact, error)
 }
 
 // Round describes a round of the feedback: a solution of the smooth problem with its shifts, and
@@ -71,6 +82,8 @@ type Result struct {
 	// least violation after the exact step, and among equal violations the least objective on
 	// decisions, on the validation rows if they select the weights, else on the training rows.
 	Best int
+	// Ends are the weights at the ends of Rounds.
+	Ends [][]float64
 }
 
 // Train solves p by rounds of m until the decisions meet the bounds. The package comment describes

@@ -256,7 +256,7 @@ func TestTighten(t *testing.T) {
 	d, g := make([]float64, l.feedback.Rates.Len()), make([]float64, 2)
 	decisions := make([]int32, len(l.x))
 	decide.Decide(decisions, l.scores(), best.Exact.Offsets)
-	l.feedback.Rates.Count(d, decisions)
+	l.feedback.Rates.(*decide.Rates).Count(d, decisions)
 	l.feedback.Target.Excess(g, d)
 	slack := l.feedback.Target.Bounds[0].Slack
 	for j, v := range g {

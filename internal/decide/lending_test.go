@@ -120,7 +120,7 @@ func (l *lending) scores() []float64 {
 func (l *lending) check(t *testing.T, name string, r *decide.Result) {
 	t.Helper()
 	best := r.Rounds[r.Best]
-	violation, objective := result(l.feedback.Rates, l.feedback.Target, l.scores(), best.Exact.Offsets)
+	violation, objective := result(l.feedback.Rates.(*decide.Rates), l.feedback.Target, l.scores(), best.Exact.Offsets)
 	if violation != best.Exact.Violation || math.Abs(objective-best.Exact.After) > 1e-12 {
 		t.Errorf("%s: the weights give violation %v and error %v, the best round says %v and %v", name, violation, objective, best.Exact.Violation, best.Exact.After)
 	}
@@ -196,7 +196,7 @@ func (l *lending) grid(t *testing.T) float64 {
 		for i := range scores {
 			scores[i] = l.score([]float64{math.Cos(angle), math.Sin(angle), 0}, i)
 		}
-		e, err := decide.Offsets(l.feedback.Rates, l.feedback.Target, scores, 0)
+		e, err := decide.Offsets(l.feedback.Rates.(*decide.Rates), l.feedback.Target, scores, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

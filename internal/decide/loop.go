@@ -178,7 +178,7 @@ func (l *loop) validationMerit() trainer.Merit {
 	if err != nil {
 		return worst
 	}
-	exact, err := Offsets(l.f.Rates.at(l.f.Smooth.Terms()), l.f.Target, scores, l.f.Resolution)
+	exact, err := l.f.Rates.Step(l.f.Target, scores, l.f.Smooth.Terms(), l.f.Resolution)
 	if err != nil {
 		return worst
 	}
@@ -305,7 +305,7 @@ func (l *loop) measure() (*Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.result.Rounds = append(l.result.Rounds, *r)
+	l.result.Rounds, l.result.Ends = append(l.result.Rounds, *r), append(l.result.Ends, iterate(l.p))
 	return &l.result.Rounds[len(l.result.Rounds)-1], nil
 }
 
@@ -322,10 +322,10 @@ func (l *loop) count() (*Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	rates, h := l.f.Rates.at(all.Terms()), all.Terms()
-	decisions, counted := make([]int32, rates.Rows()), make([]float64, rates.Len())
-	Decide(decisions, scores, nil)
-	rates.Count(counted, decisions)
+	h, counted := all.Terms(), make([]float64, l.f.Rates.Len())
+	if err := l.f.Rates.CountScores(counted, scores, h); err != nil {
+		return nil, err
+	}
 	d := slices.Clone(h)
 	copy(d, counted)
 	all.Map().ApplyUnshifted(r.Smooth, h)
@@ -338,7 +338,7 @@ func (l *loop) count() (*Round, error) {
 			r.Decisions[j] += v
 		}
 	}
-	exact, err := Offsets(rates, target, scores, l.f.Resolution)
+	exact, err := l.f.Rates.Step(target, scores, h, l.f.Resolution)
 	if err != nil {
 		return nil, err
 	}

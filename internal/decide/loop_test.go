@@ -258,7 +258,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact, err := Offsets(f.Rates, f.Target.Tightened(amounts), []float64{5, 3, 1, -1}, 0.01)
+	exact, err := Offsets(f.Rates.(*Rates), f.Target.Tightened(amounts), []float64{5, 3, 1, -1}, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}

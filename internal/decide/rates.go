@@ -107,6 +107,19 @@ func (r *Rates) Count(d []float64, decisions []int32) {
 	}
 }
 
+// CountScores implements Decisions.
+func (r *Rates) CountScores(d, scores, smooth []float64) error {
+	decisions := make([]int32, r.Rows())
+	Decide(decisions, scores, nil)
+	r.at(smooth).Count(d, decisions)
+	return nil
+}
+
+// Step implements Decisions: see Offsets.
+func (r *Rates) Step(target *Target, scores, smooth []float64, resolution float64) (*Exact, error) {
+	return Offsets(r.at(smooth), target, scores, resolution)
+}
+
 // Decide writes the decisions of scores [n, outputs] plus offsets. With one score for each row, the
 // decision is 1 if the score is above 0 and 0 otherwise. With several scores, the decision is the
 // first class with the largest score. nil offsets are 0.

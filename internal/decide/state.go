@@ -154,7 +154,7 @@ func (l *loop) resumeRounds(rounds map[string][]float64, best *trainer.State) er
 	default:
 		return fmt.Errorf("decide: %w: the selected weights of the best round have %d numbers, want 1 or 3", problem.ErrSettings, len(v))
 	}
-	l.result.Rounds, l.result.Best = []Round{l.best.round}, 0
+	l.result.Rounds, l.result.Ends, l.result.Best = []Round{l.best.round}, [][]float64{l.best.x}, 0
 	return nil
 }
 

@@ -46,10 +46,16 @@ type Condition struct {
 	Name   string
 	Values []string
 	title  string // replaces the values in texts; may be empty
+	not    bool   // the setting must have another value instead
 }
 
 // If returns the condition that the setting has one of the values.
 func If(name string, values ...string) Condition { return Condition{Name: name, Values: values} }
+
+// IfNot returns the condition that the setting has none of the values.
+func IfNot(name string, values ...string) Condition {
+	return Condition{Name: name, Values: values, not: true}
+}
 
 // Called returns the condition with a title, which replaces the values in help and errors.
 func (c Condition) Called(title string) Condition {
@@ -57,9 +63,9 @@ func (c Condition) Called(title string) Condition {
 	return c
 }
 
-// Holds reports whether text, the value of the setting, is one of the condition's values.
+// Holds reports whether the condition holds for text, the value of the setting.
 func (c Condition) Holds(text string) bool {
-	return slices.ContainsFunc(c.Values, func(v string) bool { return text == v || strings.HasPrefix(text, v+":") })
+	return c.not != slices.ContainsFunc(c.Values, func(v string) bool { return text == v || strings.HasPrefix(text, v+":") })
 }
 
 // String returns the condition as flags, "--problem dp or eo", or its title.

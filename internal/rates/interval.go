@@ -1,6 +1,8 @@
 package rates
 
 import (
+	"math"
+
 	"ppal/constraints"
 	"ppal/internal/statistics"
 )
@@ -71,4 +73,15 @@ func counted(r constraints.CountedRate) statistics.Rate {
 		c.Counts = append(c.Counts, statistics.Count{Hits: p.Hits, Rows: p.Rows})
 	}
 	return c
+}
+
+// IntervalAround returns the interval of a share or of an absolute difference of shares on new
+// rows, from its standard error: the normal interval within [0, 1]. nil for a standard error that
+// is NaN.
+func IntervalAround(v, standardError, level float64) *[2]float64 {
+	if math.IsNaN(standardError) {
+		return nil
+	}
+	half := statistics.Quantile((1+level)/2) * standardError
+	return &[2]float64{max(0, v-half), min(1, v+half)}
 }

@@ -40,6 +40,7 @@ type assembly struct {
 	device     string              // description of the device
 	confidence *measure.Confidence // makes the bounds hold on new rows; nil: they hold on the training rows
 	solved     *measure.Solution   // result of the feedback; nil before Optimize, and for other tasks
+	shifts     groupWeight         // the weight that shifts the scores of a group; of rankings
 	init       *results.DataFile   // the file of the initial weights; nil: none
 	notes      []string            // decisions between loading the data and building the problem
 	finishes   []string            // a note on the last iterations of mini-batches; nil without such iterations
@@ -158,7 +159,9 @@ func (a *assembly) read(ctx context.Context, source Source) (err error) {
 	if err := a.checkProducts(train.Rows); err != nil {
 		return err
 	}
-	a.builder, err = a.newBuilder(train.Rows)
+	if a.builder, err = a.newBuilder(train.Rows); err == nil && a.ranks() && a.devices.Team != nil {
+		err = fmt.Errorf("session: %w: rates of pairs of documents need one process: train without mpirun", ErrOptions)
+	}
 	return err
 }
 

@@ -24,6 +24,9 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 			Labels: train.Labels, Groups: train.Groups, Levels: train.Levels}, seed, a.dtype, weights)
 	case size >= all:
 		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
+	case size > 0 && a.ofQueries():
+		return &OptionError{Option: "batch-size", Problem: "takes some queries, and the bounds are on the gaps of each query: use 0, or bound the gap over all queries, " +
+			"as in --subject-to \"gap(cross_pair_error, GROUP) <= 0.25\""}
 	case size > 0:
 		if a.batches, a.sampler, err = build.NewBatches(a.builder.Builder, a.builder.rows(train), size, seed, a.dtype, weights, a.problem); err == nil {
 			err = a.checkBatches()
@@ -78,7 +81,7 @@ func (a *assembly) addSamples() error {
 	switch {
 	case a.options.AllRows || a.sampler != nil || !ok || rule.PrimalStep().Kind != step.LBFGS,
 		a.devices.CPU == nil || a.devices.GPU != nil || a.devices.Team != nil || a.devices.Pages != nil,
-		models.IsLinear(a.builder.Model) || a.onDecisions() || a.iterationWork() < pays.work:
+		models.IsLinear(a.builder.Model) || a.onDecisions() || a.ofQueries() || a.iterationWork() < pays.work:
 		return nil
 	}
 	strata := a.splits[0].Rows.Stratified()

@@ -71,6 +71,20 @@ func (a *assembly) exactStep(f *measure.Solution) error {
 	if err != nil {
 		return err
 	}
+	if f.Orders != nil {
+		return f.RankStep(scores, measure.Resolution(a.dtype == tensor.Float32), func(x []float64) ([]float64, error) {
+			if a.dtype == tensor.Float32 {
+				for i, v := range x {
+					x[i] = float64(float32(v))
+				}
+			}
+			b, err := a.builder.exactBlocks(a.splits[0], x)
+			if err != nil {
+				return nil, err
+			}
+			return b.Scores(x)
+		})
+	}
 	return f.ExactStep(scores, measure.Resolution(a.dtype == tensor.Float32), a.confidence, func() ([]float64, error) { return a.scores64(a.part(results.Validation)) })
 }
 
@@ -80,6 +94,16 @@ func (a *assembly) applyExactStep() error {
 		return nil
 	}
 	x := a.iterate()
+	switch {
+	case a.solved.Weights != nil:
+		copy(x, a.solved.Weights)
+		a.problem.Space().Write(problem.Iterate, x)
+		return nil
+	case a.solved.Orders != nil:
+		x[a.shifts.column] += a.solved.Exact.Offsets[0]
+		a.problem.Space().Write(problem.Iterate, x)
+		return nil
+	}
 	if err := models.AddToScores(a.builder.Model, x, a.solved.Exact.Offsets); err != nil {
 		return err
 	}
@@ -150,6 +174,9 @@ func (a *assembly) measuresOf(s *split, scores []float64) (Measures, error) {
 
 // measureRates sets the rates and the ROC curve of a split, if the scores decide.
 func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) error {
+	if a.ranks() {
+		return nil
+	}
 	decided, err := s.decided(scores)
 	if decided == nil || err != nil {
 		return err
@@ -210,6 +237,9 @@ const DefaultExamples = 5
 // examples returns the wrong decisions of scores with the largest margins on a split, at most most
 // of each class. examples returns nil if the scores decide nothing.
 func (a *assembly) examples(s *split, scores []float64, most int) (*results.Examples, error) {
+	if a.ranks() {
+		return nil, nil
+	}
 	decided, err := s.decided(scores)
 	if decided == nil || err != nil {
 		return nil, err

@@ -63,6 +63,7 @@ func init() {
 // Options returns the settings, bound to the fields of t.
 func (t *Decisions) Options() []*option.Option {
 	unbounded := option.If("subject-to", "").Called("without --subject-to")
+	ranked := option.IfNot("query", "").Called("with --query")
 	standard := constraints.OnDecisions
 	if t.Margins != nil {
 		standard = constraints.OnSurrogate
@@ -70,11 +71,20 @@ func (t *Decisions) Options() []*option.Option {
 	return append([]*option.Option{
 		option.Custom("minimize", "RATE", t.setMinimize, func() string { return t.Minimize.String() },
 			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some").
-			Or(constraints.Error().String()).For(constraints.Loss().String(), unbounded),
+			OrRule("error; for bounds on pairs: pair_error", t.defaultMinimize, "subject-to").
+			For(constraints.PairError().String(), unbounded, ranked).For(constraints.Loss().String(), unbounded),
 		option.Statements("subject-to", &t.SubjectTo, "CONSTRAINT",
 			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+
 				" see docs/reference/language.md; without a bound, ppal trains a plain model", readConstraint).Or(""),
 	}, boundsOptions(&t.BoundsOn, standard, &t.Confidence)...)
+}
+
+// defaultMinimize is the default of minimize with constraints.
+func (t *Decisions) defaultMinimize() string {
+	if slices.ContainsFunc(t.SubjectTo, func(c constraints.Constraint) bool { return c.Measure().OfPairs() }) {
+		return constraints.PairError().String()
+	}
+	return constraints.Error().String()
 }
 
 // readConstraint reads a constraint.
@@ -156,6 +166,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	} else {
 		system, err = constraints.NewMarginSystem(t.Minimize, t.SubjectTo, p, *t.Margins)
 	}
+	if errors.Is(err, constraints.ErrNoQueries) {
+		return nil, &OptionError{Option: "minimize", Problem: fmt.Sprintf("is %s, which compares documents of a query: name the column of the queries with --query", t.Minimize)}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +177,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	}
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
+	}
+	if t.Confidence > 0 && system.OfPairs() {
+		return nil, &OptionError{Option: "confidence", Problem: fmt.Sprintf("promises rates of independent rows, and the pairs of %s share documents; leave it out", t.Minimize)}
 	}
 	// At the start of the training, the smooth rates are flat with several classes. With two classes,
 	// the first steps may move all scores to where the rates are flat. A round before the feedback
@@ -224,7 +240,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if s.objective = t.Objective; t.Objective != nil {
 		s.Objective = ""
 	}
-	if len(p.Classes) > 2 {
+	if len(p.Classes) > 2 && !system.OfPairs() {
 		if s.Outputs = len(p.Classes); !train.Tabular {
 			s.Name = NameClassRates
 		}
@@ -271,16 +287,12 @@ func smoothAndCounted(sample *constraints.Sample, meter *constraints.Meter, scor
 	if meter != nil {
 		return meter.Measure(scores, parameters)
 	}
-	decisions, err := sample.Decide(scores)
-	if err != nil {
-		return 0, nil, constraints.Counted{}, err
-	}
 	f, h, err := sample.Smooth(scores)
 	if err != nil {
 		return 0, nil, constraints.Counted{}, err
 	}
 	h = append(h, parameters...)
-	counted, err := sample.CountWith(decisions, h)
+	counted, err := sample.CountScores(scores, h)
 	return f, h, counted, err
 }
 

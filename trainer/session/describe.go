@@ -156,7 +156,10 @@ func (a *assembly) model(d Description) results.Model {
 		Input:    results.Input{Format: results.FormatMatrix, Features: d.Features},
 		Decision: results.Decision{Rule: results.RuleSign, Label: a.data.Label},
 	}
-	if a.builder.Outputs() > 1 {
+	switch {
+	case a.ranks():
+		m.Decision.Rule = results.RuleRank
+	case a.builder.Outputs() > 1:
 		m.Decision.Rule = results.RuleLargest
 	}
 	train := a.splits[0]

@@ -137,8 +137,10 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		if p.Population, err = p.Rows.population(); err != nil {
 			return nil, err
 		}
-		if p.Groups, err = s.RateGroups(p.Sample); err != nil {
-			return nil, err
+		if !in.System.OfPairs() { // pairs have no rates of rows
+			if p.Groups, err = s.RateGroups(p.Sample); err != nil {
+				return nil, err
+			}
 		}
 		in.Parts = append(in.Parts, p)
 	}

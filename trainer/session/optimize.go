@@ -78,13 +78,19 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		}
 	}
 	tell(early)
+	if f.Orders != nil {
+		if a.shifts, err = a.groupWeight(sample); err != nil {
+			return nil, err
+		}
+		f.Orders.Direction, f.Column = a.shifts.values, a.shifts.column
+	}
 	smooth, ok := a.problem.(*problem.Affine)
 	if !ok {
 		return nil, fmt.Errorf("session: %w: the task %s does not support bounds on decisions", ErrOptions, a.builder.statement.Name)
 	}
 	var scores []float64 // of the training rows
 	feedback := decide.Feedback{
-		Smooth: smooth, Rates: f.Rates, Target: f.Target, Start: a.builder.statement.start, Resolution: measure.Resolution(a.dtype == tensor.Float32),
+		Smooth: smooth, Rates: f.Decided(), Target: f.Target, Start: a.builder.statement.start, Resolution: measure.Resolution(a.dtype == tensor.Float32),
 		Scores: func() (_ []float64, err error) {
 			scores, err = a.appendScores(scores[:0], train)
 			return scores, err

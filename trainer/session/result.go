@@ -188,7 +188,7 @@ func (o Options) feasibilityTolerance() float64 {
 
 // boundedNames returns the constraints of a description with their bounds.
 func boundedNames(d Description) []string {
-	if d.Task == NameRates || d.Task == NameClassRates {
+	if d.Task == NameRates || d.Task == NameClassRates || d.Task == NameRanking {
 		return d.Constraints // in the user's words, with the bound
 	}
 	names := make([]string, len(d.Constraints))

@@ -170,6 +170,9 @@ func (r Rows) population() (*constraints.Population, error) {
 	for _, c := range r.Classes {
 		p.Classes = append(p.Classes, c.Name)
 	}
+	if r.Queries != nil {
+		p.Queries, p.QueryNames = r.Queries.Of, r.Queries.Names
+	}
 	var err error
 	p.Labels, err = r.indices()
 	return p, err

@@ -67,9 +67,6 @@ type Defaults struct {
 // DefaultTask is the name of the task of a run whose settings imply no other.
 const DefaultTask = NameNeymanPearson
 
-// ReservedTasks returns the names that a later version may have.
-func ReservedTasks() []string { return []string{"ranking"} }
-
 // described are the registered tasks, in the order of their names.
 var described []TaskDescription
 
@@ -90,7 +87,7 @@ func LookupTask(name string) (TaskDescription, error) {
 // NAME. RegisterTask is for initialisation, before Main. The error wraps ErrOptions: the name is
 // empty or taken, or New does not make a task.
 func RegisterTask(d TaskDescription) error {
-	if _, err := LookupTask(d.Name); err == nil || d.Name == "" || slices.Contains(ReservedTasks(), d.Name) {
+	if _, err := LookupTask(d.Name); err == nil || d.Name == "" {
 		return fmt.Errorf("session: %w: a task needs a name of its own, not %q", ErrOptions, d.Name)
 	}
 	if d.New == nil || d.New() == nil {

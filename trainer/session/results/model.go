@@ -81,6 +81,7 @@ type Decision struct {
 const (
 	RuleSign    = "sign"
 	RuleLargest = "largest"
+	RuleRank    = "rank" // the documents of a query by decreasing score
 )
 
 // Class is a class of the rows.

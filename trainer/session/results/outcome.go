@@ -24,6 +24,8 @@ type Outcome struct {
 	// Offsets are the amounts that the step subtracted from the score of each class; nil for a binary
 	// model.
 	Offsets []float64 `json:"offsets,omitempty"`
+	// RankStep is the exact step of a ranking; nil: none, or the scores decide the classes of rows.
+	RankStep *RankStep `json:"rank_step,omitempty"`
 	// ThresholdCost is the increase of the objective on training decisions by the threshold step.
 	ThresholdCost float64 `json:"threshold_cost"`
 	// BoundShifts are the amounts that the feedback added to the bounds of the smooth constraints, to
@@ -39,6 +41,14 @@ type Outcome struct {
 	// Probabilities gives the probability of each class without a change of a decision; nil with a
 	// single score, or if the scores do not rank the rows of a class higher.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
+}
+
+// RankStep is the exact step of a ranking: it changed a weight, whose feature tells two groups of
+// documents apart, or it mixed the weights of two rounds.
+type RankStep struct {
+	Weight int     `json:"weight"` // index of the weight in the stacked weights
+	Change float64 `json:"change"` // of the weight, as trained
+	Mixed  bool    `json:"mixed"`
 }
 
 // Probabilities are the probabilities of classes, proportional to exp(Slope s_k + Intercepts_k) for

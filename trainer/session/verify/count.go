@@ -24,6 +24,7 @@ type plan struct {
 type subset struct {
 	class int
 	where []place
+	query string // of a rate of pairs, the only query; "": all
 }
 
 // place is a value of an attribute, by the indices of the population. The index
@@ -31,7 +32,9 @@ type subset struct {
 type place struct{ attribute, value int }
 
 // with returns the slice with one more condition.
-func (s subset) with(p place) subset { return subset{s.class, append(slices.Clip(s.where), p)} }
+func (s subset) with(p place) subset {
+	return subset{s.class, append(slices.Clip(s.where), p), s.query}
+}
 
 // rows calls do for each row of the population that meets the conditions on attributes.
 func (s subset) rows(p *constraints.Population, do func(i int)) {
@@ -98,12 +101,20 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 		return p, nil
 	}
 	list := []subset{{class: -1}}
+	ofQueries := false
 	for _, s := range m.selectors {
+		if m.ofPairs() && strings.EqualFold(s.attribute, namedQueries) {
+			list, ofQueries = ofQuery(list, s, train), true
+			continue
+		}
 		if list, err = narrowed(list, s, train); err != nil {
 			return nil, fmt.Errorf("verify: %s: %w", text, err)
 		}
 	}
 	enough := func(s subset) bool {
+		if m.ofPairs() {
+			return pairSet{m.rate, s, s.query}.size(train) >= max(1, m.least)
+		}
 		for _, own := range p.halves() {
 			n := 0
 			s.rows(train, func(i int) {
@@ -131,6 +142,9 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 			}
 		}
 		set := slices.DeleteFunc(groups, func(s subset) bool { return !enough(s) })
+		if ofQueries && len(set) < 2 {
+			continue // a query without some of the pairs has no bound
+		}
 		if m.withAll() {
 			set = slices.Insert(set, 0, rows)
 		}
@@ -139,10 +153,23 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 	return p, nil
 }
 
+// ofQuery restricts every subset to a query, or to each of the queries.
+func ofQuery(list []subset, s selector, p *constraints.Population) (next []subset) {
+	for _, old := range list {
+		for _, name := range p.QueryNames {
+			if s.each || strings.EqualFold(name, s.value) {
+				old.query = name
+				next = append(next, old)
+			}
+		}
+	}
+	return next
+}
+
 // narrowed adds a selector to every slice.
 func narrowed(list []subset, s selector, p *constraints.Population) (next []subset, err error) {
 	attributes, values := names(p)
-	class := func(k int) func(subset) subset { return func(s subset) subset { return subset{k, s.where} } }
+	class := func(k int) func(subset) subset { return func(s subset) subset { return subset{k, s.where, s.query} } }
 	value := func(a, k int) func(subset) subset { return func(s subset) subset { return s.with(place{a, k}) } }
 	var add []func(subset) subset
 	switch a := index(attributes, s.attribute); {
@@ -196,6 +223,9 @@ func (m measure) halves() []measure {
 	return []measure{fpr, fnr}
 }
 
+// isLoss reports whether the rate is a mean loss.
+func (m *measure) isLoss() bool { return m.rate == "loss" || m.rate == "pair_loss" }
+
 // counts reports whether the rate counts row i, before any decision. class is the selected class,
 // or -1.
 func (m *measure) counts(p *constraints.Population, class, i int) bool {
@@ -244,6 +274,8 @@ type decided struct {
 	loss   func(i int, y int) float64 // the loss of a row
 	norm   float64                    // the l1 norm of the weights
 	rows   *constraints.Population    // the rows
+	scores []float64                  // of the rows, if each has one
+	error  float64                    // of each score
 }
 
 // tally is a rate on some rows.
@@ -255,6 +287,9 @@ type tally struct {
 	// halves are the rates whose mean is the rate; rows and weight are then those of the smaller, and
 	// the other counts are 0.
 	halves []tally
+	// pairs has, of a rate of pairs, twice the wrong pairs and the pairs of each query. hits is then
+	// doubled.
+	pairs map[int][2]int
 }
 
 // value returns the rate, of decisions or smooth.
@@ -264,6 +299,9 @@ func (t tally) value(smooth bool) float64 {
 	}
 	if smooth {
 		return t.smooth / t.weight
+	}
+	if t.pairs != nil {
+		return float64(t.hits) / float64(2*t.rows)
 	}
 	return float64(t.hits) / float64(t.rows)
 }
@@ -281,6 +319,9 @@ func (t tally) doubt() (most float64) {
 
 // tally counts the rate of the measure on a slice.
 func (m measure) tally(s subset, d *decided) (t tally) {
+	if m.ofPairs() {
+		return m.tallyPairs(s, d)
+	}
 	t.subset = s
 	if list := m.halves(); len(list) > 1 {
 		t.halves = []tally{list[0].tally(s, d), list[1].tally(s, d)}
@@ -356,7 +397,7 @@ func (p *plan) count(d *decided, lower bool) counted {
 		}
 		c.sets = append(c.sets, list)
 		for _, smooth := range []bool{false, true} {
-			v, ok := p.one(list, smooth || p.rate == "loss")
+			v, ok := p.one(list, smooth || p.isLoss())
 			to := &c.value
 			if smooth {
 				to = &c.smooth
@@ -424,7 +465,7 @@ func (p *plan) one(list []tally, smooth bool) (v float64, ok bool) {
 
 // rates returns the counts of a value for its interval; nil for a loss or a norm, which have none.
 func (c counted) rates(p *plan) (sets [][]constraints.CountedRate) {
-	if p.rate == "loss" {
+	if p.isLoss() {
 		return nil
 	}
 	for _, set := range c.sets {

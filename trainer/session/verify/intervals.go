@@ -77,6 +77,12 @@ func clopperPearson(hits, rows int) *[2]float64 {
 // intervals returns the 95% intervals of the minimised rate and of the constraints on decisions, on
 // held-out rows; nil: none. The caller calls decisions first.
 func (r *evaluator) intervals() (objective *[2]float64, list []*[2]float64) {
+	if r.in.System.OfPairs() {
+		for j, v := range r.values {
+			list = append(list, r.plans[j].interval(v))
+		}
+		return r.minimised.interval(r.objective), list
+	}
 	for j, s := range r.in.System.Subject {
 		var own *[2]float64
 		if r.values[j].defined {
@@ -84,7 +90,7 @@ func (r *evaluator) intervals() (objective *[2]float64, list []*[2]float64) {
 		}
 		list = append(list, own)
 	}
-	if t := r.objective.sets[0][0]; r.minimised.rate != "loss" && t.halves == nil {
+	if t := r.objective.sets[0][0]; !r.minimised.isLoss() && t.halves == nil {
 		objective = clopperPearson(t.hits, t.rows)
 	}
 	return objective, list

@@ -38,7 +38,7 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 	if p.form == "l1" {
 		return []inequality{{over: sign * (v.value - bound), tolerance: lossTolerance * bound, unit: 1}}
 	}
-	rate := func(t tally) float64 { return t.value(p.rate == "loss") }
+	rate := func(t tally) float64 { return t.value(p.isLoss()) }
 	add := func(over, unit float64, rates ...tally) {
 		least := math.MaxInt
 		for _, t := range rates {
@@ -48,7 +48,7 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 		switch {
 		case least == 0:
 			return
-		case p.rate == "loss":
+		case p.isLoss():
 			tolerance = lossTolerance
 		case rates[0].halves != nil: // one row of a half
 			tolerance /= 2
@@ -121,7 +121,7 @@ func (p *plan) judge(v counted, bound float64, atLeast bool) (worst judgement) {
 		case q.over <= 1e-12:
 			own = 0
 		case q.over > q.tolerance+1e-12:
-		case p.rate != "loss" && p.form != "l1" && q.tolerance*q.unit > p.most(bound)*(1+1e-12):
+		case !p.isLoss() && p.form != "l1" && q.tolerance*q.unit > p.most(bound)*(1+1e-12):
 			own = 2
 		default:
 			own = 1
@@ -153,7 +153,7 @@ func (p *plan) exceeded(q inequality, v counted, state constraints.State, bound 
 	e := &constraints.Exceeded{By: q.over * q.unit}
 	least := math.MaxInt
 	for _, t := range q.rates {
-		e.Groups, e.Rows, e.Values = append(e.Groups, t.subset.name(rows)), append(e.Rows, t.rows), append(e.Values, t.value(p.rate == "loss"))
+		e.Groups, e.Rows, e.Values = append(e.Groups, t.subset.name(rows)), append(e.Rows, t.rows), append(e.Values, t.value(p.isLoss()))
 		least = min(least, t.base)
 	}
 	if state == constraints.NotJudged {
@@ -197,6 +197,10 @@ func (s subset) name(p *constraints.Population) string {
 	for _, w := range where {
 		list = append(list, constraints.GroupName(attributes[w.attribute], values[w.attribute][w.value]))
 	}
+	if s.query != "" {
+		list = append(list, constraints.GroupName(namedQueries, s.query))
+		slices.SortFunc(list, strings.Compare)
+	}
 	if s.class >= 0 {
 		list = append(list, "class "+p.Classes[s.class])
 	}
@@ -213,7 +217,7 @@ func (c *check) met(j int, n number) {
 	p, v, bound := r.plans[j], r.values[j], r.in.System.Subject[j].Bound()
 	want := p.judge(v, bound, r.in.System.Subject[j].IsAtLeast())
 	// a decision or a loss is in doubt, so that other inequalities may be the worst
-	doubtful := r.doubt > rounding || p.rate == "loss" || p.form == "l1"
+	doubtful := r.doubt > rounding || p.isLoss() || p.form == "l1"
 	if d.State == "" { // of an earlier version
 		if d.Met != want.state.Holds() && math.Abs(n.value-d.Bound) > n.tolerance {
 			report.problem("%s is met: %t in summary.json, and %s recomputed", d.Constraint, d.Met, want.state)

@@ -5,7 +5,7 @@ import "strings"
 // count counts the decisions of the scores on the rows of the part.
 func (r *evaluator) count(scores []float64, e float64) {
 	n := len(r.p.Classes)
-	d := &decided{class: make([]int, n), unsure: make([]bool, n), norm: r.norm, rows: r.p.Population}
+	d := &decided{scores: scores, error: e, class: make([]int, n), unsure: make([]bool, n), norm: r.norm, rows: r.p.Population}
 	for i := range n {
 		own := scores[i*r.outputs:][:r.outputs]
 		d.unsure[i] = unsureOf(own, e)
@@ -93,7 +93,7 @@ func (r *evaluator) measures(scores []float64, e slack) []named {
 			list = append(list, named{p.text, r.number(v, p, soft)})
 		}
 	}
-	if len(r.p.Rows.Classes) == 2 {
+	if len(r.p.Rows.Classes) == 2 && !r.in.System.OfPairs() {
 		list = append(list, named{"acceptance_rate", number{r.accepted, 2*r.doubt + 1e-12, true}})
 	}
 	return list

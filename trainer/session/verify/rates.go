@@ -57,6 +57,12 @@ type cell struct {
 	// For margins: the surrogate, and whether the decisions other than the target count.
 	phi    *surrogate
 	missed bool
+	pairs  *pairSet // of a system of pairs
+}
+
+// empty reports whether the cell has no rows or pairs in the population.
+func (c *cell) empty(p *constraints.Population) bool {
+	return c.pairs == nil && len(c.rows) == 0 || c.pairs != nil && c.pairs.size(p) == 0
 }
 
 // newEvaluator returns the evaluator of a part.
@@ -64,7 +70,11 @@ func newEvaluator(in *session.Inputs, p *session.Part) (r *evaluator, err error)
 	r = &evaluator{in: in, p: p, outputs: in.Outputs()}
 	for k := range in.System.Rates {
 		c := cell{loss: in.System.Rates[k].IsLoss(), missed: in.System.Rates[k].IsMissed()}
-		c.rows, c.targets = p.Sample.Targets(k)
+		if in.System.OfPairs() {
+			c.pairs = newPairCell(&in.System.Rates[k], p.Population)
+		} else {
+			c.rows, c.targets = p.Sample.Targets(k)
+		}
 		if in.System.Margins != nil {
 			if c.phi, err = surrogateOf(in.System.Rates[k].Phi()); err != nil {
 				return nil, err
@@ -145,6 +155,10 @@ func (r *evaluator) terms(scores []float64) []float64 {
 	h, p := make([]float64, len(r.cells)), make([]float64, r.outputs)
 	for k := range r.cells {
 		c := &r.cells[k]
+		if c.pairs != nil {
+			h[k] = r.pairTerm(c, scores)
+			continue
+		}
 		for e, i := range c.rows {
 			h[k] += r.value(c, p, scores, i, c.targets[e])
 		}
@@ -167,7 +181,7 @@ func (r *evaluator) inequalities(h []float64) (list []float64) {
 		for k, c := range b.Coefficients {
 			if v += c * h[k]; c > 0 {
 				groups++
-				if k < len(r.cells) && len(r.cells[k].rows) == 0 {
+				if k < len(r.cells) && r.cells[k].empty(r.p.Population) {
 					empty++
 				}
 			}
@@ -309,6 +323,9 @@ func (r *evaluator) direction(scores, nu []float64) ([]float64, bool) {
 	w, ties := r.weights(scores, nu)
 	for k := range r.cells {
 		c := &r.cells[k]
+		if c.pairs != nil && w[k] != 0 {
+			r.addPairSlope(c, scores, d, w[k])
+		}
 		if w[k] == 0 || len(c.rows) == 0 {
 			continue
 		}

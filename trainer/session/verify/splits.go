@@ -65,6 +65,9 @@ func (c *check) splits() error {
 				return err
 			}
 		}
+		if c.in.System.OfPairs() {
+			continue // no decisions on rows
+		}
 		if t := s.Rates[p.Name]; t != nil {
 			c.rates(p, t, scores, allowed.score)
 		} else {
@@ -176,7 +179,7 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 // accepted returns the share of the rows of a part that are decided as the second of two classes.
 func (c *check) accepted(k int, scores []float64, e float64) number {
 	p, outputs := &c.in.Parts[k], c.in.Outputs()
-	if len(p.Rows.Classes) != 2 {
+	if len(p.Rows.Classes) != 2 || c.in.System.OfPairs() {
 		return number{}
 	}
 	return share(all(len(p.Classes)), func(i int) bool {
@@ -188,11 +191,11 @@ func (c *check) accepted(k int, scores []float64, e float64) number {
 // thresholdCost compares the increase of the objective on training decisions by the threshold.
 func (c *check) thresholdCost(scores []float64, e float64) {
 	r := c.parts[0]
-	if c.in.BoundsOn != constraints.OnDecisions {
+	if c.in.BoundsOn != constraints.OnDecisions || c.mixed() {
 		return
 	}
 	want := number{0, rounding, true} // decisions do not change a loss
-	if r.minimised.rate != "loss" {
+	if !r.minimised.isLoss() {
 		r.count(c.output.as(false, nil).scores(c.in.Parts[0].Features), e)
 		before, doubt := r.objective.value, r.doubt
 		r.count(scores, e)

@@ -97,6 +97,7 @@ func runs(t *testing.T) map[string]func() session.Options {
 			return o
 		}
 	}
+	ranked(t, add)
 	network := func(s models.Spec) func(o *session.Options) {
 		return func(o *session.Options) { o.Model = &s }
 	}

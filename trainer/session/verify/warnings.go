@@ -63,7 +63,7 @@ func (c *check) sentences(key string, list, whole []string, starts [][]string) {
 // The warning names one of those in which it weighs the most.
 func (r *evaluator) small() (list [][]string) {
 	rows := r.p.Population
-	none := &decided{class: make([]int, len(r.p.Classes)), unsure: make([]bool, len(r.p.Classes)), rows: rows,
+	none := &decided{scores: make([]float64, len(r.p.Classes)), class: make([]int, len(r.p.Classes)), unsure: make([]bool, len(r.p.Classes)), rows: rows,
 		chance: func(int, int) float64 { return 0 }, miss: func(int, int) float64 { return 1 }, loss: func(int, int) float64 { return 0 }}
 	for j, p := range r.plans {
 		subject := r.in.System.Subject[j]
@@ -119,9 +119,13 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 		}
 	}
 	first := r.decided[0]
+	pairs := c.in.System.OfPairs()
 	switch constant := !slices.ContainsFunc(r.decided, func(k int) bool { return k != first }); {
 	case r.doubt > rounding: // the run may have decided otherwise
 		return nil
+	case pairs && r.flat():
+		add("the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5 and every gap is 0")
+	case pairs:
 	case constant && r.outputs > 1:
 		add("the model decides %s for every training row: it meets bounds, but it decides nothing", classes[first].Name)
 	case constant:
@@ -131,13 +135,20 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 	}
 	if over := r.exceeded(); over > 0 {
 		what := "no threshold"
-		if r.outputs > 1 {
+		switch {
+		case pairs:
+			what = "no ranking that the search found"
+		case r.outputs > 1:
 			what = "no offsets of the classes that the search found"
 		}
 		add("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all", what, over)
 	}
 	if cost := c.summary.Outcome.ThresholdCost; c.in.Confidence == 0 && cost > costlyStep {
-		list = append(list, []string{fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): ", 100*cost, c.in.System.Minimize)})
+		what := "threshold"
+		if pairs {
+			what = "step"
+		}
+		list = append(list, []string{fmt.Sprintf("the exact %s costs %.1f points of the objective (%s): ", what, 100*cost, c.in.System.Minimize)})
 	}
 	return list
 }

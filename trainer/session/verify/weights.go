@@ -9,6 +9,7 @@ import (
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // weightsFile holds the weights of a file.
@@ -20,6 +21,7 @@ type weightsFile struct {
 	// the same of the normalization or a threshold.
 	normalized, folded bool
 	offsets            []float64 // what the exact step subtracted from each score; nil: nothing
+	step               *results.RankStep
 }
 
 // weights returns the weights in a file of the run.
@@ -31,6 +33,16 @@ func (c *check) weights(path string, offsets []float64) (*weightsFile, error) {
 	}
 	f := &weightsFile{in: in, report: c.report, raw: m.Weights, normalized: len(in.Normalization.Center) > 0}
 	f.folded = f.normalized
+	if o := c.summary.Outcome; o != nil && o.RankStep != nil && offsets != nil {
+		n := 0
+		for _, t := range f.raw {
+			n += len(t.Data)
+		}
+		if i := o.RankStep.Weight; i < 0 || i >= n {
+			return nil, fmt.Errorf("verify: summary.json has a rank_step of weight %d, and the model has %d weights", i, n)
+		}
+		f.step, f.folded = o.RankStep, true
+	}
 	for _, b := range offsets {
 		if b != 0 {
 			f.offsets, f.folded = offsets, true
@@ -71,6 +83,15 @@ func (f *weightsFile) as(decided bool, moved *rand.Rand) model {
 				own[k].Data[o] = f.rounded(own[k].Data[o]+f.offsets[at], math.Abs(f.offsets[at]))
 			}
 			at++
+		}
+	}
+	if f.step != nil && !decided {
+		i := f.step.Weight
+		for _, t := range own {
+			if i >= 0 && i < len(t.Data) {
+				t.Data[i] -= f.step.Change
+			}
+			i -= len(t.Data)
 		}
 	}
 	if spec, ok := f.in.Model.(models.Spec); ok {

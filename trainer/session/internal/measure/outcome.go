@@ -40,7 +40,8 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*results
 	for _, c := range b.System.Subject {
 		o.Constraints = append(o.Constraints, results.ConstraintOutcome{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()})
 	}
-	if splits[0].Classes == 2 {
+	pairs := b.System.OfPairs()
+	if splits[0].Classes == 2 && !pairs {
 		o.AcceptanceRate = &results.SplitValues{}
 	}
 	for _, s := range splits {
@@ -51,7 +52,7 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*results
 		if v := counted.Objective; v.Defined {
 			o.Objective.Set(s.Split, v.Value)
 		}
-		if i := rates.IntervalOfRate(counted.Objective, rates.Level); i != nil && s.Split != results.Training && !b.System.IsLoss() {
+		if i := b.intervalOfObjective(counted); i != nil && s.Split != results.Training && !b.System.IsLoss() {
 			o.Objective.Interval = i // from the test rows, the last split
 			if s.Split == results.Validation {
 				o.Objective.ValidationInterval = i
@@ -63,6 +64,9 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*results
 		for j := range o.Constraints {
 			b.setConstraint(&o.Constraints[j], j, s.Split, counted, smooth, values)
 		}
+	}
+	if pairs { // the scores of a ranking give no probabilities
+		return o, nil
 	}
 	on := splits[max(0, slices.IndexFunc(splits, func(s Judged) bool { return s.Split == results.Validation }))]
 	if b.System.Margins == nil {
@@ -104,12 +108,24 @@ func (b Bounds) surrogate(j int, smooth, values []float64) (value float64, met b
 }
 
 // interval returns the 95% interval of constraint j on new rows. interval returns nil if the
-// decisions do not determine the constraint, or if the split has no rows.
+// decisions do not determine the constraint, or if the split has no rows. For pairs, the sampling
+// units are the queries.
 func (b Bounds) interval(j int, counted *constraints.Counted) *[2]float64 {
 	if !counted.Values[j].Defined {
 		return nil
 	}
+	if b.System.OfPairs() {
+		return rates.IntervalAround(counted.Values[j].Value, counted.QueryError(j), rates.Level)
+	}
 	return rates.IntervalOf(b.System.Subject[j], counted.CountedSets(j), rates.Level)
+}
+
+// intervalOfObjective returns the 95% interval of the objective on new rows: see interval.
+func (b Bounds) intervalOfObjective(counted *constraints.Counted) *[2]float64 {
+	if b.System.OfPairs() {
+		return rates.IntervalAround(counted.Objective.Value, counted.QueryErrorOfObjective(), rates.Level)
+	}
+	return rates.IntervalOfRate(counted.Objective, rates.Level)
 }
 
 // Multipliers sets, for each constraint, the sum of the multipliers of the smooth constraints that
@@ -129,16 +145,15 @@ func (b Bounds) Multipliers(o *results.Outcome, nu []float64) {
 // count counts the decisions. count also returns the smooth terms. parameters are the terms of the
 // weights.
 func (s Judged) count(parameters []float64) (*constraints.Counted, []float64, error) {
-	decided, err := s.Sample.Decide(s.Scores)
-	if err != nil {
-		return nil, nil, fmt.Errorf("session: %s rows: %w", s.Split, err)
-	}
 	_, smooth, err := s.Sample.Smooth(s.Scores)
 	if err != nil {
 		return nil, nil, err
 	}
 	smooth = append(smooth, parameters...)
-	counted, err := s.Sample.CountWith(decided, smooth)
+	counted, err := s.Sample.CountScores(s.Scores, smooth)
+	if err != nil {
+		err = fmt.Errorf("session: %s rows: %w", s.Split, err)
+	}
 	return &counted, smooth, err
 }
 

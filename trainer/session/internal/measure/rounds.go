@@ -41,7 +41,9 @@ type Solution struct {
 	System  *constraints.System
 	Sample  *constraints.Sample // the training rows
 	Classes []string            // names
-	Rates   *decide.Rates
+	Rates   *decide.Rates       // nil for pairs
+	Orders  *decide.Orders      // of pairs; nil for rows
+	Column  int                 // the weight of the feature that Orders.Direction has
 	Target  *decide.Target
 	Rounds  *decide.Result // nil before the rounds
 	Exact   *decide.Exact  // the exact step on scores in float64; nil before ExactStep
@@ -50,12 +52,19 @@ type Solution struct {
 	Constant int
 	Accepted int // training rows with a positive decision after the exact step, of a model with one score
 	Positive int // training rows of the positive class
+	// Weights are the weights of the exact step of pairs without offsets: a point between the ends of
+	// two rounds. nil: the weights of the best round.
+	Weights []float64
+	flat    bool // the scores order no pair
 }
 
 // NewSolution prepares the rounds for n training rows. With two classes, positive is the number of
 // rows of the second class. The warnings are about constraints that may end without a judgement.
 func NewSolution(system *constraints.System, sample *constraints.Sample, classes []string, n, positive int) (*Solution, trainer.Warnings, error) {
 	f := &Solution{System: system, Sample: sample, Classes: classes, Positive: positive}
+	if system.OfPairs() {
+		return f, f.setOrders(n), nil
+	}
 	var err error
 	if f.Rates, err = newRates(system, sample, n, len(classes)); err != nil {
 		return nil, nil, err
@@ -154,7 +163,7 @@ const (
 // Few reports whether the model accepts so few training rows that their rates say little, although
 // more rows are positive.
 func (f *Solution) Few() bool {
-	if f.Constant >= 0 || f.Rates.Outputs() > 1 || f.Accepted >= f.Positive {
+	if f.Orders != nil || f.Constant >= 0 || f.Rates.Outputs() > 1 || f.Accepted >= f.Positive {
 		return false
 	}
 	return f.Accepted < fewRows || float64(f.Accepted) < fewShare*float64(f.Rates.Rows())
@@ -201,6 +210,8 @@ func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warn
 	}
 	use := c.ToMeetBounds()
 	switch {
+	case f.Orders != nil && f.flat:
+		add(WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5 and every gap is 0; %s", use)
 	case f.Constant < 0:
 	case f.Rates.Outputs() > 1:
 		add(WarnOneSided, "the model decides %s for every training row: it meets bounds, but it decides nothing; %s", f.Classes[f.Constant], use)
@@ -214,13 +225,20 @@ func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warn
 	}
 	if f.Exact.Violation > 0 {
 		what := "no threshold"
-		if f.Rates.Outputs() > 1 {
+		switch {
+		case f.Orders != nil:
+			what = "no ranking that the search found"
+		case f.Rates.Outputs() > 1:
 			what = "no offsets of the classes that the search found"
 		}
 		add(WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s", what, f.Exact.Violation, use)
 	}
 	if cost := f.Exact.Cost(); byTraining && cost > costlyStep {
-		add(WarnCost, "the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, f.System.Minimize, use)
+		what := "threshold"
+		if f.Orders != nil {
+			what = "step"
+		}
+		add(WarnCost, "the exact %s costs %.1f points of the objective (%s): %s", what, 100*cost, f.System.Minimize, use)
 	}
 	return list
 }
@@ -230,9 +248,15 @@ func (f *Solution) Costly() bool { return f.Exact.Cost() > costlyStep }
 
 // Describe adds the exact step and the shifts of the best round to the outcome.
 func (f *Solution) Describe(o *results.Outcome) {
-	if f.Rates.Outputs() == 1 {
+	switch {
+	case f.Weights != nil:
+		o.RankStep = &results.RankStep{Mixed: true}
+	case f.Orders != nil && f.Exact.Moved:
+		o.RankStep = &results.RankStep{Weight: f.Column, Change: f.Exact.Offsets[0]}
+	case f.Orders != nil:
+	case f.Rates.Outputs() == 1:
 		o.Threshold = 0 - f.Exact.Offsets[0] // never -0
-	} else {
+	default:
 		for _, b := range f.Exact.Offsets {
 			o.Offsets = append(o.Offsets, 0-b)
 		}
