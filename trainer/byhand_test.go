@@ -43,11 +43,13 @@ func TestBestFeasibleByHand(t *testing.T) {
 		moves     []float64
 		tolerance float64
 		want      int // -1: none
+		collapse  float64
 	}{
-		{-0.5, []float64{1, -1, 0.75}, 0.5, 3}, {-0.5, []float64{1, -1}, 0.5, 0}, {1.5, []float64{1}, 0.5, 0}, {1.5, []float64{1}, 0.25, -1},
+		{-0.5, []float64{1, -1, 0.75}, 0.5, 3, 0}, {-0.5, []float64{1, -1}, 0.5, 0, 0}, {1.5, []float64{1}, 0.5, 0, 0}, {1.5, []float64{1}, 0.25, -1, 0},
+		{-0.5, []float64{1, -1}, 0.5, 0, 0.126}, {-0.5, []float64{1, -1}, 0.5, -1, 0.125}, // f = 1/8
 	} {
 		r := trained(t, begin(t, square(problem.Regularizer{}), c.start), &scripted{moves: c.moves, nu: []float64{0}},
-			Settings{Iterations: len(c.moves), RecordEvery: 1, FeasibilityTolerance: c.tolerance})
+			Settings{Iterations: len(c.moves), RecordEvery: 1, FeasibilityTolerance: c.tolerance, CollapseAbove: c.collapse})
 		got := -1
 		if r.BestFeasible != nil {
 			got = r.BestFeasible.Iteration

@@ -8,8 +8,17 @@ import (
 )
 
 // collapseStationarity is the stationarity below which a collapsed objective counts as a stationary
-// point.
-const collapseStationarity = 1e-3
+// point. An objective of at least collapseShare of the worst means that the model has given up a
+// class.
+const (
+	collapseStationarity = 1e-3
+	collapseShare        = 0.9
+)
+
+// collapsed reports whether a point with the objective is worthless.
+func (s *Settings) collapsed(objective float64) bool {
+	return s.CollapseAbove > 0 && objective >= s.CollapseAbove
+}
 
 // finish chooses the output and completes the result. The result of a failed run describes the last
 // record.
@@ -53,10 +62,10 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 			r.Notes = append(r.Notes, note)
 		}
 		t.times.Certificates = t.now().Sub(began).Seconds()
-		if f := t.fullAt.Objective; t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove &&
-			t.last.Certificate.Stationarity <= collapseStationarity {
-			t.warn(WarnCollapsed, fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g and nearly stationary: the point is a KKT point, "+
-				"but the model has given up the class of the objective; "+
+		if f := t.fullAt.Objective; t.set.collapsed(f) &&
+			(t.last.Certificate.Stationarity <= collapseStationarity || f >= collapseShare*2*t.set.CollapseAbove) {
+			t.warn(WarnCollapsed, fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g: the model has given up the class of the objective, "+
+				"and bounds that it meets are worth nothing; "+
 				"use a smaller step size (--eta), looser bounds or another --seed", f, t.set.CollapseAbove))
 		}
 	}

@@ -100,7 +100,7 @@ func TestCollapseByHand(t *testing.T) {
 		f, slope, above float64
 		want            bool
 	}{
-		{2, 1e-3, 2, true}, {2, 0.0011, 2, false}, {2, 0, 2.5, false}, {2, 1e-4, 1.5, true}, {2, 0, 0, false}, {0, 0, 0, false},
+		{2, 1e-3, 2, true}, {2, 0.0011, 2, false}, {1.8, 9, 1, true}, {1.79, 9, 1, false}, {2, 0, 2.5, false}, {2, 1e-4, 1.5, true}, {2, 0, 0, false}, {0, 0, 0, false},
 	} {
 		fn := problem.Functions{N: 1, F: func([]float64) float64 { return c.f }, Gradient: func(dst, _ []float64) { dst[0] = c.slope }}
 		r := trained(t, begin(t, fn, 1), &scripted{moves: []float64{0}}, Settings{Iterations: 1, CollapseAbove: c.above})

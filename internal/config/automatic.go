@@ -27,7 +27,7 @@ const (
 // unconstrained. The first of alm, ppala and plada that has the given settings of methods is the
 // choice if the settings exclude a method. Otherwise the problem decides.
 func (r *resolver) chooseMethod() error {
-	names := []string{"batch-size", option.NamePreset, "activation", "regularizer"}
+	names := []string{nameModel, "batch-size", option.NamePreset, "activation", "regularizer"}
 	for _, o := range session.TaskOptions(r.train.Task) {
 		names = append(names, o.Name)
 	}
@@ -47,7 +47,7 @@ func (r *resolver) chooseMethod() error {
 		if k == nil {
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !suits(k, r.given[name].text, m) })
+		left := slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !r.suits(k, r.given[name].text, m) })
 		if 0 < len(left) && len(left) < len(methods) {
 			methods, reason = left, "of --"+name
 		}
@@ -59,10 +59,11 @@ func (r *resolver) chooseMethod() error {
 }
 
 // suits reports whether the method has the setting with the text. A setting of the first-order
-// steps asks for a method with such steps.
-func suits(k *Key, text, name string) bool {
-	firstOrder := k.Name == namePrimal && text != step.Auto.String() && text != step.LBFGS.String() ||
-		k.DependsOn(namePrimal) && slices.Contains(k.Owners, smooth)
+// steps asks for a method with such steps, which alm takes for convolutional networks.
+func (r *resolver) suits(k *Key, text, name string) bool {
+	firstOrder := r.text(nameModel) != models.KindConv &&
+		(k.Name == namePrimal && text != step.Auto.String() && text != step.LBFGS.String() ||
+			k.DependsOn(namePrimal) && slices.Contains(k.Owners, smooth))
 	switch {
 	case !slices.Contains(k.Owners, name):
 		return false
@@ -81,6 +82,8 @@ func (r *resolver) byProblem() (name, reason string) {
 		return kinked, "the largest gap has a kink"
 	case r.text(option.NamePreset) == preset.Paper:
 		return smooth, "of --preset paper"
+	case r.text(nameModel) == models.KindConv:
+		return multipliers, "its steps by Adam on mini-batches suit convolutional networks"
 	case batch != "" && batch != "0":
 		return smooth, "the steps see a sample of the rows"
 	case r.text("activation") == string(models.ReLU), traits.Kinks:

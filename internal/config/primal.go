@@ -6,14 +6,19 @@ import (
 
 	"ppal/internal/option"
 	"ppal/internal/preset"
+	"ppal/models"
 	"ppal/trainer/step"
 )
 
-// namePrimal is the name of the setting of the primal step.
-const namePrimal = "primal"
+// namePrimal is the name of the setting of the primal step, and nameModel that of the model.
+const (
+	namePrimal = "primal"
+	nameModel  = "model"
+)
 
-// implyPrimal sets the primal step nesterov if the choice is automatic and the user gives a setting
-// that only first-order steps use. The preset paper has its own primal step.
+// implyPrimal sets the primal step if the choice is automatic: adam for a convolutional network,
+// nesterov if the user gives a setting that only first-order steps use. The preset paper has its
+// own primal step.
 func (r *resolver) implyPrimal() error {
 	o := r.options[namePrimal]
 	s, explicit := r.given[namePrimal]
@@ -24,6 +29,10 @@ func (r *resolver) implyPrimal() error {
 		return err
 	}
 	if !explicit && r.train.Preset == preset.Paper {
+		return nil
+	}
+	if r.text(nameModel) == models.KindConv {
+		r.given[namePrimal] = setting{step.Adam.String(), r.given[nameModel].where}
 		return nil
 	}
 	for _, own := range r.method {

@@ -32,6 +32,11 @@ func TestAutomaticPrimal(t *testing.T) {
 		{"method=alm alm-inner=3", "nesterov"},
 		{"primal=lbfgs", "lbfgs"},
 		{"primal=nesterov alpha=3", "nesterov"},
+		{"model=conv", "adam"},
+		{"model=conv eta=0.01 batch-size=64", "adam"},
+		{"model=conv method=ppala", "nesterov"},
+		{"model=conv method=unconstrained", "adam"},
+		{"model=conv primal=nesterov", "nesterov"},
 	} {
 		cfg, err := Resolve(set(strings.Fields(tc.flags)...), nil)
 		if err != nil || cfg.Options["primal"] != tc.primal {
@@ -42,6 +47,14 @@ func TestAutomaticPrimal(t *testing.T) {
 		if _, err := Resolve(set(strings.Fields(flags)...), nil); err == nil || !strings.Contains(err.Error(), "alm") {
 			t.Errorf("%q: %v", flags, err)
 		}
+	}
+}
+
+// A convolutional network trains by alm on mini-batches.
+func TestAutomaticForConv(t *testing.T) {
+	cfg, err := Resolve(set("model=conv", "eta=0.01"), nil)
+	if err != nil || cfg.Method.Name != multipliers || cfg.Session.BatchSize != session.DefaultPictureBatch || cfg.Options["eta"] != "0.01" {
+		t.Errorf("%s, batches of %d, %v, %v", cfg.Method.Name, cfg.Session.BatchSize, cfg.Options, err)
 	}
 }
 

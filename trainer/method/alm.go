@@ -25,12 +25,15 @@ import (
 // criterion then ends the inner loop, and c doubles while the violation does not halve
 // (secondOrder). With first-order steps, the inner loop has Inner steps, and c is fixed.
 //
+// A model with hidden layers on mini-batches with Adam's steps has another start, a guard, and
+// returns a mean of its iterates (passes).
+//
 // After quasi-Newton steps, w at the iterate certifies the iterate. The zero value has the
 // practical settings.
 type ALM struct {
 	Primal step.Settings
-	// Penalty is c > 0, the first c of quasi-Newton steps. 0 is the default: 1 for quasi-Newton steps
-	// on a model with hidden layers, else 10.
+	// Penalty is c > 0, the first c of quasi-Newton steps. 0 is the default: 1 for quasi-Newton steps,
+	// and for Adam's steps on mini-batches, on a model with hidden layers, else 10.
 	Penalty float64
 	// Inner is the number of first-order steps between updates of lambda; 0 is the default, 20. On
 	// T mini-batches, each step updates lambda with c/max(T, Inner) in place of c: a pass over the
@@ -41,18 +44,21 @@ type ALM struct {
 	Tolerance float64
 
 	firstOrder
-	k       int
-	batches int // T; 0: each step uses all rows
-	c       float64
-	lambda  []float64
-	nu      []float64 // the coefficients w in the gradient at the iterate
-	settled bool      // settle has set nu
+	passes    *passes // on mini-batches with Adam's steps of a network; nil: other steps
+	collapsed func(f float64, g []float64) bool
+	k         int
+	batches   int // T; 0: each step uses all rows
+	c         float64
+	lambda    []float64
+	nu        []float64 // the coefficients w in the gradient at the iterate
+	settled   bool      // settle has set nu
 }
 
 var (
 	_ trainer.Method   = (*ALM)(nil)
 	_ trainer.DualRule = (*ALM)(nil)
 	_ batchRule        = (*ALM)(nil)
+	_ trainer.Returner = (*ALM)(nil)
 )
 
 // The defaults of ALM: c, and the number of first-order steps between updates of lambda.
@@ -73,16 +79,52 @@ func (m *ALM) Name() string { return "alm" }
 func (m *ALM) Init(p problem.Problem, at *problem.Point) error {
 	ChoosePrimal(m, p)
 	if m.Primal.Kind != step.LBFGS {
-		return m.init(m, p, at)
+		return m.initFirst(p, at)
 	}
 	err := m.initSecond(m, p, at, cmp.Or(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	m.c = m.FirstPenalty(p)
 	return err
 }
 
+// initFirst prepares a run with first-order steps. A later round of a run keeps the multipliers of
+// passes.
+func (m *ALM) initFirst(p problem.Problem, at *problem.Point) error {
+	earlier := m.lambda
+	if err := m.init(m, p, at); err != nil || !AveragesOn(m, p) {
+		m.passes = nil
+		return err
+	}
+	m.c = m.FirstPenalty(p)
+	again := m.passes != nil && len(earlier) == len(m.lambda)
+	m.passes = newPasses(p, m.batches, len(m.lambda), !again)
+	if copy(m.lambda, m.passes.bestDual); again {
+		copy(m.lambda, earlier)
+		copy(m.passes.bestDual, earlier)
+	}
+	return nil
+}
+
+// SetCollapsed tells a method that averages (AveragesOn) how a network that tells no classes apart
+// shows in the means of f and g over a pass. The run then returns to an earlier pass. nil is the
+// default: not known.
+func SetCollapsed(m trainer.Method, collapsed func(f float64, g []float64) bool) {
+	if a, ok := m.(*ALM); ok {
+		a.collapsed = collapsed
+	}
+}
+
+// AveragesOn reports whether a run of m on mini-batches p returns a mean of its iterates, and
+// therefore needs no iterations on all rows at its end: ALM with Adam's steps of a model with
+// hidden layers.
+func AveragesOn(m trainer.Method, p problem.Problem) bool {
+	a, ok := m.(*ALM)
+	_, blocks := p.(problem.BlockSampler)
+	return ok && blocks && a.Primal.Kind == step.Adam && !problem.FeaturesOf(p).Shallow
+}
+
 // FirstPenalty returns the c with which a run on p begins, after ChoosePrimal.
 func (m *ALM) FirstPenalty(p problem.Problem) float64 {
-	if m.Primal.Kind == step.LBFGS && !problem.FeaturesOf(p).Shallow {
+	if (m.Primal.Kind == step.LBFGS || AveragesOn(m, p)) && !problem.FeaturesOf(p).Shallow {
 		return cmp.Or(m.Penalty, networkPenalty)
 	}
 	return cmp.Or(m.Penalty, DefaultALMPenalty)
@@ -107,7 +149,36 @@ func (m *ALM) PrimalStep() step.Settings { return m.Primal }
 
 // Coefficients implements trainer.DualRule.
 func (m *ALM) Coefficients(w, g []float64) {
+	if m.passes != nil && m.passes.first == 1 {
+		for j := range w {
+			w[j] = 1
+		}
+		return
+	}
 	m.augmented().Coefficients(w, g)
+}
+
+// Iterate implements trainer.Method.
+func (m *ALM) Iterate(p problem.Problem, at *problem.Point) error {
+	if err := m.firstOrder.Iterate(p, at); err != nil || m.passes == nil {
+		return err
+	}
+	if !m.passes.observe(p, at, m.lambda, m.collapsed) {
+		return nil
+	}
+	m.step.VisitState(restart{p.Space()})
+	err := at.Forward(p)
+	copy(m.constraints.g, at.Constraints)
+	return err
+}
+
+// Return implements trainer.Returner: the mean of passes.
+func (m *ALM) Return(p problem.Problem) bool {
+	if m.passes == nil || m.passes.count == 0 {
+		return false
+	}
+	p.Space().Combine(problem.Iterate, 1, m.passes.mean, 0, m.passes.mean)
+	return true
 }
 
 // UpdateDual implements trainer.DualRule.
@@ -115,6 +186,10 @@ func (m *ALM) UpdateDual(g []float64) {
 	inner := cmp.Or(m.Inner, DefaultALMInner)
 	m.k++
 	switch {
+	case m.passes != nil && m.passes.first == 1:
+	case m.passes != nil:
+		part := step.Augmented{Multipliers: m.lambda, Penalty: m.c / float64(m.batches)}
+		part.Coefficients(m.lambda, g)
 	case m.batches > 0:
 		part := step.Augmented{Multipliers: m.lambda, Penalty: m.c / float64(max(m.batches, inner))}
 		part.Coefficients(m.lambda, g)
@@ -128,7 +203,11 @@ func (m *ALM) onBatches(t int) { m.batches = t }
 
 // Demand implements trainer.DualRule.
 func (m *ALM) Demand() step.Demand {
-	return step.Demand{PenaltyCurvature: m.c}
+	d := step.Demand{PenaltyCurvature: m.c}
+	if m.passes != nil && m.passes.returns > 0 {
+		d.ScheduledStep = m.passes.scale * cmp.Or(m.Primal.Eta, step.DefaultAdamStep)
+	}
+	return d
 }
 
 // Report implements trainer.Method.
@@ -173,6 +252,9 @@ func (m *ALM) VisitDual(v problem.StateVisitor) {
 	v.Numbers("alm.multipliers", m.lambda)
 	v.Numbers("alm.nu", m.nu)
 	problem.VisitFlag(v, "alm.settled", &m.settled)
+	if m.passes != nil {
+		m.passes.visitState(v)
+	}
 }
 
 // Options implements Method.

@@ -1,6 +1,7 @@
 package method_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -90,15 +91,14 @@ func TestCollapseIsOfTheOutput(t *testing.T) {
 		set  trainer.Settings
 	}{
 		{"f + r", fn, trainer.Settings{CollapseAbove: 2.2}},
-		{"a best iterate that is not stationary", testkit.Line(), trainer.Settings{CollapseAbove: 0.1, Output: trainer.OutputBest,
-			FeasibilityTolerance: 0.5, RecordEvery: 1, CheckEvery: 1}},
+		{"an iterate that is not stationary", testkit.Line(), trainer.Settings{CollapseAbove: 1.2, Iterations: 12}},
 	} {
-		test.set.Iterations = 3000
+		test.set.Iterations = cmp.Or(test.set.Iterations, 3000)
 		r, err := trainer.Train(context.Background(), testkit.Start(t, test.fn, 0), &method.PPALA{}, test.set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if testkit.Mentions(r.Warnings.Texts(), "collapsed") {
+		if testkit.Mentions(r.Warnings.Texts(), "collapsed") || test.name != "f + r" && (r.Point.Objective < 1.2) {
 			t.Errorf("%s: f = %v, %+v, warnings %q", test.name, r.Point.Objective, r.Certificate, r.Warnings)
 		}
 	}

@@ -194,6 +194,7 @@ func (a *assembly) chooseSteps() (err error) {
 	if note := method.ChoosePrimal(o.Method, a.Problem()); note != "" {
 		a.notes = append(a.notes, note)
 	}
+	method.SetCollapsed(o.Method, a.builder.statement.collapsed())
 	return nil
 }
 

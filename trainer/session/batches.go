@@ -6,6 +6,7 @@ import (
 
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/step"
@@ -39,9 +40,13 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 	return nil
 }
 
-// finishOnAll lets the last iterations before the limit use all rows.
+// finishOnAll lets the last iterations before the limit use all rows, unless the method returns a
+// mean of its iterates.
 func (a *assembly) finishOnAll(limit int) {
 	a.finishes = nil
+	if method.AveragesOn(a.options.Method, a.sampler) {
+		return
+	}
 	if note := a.batches.FinishOnAll(a.options.Method, limit, a.devices.Team == nil || a.devices.Team.Rank() == 0); note != "" {
 		a.finishes = []string{note}
 	}

@@ -40,8 +40,10 @@ type Inputs struct {
 	Confidence float64
 	// Tolerance is the largest violation of a feasible record.
 	Tolerance float64
-	Float32   bool // the run computes in float32
-	Data      []results.DataFile
+	// CollapseAbove is the objective from which a record is worthless; 0: not known.
+	CollapseAbove float64
+	Float32       bool // the run computes in float32
+	Data          []results.DataFile
 	// Settings are the limits of the training.
 	Settings trainer.Settings
 	// Preparation is the content of preparation.yaml, and Members the splits of the rows in rows.csv;
@@ -59,6 +61,11 @@ type Inputs struct {
 	Provenance results.Provenance
 
 	description Description
+}
+
+// Collapsed reports whether a record with the objective is worthless, and therefore not feasible.
+func (in *Inputs) Collapsed(objective float64) bool {
+	return in.CollapseAbove > 0 && objective >= in.CollapseAbove
 }
 
 // Outputs returns the number of scores of a row.
@@ -110,7 +117,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	in := &Inputs{
 		Model: b.Model, Normalization: l.Normalization, Center: l.Center, Regularizer: b.Regularizer,
 		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,
-		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.Description.Data,
+		Tolerance: o.feasibilityTolerance(), CollapseAbove: b.statement.CollapseAbove, Float32: o.Device.dtype() == tensor.Float32, Data: l.Description.Data,
 	}
 	if in.Objective = b.statement.objective; b.statement.Decided != nil {
 		in.Nodes = b.statement

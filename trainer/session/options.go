@@ -15,6 +15,7 @@ import (
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/results"
+	"ppal/trainer/step"
 )
 
 // ErrOptions marks options that contradict each other, the data or the device. errors.Is finds
@@ -160,7 +161,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Regularizer == nil {
 		o.Regularizer = &d.Regularizer
 	}
-	if o.Method == nil {
+	_, pictures := o.Model.(models.OfPictures)
+	switch {
+	case o.Method == nil && pictures && o.BatchSize > 0 && !TraitsOf(o.Task).Unbounded:
+		o.Method = &method.ALM{Primal: step.Settings{Kind: step.Adam}}
+	case o.Method == nil:
 		o.Method, o.choosesMethod = defaultMethod(o.Task), true
 	}
 	return o.withProgram(), o.Device.validate()
@@ -205,7 +210,8 @@ func (o *Options) RunOptions() []*option.Option {
 		option.Number("tolerance", &s.Tolerance, option.AtLeast(0),
 			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
 		option.Count("batch-size", &o.BatchSize, option.AtLeast(0),
-			"train on mini-batches with the same share of every class and group, and then on all rows; 0: all rows from the start, as the methods' theory assumes").Or("0").In("rows"),
+			"train on mini-batches with the same share of every class and group, and then on all rows; 0: all rows from the start, as the methods' theory assumes").
+			For(strconv.Itoa(DefaultPictureBatch), option.If("model", models.KindConv)).Or("0").In("rows"),
 		option.Either("samples", &o.AllRows, "auto", "none",
 			"auto: the first quasi-Newton steps of a large problem on the CPU see a growing sample of the rows; none: every step sees all rows"),
 		option.Seed("seed", &s.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),

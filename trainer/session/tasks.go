@@ -210,6 +210,9 @@ func (d Defaults) Spec() models.Spec {
 const (
 	// DefaultIterations is the default limit on iterations.
 	DefaultIterations = 1000
+	// DefaultPictureBatch is the program's default number of rows of a batch for convolutional
+	// networks.
+	DefaultPictureBatch = 128
 	// DefaultRidge is the default weight of the regularizer l2 of a Decisions task. The sigmoid of
 	// the scores in the objective does not determine the scale of the weights. The ridge determines
 	// the scale. Measured on Adult, Bank and COMPAS: without a ridge the scores can saturate before
