@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/trainer/method"
+	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
