@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: wheel wheels check-wheel module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -187,6 +187,11 @@ check-wheel:
 	$(WHEEL_ENV)/bin/python -m pip install -q "ppal[check]"
 	cd python && ../$(WHEEL_ENV)/bin/python -m mypy ppal
 	cd python/tests && ../../$(WHEEL_ENV)/bin/python -m unittest -v
+
+# Execute the notebooks with the installed wheel, fairlearn and LightGBM.
+check-notebooks: check-wheel
+	$(WHEEL_ENV)/bin/python -m pip install -q -r python/notebooks/requirements.txt
+	$(WHEEL_ENV)/bin/python python/notebooks/check.py
 
 .venv-peers/made .venv-using/made: .venv-%/made: internal/peers/requirements.txt internal/peers/using/requirements.txt
 	$(PYTHON) -m venv .venv-$*

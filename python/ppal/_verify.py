@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from . import _data
 from ._errors import RunError
 from ._run import Floats, Model, read_json
-
 
 
 @dataclass
@@ -169,28 +168,25 @@ def at(h: Linear, p: Floats) -> float:
     return h[0] + sum(c * cell.value(p) for c, cell in h[1])
 
 
-def split_list(text: str) -> list[str]:
-    """Split at the commas outside quotes and brackets."""
-    return [t.strip() for t in re.findall(r'(?:"[^"]*"|\[[^\]]*\]|[^,])+', text)]
+LISTED = re.compile(r'(?:"[^"]*"|\[[^\]]*\]|[^,])+')  # an item of a list, whose commas stand outside quotes and brackets
 
 
-def find(names: Iterable[str], name: str) -> int:
+def find(names: Collection[str], name: str) -> int:
     """Return the index of a name without its quotes, as written or else in another case; -1: none."""
-    names, name = list(names), name.strip().strip('"')
-    folded = [n.lower() for n in names]
+    names, name, folded = list(names), name.strip().strip('"'), [n.lower() for n in names]
     return names.index(name) if name in names else folded.index(name.lower()) if name.lower() in folded else -1
 
 
 def parse(text: str, rows: Rows) -> Measure:
     """Read a measure, and find its groups. Groups with fewer training rows than ``min`` are left out, and those without any."""
     compared = re.fullmatch(r"(gap|ratio|excess|distance)\s*\((.*)\)", text.strip())
-    form, parts = (compared[1], split_list(compared[2])) if compared else ("rate", [text])
+    form, parts = (compared[1], LISTED.findall(compared[2])) if compared else ("rate", [text])
     name, _, inner = parts[0].strip().partition("[")
-    selectors = split_list(inner.removesuffix("]")) if inner else []
-    least = max([int(s.split()[1]) for s in [*selectors, *parts[2:]] if re.fullmatch(r"min\s+\d+", s)], default=1)
+    selectors = LISTED.findall(inner.removesuffix("]"))
+    least = max([int(s.split()[1]) for s in [*selectors, *parts[2:]] if s.strip().startswith("min ")], default=1)
     rates = [Rate(name.strip(), -1, np.ones(len(rows.y), bool))]
     for selector in selectors:
-        if not re.fullmatch(r"min\s+\d+", selector):
+        if not selector.strip().startswith("min "):
             rates = [narrow for r in rates for narrow in select(r, selector, rows)]
     train = rows.split == "train"
 
@@ -318,7 +314,7 @@ def verify(run: str | Path, data: Any) -> Verification:
     Parameters
     ----------
     run : str or Path
-        The directory of a run with bounds on decisions or on their smooth versions, of a linear model or a perceptron.
+        A run with bounds on decisions or on their smooth versions, of a linear model or a perceptron; another raises `RunError`.
     data : str, Path, DataFrame or dict of arrays
         The columns of the run's table with its label and groups, in the order of training: a .npz file, a frame, or arrays by name.
 
@@ -326,11 +322,6 @@ def verify(run: str | Path, data: Any) -> Verification:
     -------
     Verification
         Counts must agree to 1e-12, and smooth values to 1e-9 (1 + abs(value)) plus 8 times the measured effect of rounding the weights.
-
-    Raises
-    ------
-    RunError
-        If it is another kind of run.
     """
     path, result = Path(run), Verification()
     own, summary = Model(path), read_json(path / "summary.json")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import pickle
@@ -252,6 +254,13 @@ class Process(unittest.TestCase):
             text, _ = process.communicate(timeout=60)
             self.assertEqual(text, "interrupted True (20000,)\n")
             self.assertEqual(os.listdir(folder), [], "files that were left")
+
+
+    def test_progress(self) -> None:
+        X, _, y = people(60)
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as bar:
+            PpalClassifier(max_iter=10, verbose=True).fit(X, y)
+        self.assertRegex(out.getvalue() + bar.getvalue(), "10 of 10|10/10|0/10")  # lines, or a bar of tqdm
 
 
 class Evaluation(unittest.TestCase):
