@@ -34,16 +34,26 @@ func (p Picture) String() string {
 //	A_k = pool(act(A_{k-1} * F_k + b_k))
 //
 // where * is the cross-correlation with Channels[k-1] filters of 3 x 3 and a padding of one pixel
-// (torch.nn.Conv2d), and pool takes the largest of 2 x 2 pixels in steps of 2. An odd last line or
-// column is left out. The numbers of A_K, channel by channel, are the features of a network with
-// the layers Hidden and the scores as outputs, as in a [Spec].
+// (torch.nn.Conv2d), and pool takes the largest or the mean of 2 x 2 pixels in steps of 2. An odd
+// last line or column is left out. The numbers of A_K, channel by channel, are the features of a
+// network with the layers Hidden and the scores as outputs, as in a [Spec].
 type Conv struct {
 	Picture    Picture    `json:"picture"`
 	Channels   []int      `json:"channels"`   // filters of each block, at least 1
+	Pool       Pool       `json:"pool"`       // empty: MaxPool
 	Hidden     []int      `json:"hidden"`     // units of each layer after the blocks; empty: none
 	Outputs    int        `json:"outputs"`    // number of classes, at least 1
 	Activation Activation `json:"activation"` // empty: ReLU
 }
+
+// Pool names what a block takes of 2 x 2 pixels.
+type Pool string
+
+// The kinds of pooling. The empty string means MaxPool.
+const (
+	MaxPool     Pool = "max"
+	AveragePool Pool = "average"
+)
 
 // OfPictures is an [Architecture] of pictures. A session tells the shape of its pictures before it
 // calls Sized.
@@ -82,14 +92,17 @@ func (c Conv) On(p Picture) Architecture {
 	return c
 }
 
-// Kinks implements Kinked: the largest of several pixels has kinks.
-func (c Conv) Kinks() bool { return true }
+// Kinks implements Kinked: relu and the largest of several pixels have kinks.
+func (c Conv) Kinks() bool { return c.Activation == ReLU || c.Pool != AveragePool }
 
 // Sized implements Architecture.
 func (c Conv) Sized(inputs, outputs int) (Architecture, error) {
 	c.Outputs = outputs
 	if c.Activation == "" {
 		c.Activation = ReLU
+	}
+	if c.Pool == "" {
+		c.Pool = MaxPool
 	}
 	fail := func(format string, args ...any) (Architecture, error) {
 		return nil, fmt.Errorf("models: %w: a convolutional network "+format, append([]any{ErrSpec}, args...)...)
@@ -114,6 +127,9 @@ func (c Conv) Sized(inputs, outputs int) (Architecture, error) {
 	case Sigmoid, ReLU, Tanh:
 	default:
 		return fail("has the unknown activation %q, use sigmoid, relu or tanh", c.Activation)
+	}
+	if c.Pool != MaxPool && c.Pool != AveragePool {
+		return fail("has the unknown pooling %q, use max or average", c.Pool)
 	}
 	return c, c.dense().Validate()
 }
@@ -201,7 +217,31 @@ func (c Conv) block(a, filters, bias *gorgonia.Node) (*gorgonia.Node, error) {
 	if z, err = activate(c.Activation, z); err != nil {
 		return nil, err
 	}
+	if c.Pool == AveragePool {
+		return Average(z)
+	}
 	return gorgonia.MaxPool2D(z, tensor.Shape{poolSide, poolSide}, []int{0, 0}, []int{poolSide, poolSide})
+}
+
+// Average returns the means of 2 x 2 pixels of each channel in steps of 2 [n, c, h/2, w/2] of the
+// pictures A [n, c, h, w]. It is a convolution with constant filters, because the derivative of
+// Gorgonia's AveragePool2D is wrong.
+func Average(a *gorgonia.Node) (*gorgonia.Node, error) {
+	c := a.Shape()[1]
+	filters := tensor.New(tensor.Of(a.Dtype()), tensor.WithShape(c, c, poolSide, poolSide))
+	const places = poolSide * poolSide
+	for k := range c {
+		for i := range places {
+			if at := (k*c+k)*places + i; a.Dtype() == tensor.Float32 {
+				filters.Float32s()[at] = 1.0 / places
+			} else {
+				filters.Float64s()[at] = 1.0 / places
+			}
+		}
+	}
+	node := gorgonia.NewTensor(a.Graph(), a.Dtype(), 4, gorgonia.WithShape(filters.Shape()...), gorgonia.WithValue(filters),
+		gorgonia.WithName(fmt.Sprintf("average.%d.%d", c, a.ID())))
+	return gorgonia.Conv2d(a, node, tensor.Shape{poolSide, poolSide}, []int{0, 0}, []int{poolSide, poolSide}, []int{1, 1})
 }
 
 // Convolve returns the pictures A * F + b [n, k, h, w] of the pictures A [n, c, h, w]: the
@@ -251,7 +291,7 @@ func (c Conv) ONNX(g ONNXGraph, weights Weights, x string) (string, error) {
 		a = g.Apply("Conv", []string{a, single(g.Doubles(w.Data, w.Shape...)), single(g.Doubles(b.Data, b.Shape...))},
 			map[string]any{"kernel_shape": square(filterSide), "pads": slices.Repeat([]int64{padding}, 4)})
 		a = g.Apply(onnxActivation(c.Activation), []string{a}, nil)
-		a = g.Apply("MaxPool", []string{a}, map[string]any{"kernel_shape": square(poolSide), "strides": square(poolSide)})
+		a = g.Apply(map[Pool]string{MaxPool: "MaxPool", AveragePool: "AveragePool"}[c.Pool], []string{a}, map[string]any{"kernel_shape": square(poolSide), "strides": square(poolSide)})
 	}
 	a = g.Apply("Cast", []string{g.Apply("Flatten", []string{a}, nil)}, map[string]any{"to": onnxDouble})
 	return c.dense().ONNX(g, weights[2*len(c.Channels):], a)

@@ -13,8 +13,9 @@ import (
 // The scores of the nodes on Gorgonia's machine equal those of the host's loops: odd pictures of
 // two channels, and every activation.
 func TestConvScores(t *testing.T) {
-	for _, activation := range []Activation{ReLU, Tanh, Sigmoid} {
-		sized, err := Sized(Conv{Picture: Picture{2, 7, 5}, Channels: []int{3, 4}, Hidden: []int{6}, Activation: activation}, 70, 3)
+	for i, activation := range []Activation{ReLU, Tanh, Sigmoid, Tanh} {
+		c := Conv{Picture: Picture{2, 7, 5}, Channels: []int{3, 4}, Hidden: []int{6}, Activation: activation, Pool: []Pool{MaxPool, AveragePool}[i/2]}
+		sized, err := Sized(c, 70, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,6 +86,7 @@ func TestConvRefuses(t *testing.T) {
 		"needs channels, such as 16,32":                                           {Picture: p},
 		"0 channels in block 2":                                                   {Picture: p, Channels: []int{2, 0}},
 		"too deep for pictures of 8x8: block 4 has no pixels left, use at most 3": {Picture: p, Channels: []int{1, 1, 1, 1}},
+		`unknown pooling "sum"`:                                                   {Picture: p, Channels: []int{1}, Pool: "sum"},
 		`unknown activation "gelu"`:                                               {Picture: p, Channels: []int{1}, Activation: "gelu"},
 		"-1 units in hidden layer 0":                                              {Picture: p, Channels: []int{1}, Hidden: []int{-1}},
 		"conv.1.weight has shape [32767 32767 3 3]":                               {Picture: p, Channels: []int{32767, 32767}},

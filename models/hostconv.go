@@ -30,7 +30,7 @@ func (h *hostConv) blocks(picture []float64, weights Weights) []float64 {
 		convolveRow(h.z, h.patches, picture, p, weights[2*k].Data, weights[2*k+1].Data)
 		h.conv.Activation.apply(h.z[:n*p.Height*p.Width])
 		p.Channels = n
-		poolRow(h.to, h.z, p)
+		poolRow(h.to, h.z, p, h.conv.Pool)
 		p = h.conv.after(p, n)
 		picture = h.to[:p.Pixels()]
 	}
@@ -60,14 +60,17 @@ func convolveRow(z, patches, picture []float64, p Picture, filters, bias []float
 		1, blas64.General{Rows: len(bias), Cols: places, Stride: places, Data: z})
 }
 
-// poolRow writes the largest of each 2 x 2 pixels of the channels z.
-func poolRow(to, z []float64, p Picture) {
+// poolRow writes the largest or the mean of each 2 x 2 pixels of the channels z.
+func poolRow(to, z []float64, p Picture, pool Pool) {
 	height, width := p.Height/poolSide, p.Width/poolSide
 	for c := range p.Channels {
 		for y := range height {
 			for x := range width {
 				at := (c*p.Height+y*poolSide)*p.Width + x*poolSide
-				to[(c*height+y)*width+x] = max(z[at], z[at+1], z[at+p.Width], z[at+p.Width+1])
+				out := &to[(c*height+y)*width+x]
+				if *out = max(z[at], z[at+1], z[at+p.Width], z[at+p.Width+1]); pool == AveragePool {
+					*out = (z[at] + z[at+1] + z[at+p.Width] + z[at+p.Width+1]) / (poolSide * poolSide)
+				}
 			}
 		}
 	}

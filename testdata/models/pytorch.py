@@ -9,6 +9,7 @@ The JSON files hold, for each model, its description, some rows and their scores
 """
 
 import json
+import math
 import sys
 
 import torch
@@ -54,9 +55,10 @@ class Separate(nn.Module):
 class Conv(nn.Module):
     """Blocks of convolution and pooling, then the layers of a network, named as Conv.Parameters says."""
 
-    def __init__(self, picture, channels, hidden, outputs, activation):
+    def __init__(self, picture, channels, pool, hidden, outputs, activation):
         super().__init__()
         self.picture, self.activation = picture, ACTIVATIONS[activation]
+        self.pool = nn.functional.max_pool2d if pool == "max" else nn.functional.avg_pool2d
         widths = [picture["channels"], *channels]
         self.conv = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in zip(widths, channels))
         side = 2 ** len(channels)
@@ -70,13 +72,13 @@ class Conv(nn.Module):
     def forward(self, x):
         x = x.reshape(-1, *(self.picture[k] for k in ("channels", "height", "width")))
         for conv in self.conv:
-            x = nn.functional.max_pool2d(self.activation(conv(x)), 2)
+            x = self.pool(self.activation(conv(x)), 2)
         return self.dense[0](x.flatten(1))
 
 
 def module(model):
     if "picture" in model:
-        return Conv(model["picture"], model["channels"], model["hidden"] or [], model["outputs"], model["activation"])
+        return Conv(model["picture"], model["channels"], model["pool"], model["hidden"] or [], model["outputs"], model["activation"])
     kind = Separate if model["heads"] == "separate" else Net
     return kind(model["inputs"], model["hidden"] or [], model["outputs"], model["activation"])
 
@@ -86,7 +88,8 @@ MODELS = {
     "two_layer": dict(inputs=6, hidden=[8], outputs=4, activation="sigmoid", heads="shared"),
     "deep": dict(inputs=4, hidden=[5, 3], outputs=2, activation="relu", heads="shared"),
     "separate": dict(inputs=4, hidden=[3], outputs=3, activation="tanh", heads="separate"),
-    "conv": dict(picture=dict(channels=2, height=7, width=5), channels=[3, 4], hidden=[6], outputs=3, activation="tanh"),
+    "conv": dict(picture=dict(channels=2, height=7, width=5), channels=[3, 4], pool="max", hidden=[6], outputs=3, activation="tanh"),
+    "conv_average": dict(picture=dict(channels=1, height=5, width=4), channels=[2], pool="average", hidden=[], outputs=2, activation="relu"),
 }
 
 
@@ -99,7 +102,7 @@ def make():
         if name != "two_layer":  # PyTorch's default is float32; the others are float64
             net = net.double()
         save_file(net.state_dict(), f"pytorch_{name}.safetensors")
-        rows = torch.randn(4, model.get("inputs", 70), dtype=torch.float64)
+        rows = torch.randn(4, model.get("inputs") or math.prod(model["picture"].values()), dtype=torch.float64)
         cases[name] = dict(model=model, rows=rows.tolist(), scores=net.double()(rows).tolist())
     with open("pytorch.json", "w") as f:
         json.dump(cases, f, indent=1)
