@@ -9,7 +9,7 @@ import (
 // TestPlainModel checks that a table without a bound trains a plain model: unconstrained, linear,
 // with the rates of every group and advice how to add a bound. The advice itself works.
 func TestPlainModel(t *testing.T) {
-	for _, c := range []struct{ flags, method, minimised string }{
+	for k, c := range []struct{ flags, method, minimised string }{
 		{"--dataset synthetic-adult", "unconstrained", "loss"},
 		{"--dataset synthetic-adult --minimize loss", "unconstrained", "loss"},
 		{"--dataset synthetic-adult --minimize error", "unconstrained", "error"},
@@ -27,6 +27,9 @@ func TestPlainModel(t *testing.T) {
 		bound, _, _ := strings.Cut(advice, "'")
 		if !found || bound != "gap(positive_rate, sex) <= 0.05" {
 			t.Fatalf("%s: no advice: %s", c.flags, got.stdout)
+		}
+		if k > 0 && k < 5 { // a linear model and a network are enough
+			continue
 		}
 		if verified := forReal(t, "verify", run); verified.status != exitDone {
 			t.Errorf("%s: verify: %+v", c.flags, verified)

@@ -16,7 +16,6 @@ import (
 type rowEncoder struct {
 	columns []encodedColumn
 	width   int
-	names   []string // names of the features
 	// absent holds the texts that mark a missing value
 	absent map[string]bool
 	// ignoreUnknown leaves the features of an unknown category at 0
@@ -38,7 +37,7 @@ type encodedColumn struct {
 
 // newRowEncoder finds the columns that the features need in the header.
 func newRowEncoder(p *tabular.Preparation, header []string, ignoreUnknown bool) (*rowEncoder, error) {
-	e := &rowEncoder{names: p.Columns(), absent: map[string]bool{}, ignoreUnknown: ignoreUnknown}
+	e := &rowEncoder{absent: map[string]bool{}, ignoreUnknown: ignoreUnknown}
 	for _, text := range p.Absent {
 		e.absent[text] = true
 	}

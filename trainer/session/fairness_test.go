@@ -59,7 +59,11 @@ func TestFairnessProblemsTrain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := buildOptions(t, onTable(tc.task, Table{Dataset: tc.dataset}, tc.change))
-			r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 200})
+			iterations := 60
+			if tc.feasible {
+				iterations = 200
+			}
+			r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: iterations})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,8 +15,6 @@ type Measured struct {
 	// odds has the gaps of the true and of the false positive rates. Neyman-Pearson has the false
 	// positive rate.
 	Rates []float64
-	// Acceptance is the share of accepted rows.
-	Acceptance float64
 }
 
 // Largest returns the largest bounded value.
@@ -34,7 +32,7 @@ func Measure(kind Kind, totals, accepted Counts, split int) Measured {
 	rate := func(group, label int) float64 { return a[group][label] / n[group][label] }
 	both := func(c [2][2]float64, label int) float64 { return c[0][label] + c[1][label] }
 	rows := both(n, 0) + both(n, 1)
-	m := Measured{Acceptance: (both(a, 0) + both(a, 1)) / rows, Error: (both(a, 0) + both(n, 1) - both(a, 1)) / rows}
+	m := Measured{Error: (both(a, 0) + both(n, 1) - both(a, 1)) / rows}
 	switch kind {
 	case DemographicParity:
 		positive := func(g int) float64 { return (a[g][0] + a[g][1]) / (n[g][0] + n[g][1]) }

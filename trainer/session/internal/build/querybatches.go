@@ -13,11 +13,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The streams of the orders of queries, which follow the streams of the strata.
-const (
-	pairedStream = passStream - 1
-	othersStream = passStream - 2
-)
+// pairedStream is the stream of the order of queries, which follows the streams of the strata.
+const pairedStream = passStream - 1
 
 // QueryBatches divides queries into at most count batches of whole queries with about the same
 // number of rows, in an order of the seed. Each batch has a query with pairs. The rows of a batch
