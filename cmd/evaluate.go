@@ -98,7 +98,7 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 			return nil, err
 		}
 	}
-	in, name, done, err := flags.open(a)
+	in, name, done, err := flags.open(a, m)
 	if err != nil {
 		return nil, err
 	}

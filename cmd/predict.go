@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ppal/datasets/dataerr"
+	"ppal/internal/inputfile"
 	"ppal/internal/option"
 	"ppal/internal/relay"
 	"ppal/models/predictor"
@@ -116,10 +117,14 @@ func (f *rowsFlags) options(a *app) (predictor.Options, error) {
 }
 
 // open opens the input and returns its name for errors. The reader of the rows needs the file
-// itself: it knows files from pipes.
-func (f *rowsFlags) open(a *app) (in io.Reader, name string, done func(), err error) {
+// itself: it knows files from pipes. The input is a folder for a model of pictures alone.
+func (f *rowsFlags) open(a *app, m *predictor.Model) (in io.Reader, name string, done func(), err error) {
 	if f.input == standard {
 		return a.stdin, "standard input", func() {}, nil
+	}
+	if inputfile.IsFolder(f.input) {
+		in, err := m.OpenFolder(f.input)
+		return in, f.input, func() {}, err
 	}
 	file, err := os.Open(f.input)
 	if err != nil {
@@ -218,7 +223,7 @@ func keepable(m *predictor.Model, keep []string) ([]string, error) {
 	format := m.Description().Input.Format
 	for k, name := range keep {
 		switch {
-		case format != results.FormatText:
+		case format != results.FormatText && format != results.FormatPictureFiles:
 			return nil, usage{fmt.Errorf("--keep %s: rows in the format %s have no columns with names", name, format)}
 		case slices.Contains(outputColumns(m), name):
 			return nil, usage{fmt.Errorf("--keep %s: the output has another column of this name; rename the input's column", name)}
@@ -239,10 +244,13 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	if err != nil {
 		return err
 	}
+	if p := m.Preparation(); p != nil && p.Pictures != nil && !slices.Contains(keep, p.Pictures.Column) {
+		keep = append(slices.Clone(keep), p.Pictures.Column)
+	}
 	if options.Keep, err = keepable(m, keep); err != nil {
 		return err
 	}
-	in, name, done, err := flags.open(a)
+	in, name, done, err := flags.open(a, m)
 	if err != nil {
 		return err
 	}
@@ -254,7 +262,7 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	defer out.discard()
 	w := newPredictions(m, out, options.Keep)
 	err = m.Read(in, name, options, w.write)
-	if errors.Is(err, dataerr.ErrNoRows) && m.Description().Input.Format == results.FormatText {
+	if errors.Is(err, dataerr.ErrNoRows) && m.Preparation() != nil && m.Preparation().Numbers == nil {
 		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s has the names of the columns and no rows\n", name)
 		w.header()
 		_, err = out.Write(w.lines)

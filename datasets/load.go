@@ -1,12 +1,14 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/textvalue"
 )
@@ -36,6 +38,9 @@ func LoadTableContext(ctx context.Context, dir, name string, opts tabular.TableO
 	if !d.Tabular() {
 		return nil, fmt.Errorf("datasets: %w: %s is a set of images, want a table", dataerr.ErrKind, name)
 	}
+	if name == Pictures {
+		opts.Label = cmp.Or(opts.Label, inputfile.FolderClass)
+	}
 	given := opts.Split
 	opts.Split = opts.SplitOrDefault()
 	if err := checkOptions(&opts, d); err != nil {
@@ -49,7 +54,11 @@ func LoadTableContext(ctx context.Context, dir, name string, opts tabular.TableO
 		return nil, d.advise(err)
 	}
 	s.Name = name
-	return s.Split(opts)
+	t, err := s.Split(opts)
+	if err == nil && t.Pictures != nil && !opts.Unread {
+		err = readPictures(ctx, t)
+	}
+	return t, err
 }
 
 // checkOptions returns an error if an option does not apply to the data set or a required option is
@@ -154,5 +163,5 @@ func checkOwnFile(o *tabular.TableOptions, d Dataset) error {
 	if d.Own && o.File == "" {
 		return fmt.Errorf("datasets: %w: %s needs the path of a file", dataerr.ErrOption, d.Name)
 	}
-	return nil
+	return checkPictures(o, d)
 }

@@ -60,7 +60,7 @@ func All() []Dataset {
 	return []Dataset{
 		syntheticSet(), fashionMNIST(), cifar10(),
 		adult(), bank(), compas(), communities(), mq2008(), mslr(),
-		ownCSV(), ownLIBSVM(),
+		ownCSV(), ownLIBSVM(), ownPictures(),
 		syntheticAdult(), syntheticBank(), syntheticCompas(), syntheticCommunities(), syntheticMSLR(),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/option"
 )
@@ -34,6 +35,11 @@ func OnPictures() option.Condition {
 	return option.If(option.NameDataset, Names(func(d Dataset) bool { return !d.Tabular() })...).Called("pictures")
 }
 
+// OnPixels is the condition that a run's data set holds pictures, or is the user's own pictures.
+func OnPixels() option.Condition {
+	return option.If(option.NameDataset, append(OnPictures().Values, Pictures)...).Called("pictures")
+}
+
 // none is the default of a text that the program replaces where it uses the text.
 func none() string { return "" }
 
@@ -41,39 +47,48 @@ func none() string { return "" }
 // ClassesSetting returns one more setting of tables.
 func TableSettings(o *tabular.TableOptions) []*option.Option {
 	tables := OnTables()
-	csv, libsvm := option.If(option.NameDataset, CSV), option.If(option.NameDataset, LIBSVM)
+	csv, libsvm, pictures := option.If(option.NameDataset, CSV), option.If(option.NameDataset, LIBSVM), option.If(option.NameDataset, Pictures)
+	texts := option.If(option.NameDataset, CSV, Pictures)
+	columns := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Tabular() && d.Name != Pictures })...).Called("tables of features")
 	ranked := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || d.Ranks() })...)
 	list := []*option.Option{
-		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; implies --dataset csv").
-			With(option.If(option.NameDataset, slices.Concat(csv.Values, libsvm.Values)...)),
-		option.Text("table", &o.Beside, "FILE", "read the label, groups and splits of the arrays in --file (.npy, .npz) from this table, which has a row for each row of the arrays").Or("").With(csv),
-		option.Text("key", &o.Key, "COLUMN", "join --table to the arrays by this column: its values are those of the array with the same name, or row numbers from 0").OrRule("row by row", none).With(csv),
+		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; implies --dataset csv."+
+			" A folder with a folder for each class, or an IDX file: read these pictures; implies --dataset pictures").
+			With(option.If(option.NameDataset, slices.Concat(texts.Values, libsvm.Values)...)),
+		option.Text("picture", &o.Picture, "COLUMN", "read the path of each picture (PNG or JPEG) from this column of --file, relative to the folder of the file; implies --dataset pictures").
+			Or(inputfile.FolderPicture).With(pictures),
+		option.Custom("size", "HEIGHTxWIDTH", setSize(o), func() string { return o.Size.String() },
+			"resize the pictures to this size by area averaging, such as 64x64; the ratio of the sides may change").OrRule("the size of the files, which must be equal", none).With(pictures),
+		option.Choice("color", &o.Color, "auto: read luma alone if all files are grey, else red, green and blue; grey and rgb convert", tabular.ColorAuto, tabular.ColorGrey, tabular.ColorRGB).
+			With(pictures),
+		option.Text("table", &o.Beside, "FILE", "read the label, groups and splits of the arrays in --file (.npy, .npz) from this table, which has a row for each row of the arrays; for an IDX file, from this IDX file of labels or table").Or("").With(texts),
+		option.Text("key", &o.Key, "COLUMN", "join --table to the arrays by this column: its values are those of the array with the same name, or row numbers from 0").OrRule("row by row", none).With(texts),
 		option.Text("label", &o.Label, "COLUMN[=VALUE]",
 			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
-				" more values gives a class for each value").OrMissing("y of a .npz file, else required", defaultLabel(o), "file").With(csv),
+				" more values gives a class for each value").OrMissing("y of a .npz file, class of a folder or an IDX file, else required", defaultLabel(o), "file").With(texts),
 		option.Names("group", &o.Groups, "CONDITION[,...]",
 			"form groups by columns: race=White or race!=White against the rest, 25<=age<60, or a column's name for a group of each value;"+
 				" libsvm: a feature's number; may be repeated").OrRule("the data set's own", none).With(tables),
 		option.Names("categorical", &o.Categorical, "COLUMN[,...]", "read these columns as categories although they hold numbers").With(csv),
-		option.Names("ignore", &o.Ignore, "COLUMN[,...]", "exclude these columns from the features").With(tables),
+		option.Names("ignore", &o.Ignore, "COLUMN[,...]", "exclude these columns from the features").With(columns),
 		option.Names("features", &o.Features, "COLUMN[,...]", "make features of these columns only").With(csv),
 		option.Choice("missing", &o.Missing, "refuse missing values; impute the mean and add an indicator column; drop the rows; or flag:"+
 			" impute, and make missing a value of groups", tabular.MissingRefused, tabular.MissingImputed, tabular.MissingDropped, tabular.MissingFlagged).
-			With(csv),
+			With(texts),
 		option.Choice("dates", &o.Dates, "refuse columns of dates, or expand a date into day, month, weekday and hour; day-first and month-first"+
 			" expand too, and say how to read 3/4/2020", tabular.DatesRefused, tabular.DatesExpanded, tabular.DatesDayFirst, tabular.DatesMonthFirst).As("HOW").With(csv),
 		option.Choice("decimal", &o.Decimal, "set the decimal sign of numbers; auto detects it",
-			tabular.DecimalAuto, tabular.DecimalPoint, tabular.DecimalComma).With(csv),
+			tabular.DecimalAuto, tabular.DecimalPoint, tabular.DecimalComma).With(texts),
 		option.Custom("separator", "CHAR", setSeparator(o), separatorText(o),
-			"set the character between fields, or tab; one or more blanks: \" \"; auto detects it", detected, tab).Or(detected).With(csv),
+			"set the character between fields, or tab; one or more blanks: \" \"; auto detects it", detected, tab).Or(detected).With(texts),
 		option.Choice("header", &o.Header, "first: the first line has the columns' names; none: no line has them, and they are column 1, column 2, ...",
-			tabular.HeaderFirst, tabular.HeaderNone).OrRule("first; with --columns: none", defaultHeader(o), "columns").With(csv),
-		option.Names("columns", &o.Columns, "NAME[,...]", "name the columns of a file in which no line has their names").OrRule("as --header says", none).With(csv),
-		option.Count("skip", &o.Skip, option.AtLeast(0), "leave out the first N lines of the file").Or("0").In("lines").With(csv),
+			tabular.HeaderFirst, tabular.HeaderNone).OrRule("first; with --columns: none", defaultHeader(o), "columns").With(texts),
+		option.Names("columns", &o.Columns, "NAME[,...]", "name the columns of a file in which no line has their names").OrRule("as --header says", none).With(texts),
+		option.Count("skip", &o.Skip, option.AtLeast(0), "leave out the first N lines of the file").Or("0").In("lines").With(texts),
 		option.Choice("quote", &o.Quote, "double: a field may stand in double quotes; none: a quote is an ordinary character",
-			tabular.QuoteDouble, tabular.QuoteNone).With(csv),
+			tabular.QuoteDouble, tabular.QuoteNone).With(texts),
 		option.Names("missing-values", &o.MissingValues, "TEXT[,...]", "treat these texts and empty fields as missing values").
-			OrRule("?, NA, NaN, null and the like", none).With(csv),
+			OrRule("?, NA, NaN, null and the like", none).With(texts),
 		option.Switch("zero-based", &o.ZeroBased, "count the features of the file from 0 instead of 1").With(libsvm),
 		queries(o),
 		option.Custom("relevant", "N|"+tabular.EachGrade, setRelevant(o), func() string { return o.Relevant },
@@ -81,11 +96,11 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 			OrRule("the data set's own, else "+tabular.EachGrade, none).With(ranked),
 		option.Count("fold", &o.Fold, option.AtLeast(1), "use the training, validation and test rows of fold K of the data set").Or("1").As("K").
 			With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Folds > 0 })...)),
-		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
+		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(columns),
 	}
 	return append(append(list, SplitSettings(o)...),
-		option.Text("test-file", &o.TestFile, "FILE", "read the test rows from this file, and prepare them as the rows of --file").Or("").With(csv),
-		option.Text("split-column", &o.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").Or("").With(csv),
+		option.Text("test-file", &o.TestFile, "FILE", "read the test rows from this file, and prepare them as the rows of --file").Or("").With(texts),
+		option.Text("split-column", &o.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").OrRule("none; folders train, val and test of pictures are splits", none).With(texts),
 		option.Choice("unknown", &o.Unknown, "refuse categories that only the test file has, or ignore them", tabular.UnknownRefused, tabular.UnknownIgnored).
 			With(csv))
 }
@@ -187,13 +202,25 @@ func defaultHeader(o *tabular.TableOptions) func() string {
 	}
 }
 
-// defaultLabel is the name of the labels in an archive of arrays, and "" for other files.
+// defaultLabel is the name of the labels in an archive of arrays and of pictures, and "" for other
+// files.
 func defaultLabel(o *tabular.TableOptions) func() string {
 	return func() string {
-		if tabular.NamesArchive(o.File) {
+		switch {
+		case tabular.NamesArchive(o.File):
 			return loader.ArchiveLabel
+		case HasPictures(o.File):
+			return inputfile.FolderClass
 		}
 		return ""
+	}
+}
+
+// setSize reads size.
+func setSize(o *tabular.TableOptions) func(text string) error {
+	return func(text string) (err error) {
+		o.Size, err = tabular.ParsePictureSize(text)
+		return err
 	}
 }
 

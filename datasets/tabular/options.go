@@ -91,6 +91,18 @@ type TableOptions struct {
 	// It replaces Split.
 	SplitColumn string
 
+	// Options for the data set pictures, whose table names a picture for each row. File is a CSV file,
+	// a folder with a folder for each class, or a file of pictures in the IDX format, whose labels are
+	// in the file or table Beside.
+
+	// Picture is the column with the path of each picture, relative to the folder of the table; "":
+	// picture.
+	Picture string
+	Size    PictureSize // the pictures are resized to this size; zero: their own size
+	Color   string      // ColorAuto (also ""), ColorGrey or ColorRGB
+	// Unread leaves the pixels unread: Table.Features is a *PictureRows.
+	Unread bool
+
 	// Options for the data set libsvm.
 
 	// ZeroBased says that the file counts the features from 0 instead of 1.

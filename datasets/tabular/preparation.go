@@ -13,13 +13,15 @@ import (
 // Preparation describes how the columns of a file became features. It is fitted on the training
 // rows and applied to all rows. A preparation can be saved as JSON or YAML and then prepares new
 // rows. A preparation has either Encodings, for text of separated fields, or Numbers, for rows in
-// LIBSVM's format.
+// LIBSVM's format, or Pictures.
 type Preparation struct {
 	Layout `yaml:",inline"`
 	// texts that mark a missing value
 	Absent []string `json:"absent,omitempty" yaml:"absent,omitempty"`
 	// one encoding for each used column, in the order of the features
 	Encodings []Encoding `json:"encodings,omitempty" yaml:"encodings,omitempty"`
+	// the pictures that a column names
+	Pictures *PictureEncoding `json:"pictures,omitempty" yaml:"pictures,omitempty"`
 	// LIBSVM's indices, from 1, in the order of the features; they increase
 	Numbers []int `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"`
 	// means and standard deviations of the training rows that standardise these features, which are
@@ -109,8 +111,13 @@ func (e *Encoding) Width() int {
 
 // Check returns ErrColumn if the preparation, which may come from a file, is not valid.
 func (p *Preparation) Check() error {
-	if (len(p.Encodings) > 0) == (len(p.Numbers) > 0) {
+	if kinds := textvalue.Indicator(len(p.Encodings) > 0) + textvalue.Indicator(len(p.Numbers) > 0) + textvalue.Indicator(p.Pictures != nil); kinds != 1 {
 		return fmt.Errorf("datasets: a preparation with %d columns and %d numbers: %w: want either columns or numbers", len(p.Encodings), len(p.Numbers), dataerr.ErrColumn)
+	}
+	if p.Pictures != nil {
+		if err := p.Pictures.Check(); err != nil {
+			return fmt.Errorf("datasets: a preparation: %w", err)
+		}
 	}
 	if err := p.Layout.Check(); err != nil {
 		return fmt.Errorf("datasets: a preparation: %w", err)
@@ -150,8 +157,20 @@ func (p *Preparation) Check() error {
 	return nil
 }
 
+// Width returns the number of features.
+func (p *Preparation) Width() int {
+	if p.Pictures != nil {
+		return p.Pictures.Pixels()
+	}
+	width := len(p.Numbers)
+	for i := range p.Encodings {
+		width += p.Encodings[i].Width()
+	}
+	return width
+}
+
 // Columns returns the names of the features: "age", "job=student", "OtherPerCap missing". Features
-// of LIBSVM files are named by their numbers.
+// of LIBSVM files are named by their numbers. Pixels have no names.
 func (p *Preparation) Columns() []string {
 	var names []string
 	for _, n := range p.Numbers {

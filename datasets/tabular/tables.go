@@ -4,6 +4,7 @@ package tabular
 type Tables struct {
 	Train, Validation, Test *Table       // nil if the split gives this set no rows
 	Preparation             *Preparation // how the columns became features
+	Pictures                *PictureSet  // the rows are pictures; nil: they are not
 	Uses                    []ColumnUse  // the use of each column of the file; nil for sparse tables
 	Label                   Label        // how the label gives the class
 	Reading                 Reading      // how new rows give groups and attributes

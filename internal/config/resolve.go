@@ -151,9 +151,14 @@ func (r *resolver) adopt(options []*option.Option) {
 // implyDataset sets the data set of the user's own file if a file is given without a data set.
 func implyDataset(given map[string]setting) {
 	file, stated := given["file"]
-	if _, explicit := given[option.NameDataset]; stated && !explicit {
-		given[option.NameDataset] = setting{datasets.CSV, file.where}
+	if _, explicit := given[option.NameDataset]; !stated || explicit {
+		return
 	}
+	name := datasets.CSV
+	if _, column := given["picture"]; column || datasets.HasPictures(file.text) {
+		name = datasets.Pictures
+	}
+	given[option.NameDataset] = setting{name, file.where}
 }
 
 // implyProblem sets the problem if it is not given: a task in words, for a table, and for

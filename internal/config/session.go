@@ -43,6 +43,9 @@ func (t Train) source(dataDir string) session.Source {
 		images.Dataset, images.Dir, images.Split, images.SplitSeed = t.Dataset, dataDir, t.Table.Split, t.Table.SplitSeed
 		return images
 	}
+	if t.Dataset == datasets.Pictures {
+		return session.PictureFiles{Dir: dataDir, TableOptions: t.TableOptions(), Normalize: t.Pictures.Normalize}
+	}
 	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: t.TableOptions()}
 }
 

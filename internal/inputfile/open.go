@@ -65,7 +65,7 @@ func IsPipe(path string) bool {
 	return path == StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// OpenInput opens a file. A pipe, such as standard input, can be read only once, so OpenInput keeps
+// OpenInput opens a file, or the table of the pictures in a folder. A pipe, such as standard input, can be read only once, so OpenInput keeps
 // the pipe's content for later calls with the same path. A cancelled ctx ends the reading of a
 // pipe.
 func OpenInput(ctx context.Context, path string) (Input, error) {
@@ -77,7 +77,7 @@ func OpenInput(ctx context.Context, path string) (Input, error) {
 	case err != nil:
 		return nil, FileError(path, err)
 	case info.IsDir():
-		return nil, &dataerr.FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is a directory, want a file", dataerr.ErrFormat)}
+		return OpenFolder(path, FolderPicture, FolderClass)
 	case !info.Mode().IsRegular():
 		return Pipes.Open(ctx, path, func() (io.ReadCloser, error) { return os.Open(path) })
 	}

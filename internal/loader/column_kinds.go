@@ -171,7 +171,7 @@ func (t *UserTable) ProblemsOf(c *UserColumn, sign string, given bool) (found []
 	}
 	decimal, numbers, doubt := p.Decimal(sign, given)
 	switch {
-	case c.Label && t.When == nil, c.Categorical, c.Split, c.Query:
+	case c.Label && t.When == nil, c.Categorical, c.Split, c.Query, c.picture:
 		c.Kind = CategoryKind
 	case doubt:
 		wrong(nil, "give the decimal sign (--decimal comma or --decimal point)",
@@ -199,18 +199,18 @@ func (t *UserTable) MayMiss(c *UserColumn) bool {
 	case tabular.MissingDropped:
 		return true
 	case tabular.MissingImputed:
-		return !c.Label && !c.Group && !c.Split && !c.Query
+		return !c.Label && !c.Group && !c.Split && !c.Query && !c.picture
 	case tabular.MissingFlagged:
-		return !c.Label && !c.Split && !c.Query
+		return !c.Label && !c.Split && !c.Query && !c.picture
 	}
-	return !c.Label && !c.Group && !c.Split && !c.Query && !c.Feature // an attribute
+	return !c.Label && !c.Group && !c.Split && !c.Query && !c.picture && !c.Feature // an attribute
 }
 
 // MissingAdvice returns advice about a column's missing values. It does not repeat choices that the
 // options already make.
 func (t *UserTable) MissingAdvice(c *UserColumn, ignore string) string {
 	switch {
-	case c.Label || c.Split || c.Query:
+	case c.Label || c.Split || c.Query || c.picture:
 		return "leave out these rows (--missing drop)"
 	case c.Group:
 		return "leave out these rows (--missing drop), or make them a group of their own (--missing flag)"

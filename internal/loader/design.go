@@ -25,6 +25,7 @@ type Design struct {
 	Absent    []string       // as in schema
 	Groups    []string       // conditions, used if the options have none
 	By        []string       // columns for groups by quantile, used if groups is empty
+	pixels    *pictured      // the features; nil: encodings
 }
 
 // Specs returns the columns that the features need.
@@ -83,6 +84,11 @@ func (d *Design) Table(s *columnar.Sheet, opts tabular.TableOptions) (*Source, e
 		if !ignored[e.Column] && !dropped[e.Column] {
 			p.Encodings = append(p.Encodings, e)
 		}
+	}
+	if d.pixels != nil {
+		p.Pictures, out.Features, out.uses = d.pixels.set.Encoding, d.pixels, d.Uses(s, p)
+		d.pixels.by = p
+		return out, nil
 	}
 	if len(p.Encodings) == 0 {
 		return nil, fmt.Errorf("datasets: %w: no column is left for features", dataerr.ErrColumn)

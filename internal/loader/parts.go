@@ -29,11 +29,15 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 	}
 	defer f.Close()
 	known := *s
-	test, err := columnar.ReadSheet(f, t.Opts.TestFile, t.testSchema(known))
+	schema := t.testSchema(known)
+	test, err := columnar.ReadSheet(f, t.Opts.TestFile, schema)
 	if err != nil {
 		return nil, dataerr.Advise(err, "the rows are prepared as those of "+t.Opts.File)
 	}
 	if err := t.takeQueries(test); err != nil {
+		return nil, err
+	}
+	if err := t.pixels.take(test, schema.Layout); err != nil {
 		return nil, err
 	}
 	if t.When != nil {
@@ -60,6 +64,9 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 // holds the original label column, not the two categories that the condition makes.
 func (t *UserTable) testSchema(known *columnar.Sheet) *columnar.Schema {
 	s := t.schema(known)
+	if t.pixels != nil {
+		s.Layout.Beside = "" // belongs to the pictures in File
+	}
 	for i := range s.Columns {
 		if spec := &s.Columns[i]; spec.Name == t.Label && t.When != nil {
 			spec.Categories, spec.Many = nil, true

@@ -74,7 +74,8 @@ func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tabular.Tables{Preparation: s.Features.Preparation(), Label: s.Label, Reading: s.reading, Files: s.Files, Uses: s.uses, Notes: append(s.Notes, notes...), Warnings: s.Warnings}
+	p, _ := s.Features.(*pictured)
+	t := &tabular.Tables{Pictures: p.pictures(), Preparation: s.Features.Preparation(), Label: s.Label, Reading: s.reading, Files: s.Files, Uses: s.uses, Notes: append(s.Notes, notes...), Warnings: s.Warnings}
 	groups := s.groups
 	if s.by != nil {
 		var note string

@@ -21,6 +21,7 @@ type UserColumn struct {
 	Field int // index in a record
 	// uses of the column; a feature is not the label or the split, and may also determine groups
 	Feature, Label, Group, Attribute, Split, Query bool
+	picture                                        bool // the paths of the rows' pictures
 	Categorical                                    bool // the user asked for categories
 	wide                                           bool // a number of an array, and a feature alone: see columnar.Wide
 	Profile                                        *columnar.Profile
@@ -59,6 +60,7 @@ type UserTable struct {
 	graded          bool // TableOptions.Relevant makes the condition of class +1
 	// the numbers of a field that the file stores, from the reading of the profiles; nil: not kept
 	stored func(field int) []float64
+	pixels *pictured // the pictures of the rows; nil: the features are columns
 }
 
 // newUserTable finds the columns that the options name. The error lists all unknown names.
@@ -83,6 +85,9 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	}
 	if opts.Query != "" {
 		named = append(named, opts.Query)
+	}
+	if opts.Picture != "" {
+		named, t.pixels = append(named, opts.Picture), newPictured(ctx, opts)
 	}
 	known, ignored, features, categorical := textvalue.SetOf(header), textvalue.SetOf(opts.Ignore), textvalue.SetOf(opts.Features), textvalue.SetOf(opts.Categorical)
 	for field, name := range header {
@@ -129,7 +134,8 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 			Group: slices.Contains(groups, name), Attribute: slices.Contains(attributes, name),
 			Categorical: categorical[name],
 		}
-		c.Feature = !c.Label && !c.Split && !c.Query && !ignored[name] && (len(opts.Features) == 0 && !text.Aside(field) || features[name])
+		c.picture = t.pixels != nil && name == opts.Picture
+		c.Feature = t.pixels == nil && !c.Label && !c.Split && !c.Query && !ignored[name] && (len(opts.Features) == 0 && !text.Aside(field) || features[name])
 		c.wide = c.Feature && !c.Group && !c.Attribute && !c.Categorical && inBlock(text, field)
 		if !c.used() {
 			continue
@@ -145,7 +151,7 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 			}
 			continue
 		}
-		c.Profile = columnar.NewProfile(c.Categorical || c.Split || c.Label && t.When == nil)
+		c.Profile = columnar.NewProfile(c.Categorical || c.Split || c.picture || c.Label && t.When == nil)
 		t.Columns = append(t.Columns, c)
 	}
 	return t, problems.Found(nil)
@@ -153,7 +159,7 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 
 // used reports whether the column is read.
 func (c *UserColumn) used() bool {
-	return c.Feature || c.Label || c.Group || c.Attribute || c.Split || c.Query
+	return c.Feature || c.Label || c.Group || c.Attribute || c.Split || c.Query || c.picture
 }
 
 // column returns the used column with the given name, or nil.

@@ -182,14 +182,14 @@ func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: t.Opts.Pages, Room: t.Opts.Room}
 	imputed := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	for _, c := range t.Columns {
-		missing := imputed && t.MayMiss(c) || !c.Feature && !c.Group && !c.Label && !c.Split && !c.Query
+		missing := imputed && t.MayMiss(c) || !c.Feature && !c.Group && !c.Label && !c.Split && !c.Query && !c.picture
 		if known != nil && c.Feature { // training made no feature for a missing value
 			column := known.Column(c.encodings()[0].Title())
 			missing = missing && (column.Lacks || column.FirstMissing() >= 0)
 		}
 		spec := columnar.ColumnSpec{Name: c.Name, Missing: missing, Many: !c.Feature && !c.Label}
 		categories := c.Kind == CategoryKind || c.Kind == dateKind && (c.Group || c.Attribute)
-		if known != nil && categories {
+		if known != nil && categories && !c.picture {
 			spec.Many, spec.Unknown = false, t.Opts.Unknown == tabular.UnknownIgnored && !c.Label
 			spec.Categories = known.Column(c.Name).Values
 		}
@@ -225,11 +225,14 @@ func (c *UserColumn) encodings() []tabular.Encoding {
 
 // source makes features from the columns that are features.
 func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
-	d := &Design{Label: t.Label, Layout: t.layout(), Absent: absentOf(t.Opts)}
+	d := &Design{pixels: t.pixels, Label: t.Label, Layout: t.layout(), Absent: absentOf(t.Opts)}
 	fail := func(err error) (*Source, error) {
 		return nil, &dataerr.Problems{Path: s.Name, List: []*dataerr.FileError{{Path: s.Name, Offset: -1, Err: err}}}
 	}
 	if err := t.takeQueries(s); err != nil {
+		return nil, err
+	}
+	if err := t.pixels.take(s, t.layout()); err != nil {
 		return nil, err
 	}
 	if err := t.classes(d, s); err != nil {
@@ -278,7 +281,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	}
 	if opts.Missing == tabular.MissingDropped {
 		for _, c := range t.Columns {
-			if c.Feature || c.Group || c.Label || c.Split || c.Query {
+			if c.Feature || c.Group || c.Label || c.Split || c.Query || c.picture {
 				out.reading.Required = append(out.reading.Required, c.Name)
 			}
 		}
@@ -347,7 +350,7 @@ func (t *UserTable) remark(s *columnar.Sheet) {
 	if all := t.Columns[0].Profile.Rows; s.Rows < all {
 		var why []string
 		for _, c := range t.Columns {
-			if c.Profile.Missing > 0 && (c.Feature || c.Label || c.Group || c.Split || c.Query) {
+			if c.Profile.Missing > 0 && (c.Feature || c.Label || c.Group || c.Split || c.Query || c.picture) {
 				why = append(why, fmt.Sprintf("%s (%d)", c.Name, c.Profile.Missing))
 			}
 		}

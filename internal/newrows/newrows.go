@@ -123,9 +123,18 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 	if err != nil {
 		return &dataerr.FileError{Path: name, Offset: -1, Line: 1, Err: err, Advice: text.BesideAdvice()}
 	}
-	return n.inOrder(name, columns, text.Next, encoder.width, func() decoder {
+	pixels, err := n.newPixelRows(text, name)
+	if err != nil {
+		return &dataerr.FileError{Path: name, Offset: -1, Line: text.HeaderLine, Err: err, Advice: text.BesideAdvice()}
+	}
+	defer pixels.close()
+	return n.inOrder(name, columns, text.Next, n.Preparation.Width(), func() decoder {
 		own := *encoder
-		return &textRows{records: text.Records(), encoder: &own, keep: keep, required: required}
+		rows := &textRows{records: text.Records(), encoder: &own, keep: keep, required: required}
+		if pixels != nil {
+			return &pixelRows{rows, pixels, make([]uint8, n.Preparation.Width())}
+		}
+		return rows
 	})
 }
 

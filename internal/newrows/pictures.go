@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"ppal/datasets/dataerr"
+	"ppal/datasets/picture"
 	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 )
@@ -62,6 +63,65 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 		return recordio.Chunk{Text: buffer[:whole]}, err
 	}
 	return n.inOrder(name, nil, next, n.Pixels, func() decoder { return &pictureRows{scale: n.Scale, pixels: n.Pixels} })
+}
+
+// pixels reads the pictures that a table names. The methods of a nil *pixels do nothing.
+type pixels struct {
+	*picture.Reader
+	table string // the path of the table
+	idx   bool   // the table is a file in the IDX format
+	field int    // the field of the pictures' paths
+	scale float64
+}
+
+// newPixelRows returns the pictures of a table; nil if the features are columns.
+func (n *NewRows) newPixelRows(text *recordio.Delimited, name string) (*pixels, error) {
+	e := n.Preparation.Pictures
+	if e == nil {
+		return nil, nil
+	}
+	p := &pixels{Reader: picture.NewReader(*e), table: name, scale: n.Scale}
+	column := e.Column
+	if file := text.Pictures(); file != nil {
+		p.idx, column = true, inputfile.FolderPicture
+		p.Use(name, file)
+	}
+	places := recordio.HeaderPlaces{Header: text.Header, Repeated: n.Preparation.Repeated}
+	var err error
+	p.field, err = places.Column(column)
+	return p, err
+}
+
+// close closes the files of the pictures.
+func (p *pixels) close() {
+	if p != nil {
+		p.Close()
+	}
+}
+
+// pixelRows are rows of a table that names pictures.
+type pixelRows struct {
+	*textRows
+	pixels  *pixels
+	picture []uint8 // the last picture
+}
+
+// encode implements decoder.
+func (p *pixelRows) encode(features []float64) (unknown int, err error) {
+	file, err := picture.At(p.pixels.table, p.pixels.idx, string(p.records.Text(p.pixels.field)))
+	if err == nil {
+		err = p.pixels.Read(file, p.picture)
+	}
+	if err != nil && inputfile.IsFolder(p.pixels.table) {
+		return 0, err
+	}
+	if err != nil {
+		return 0, p.records.Fail(p.pixels.field, picture.Named(err))
+	}
+	for j, u := range p.picture {
+		features[j] = float64(u) * p.pixels.scale
+	}
+	return 0, nil
 }
 
 // pictureRows are pictures.

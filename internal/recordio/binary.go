@@ -93,8 +93,8 @@ type RandomAccess interface {
 	io.Seeker
 }
 
-// binaryFormats are the formats of RegisterFormat.
-var binaryFormats []BinaryFormat
+// binaryFormats are the IDX format and the formats of RegisterFormat.
+var binaryFormats = []BinaryFormat{idxFormat}
 
 // RegisterFormat lets all readers of tables read a binary format. Packages of formats call it when
 // the program starts.

@@ -121,6 +121,9 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 	}
 	if table != nil {
 		d = &Delimited{Name: name, Layout: tabular.Layout{Repeated: layout.Repeated}, binary: table}
+		if d.Pictures() != nil && layout.Beside == "" {
+			layout.Beside = LabelsOf(name)
+		}
 		if layout.Beside != "" {
 			if d.binary, err = joinTable(table, name, layout); err != nil {
 				return nil, nil, err
@@ -210,7 +213,7 @@ func (d *Delimited) Aside(field int) bool {
 // BesideAdvice returns advice about a column that a file of arrays does not have; "" for other
 // files and beside a table.
 func (d *Delimited) BesideAdvice() string {
-	if _, is := d.binary.(*joined); is || len(d.Blocks()) == 0 {
+	if _, is := d.binary.(*joined); is || len(d.Blocks()) == 0 && d.Pictures() == nil {
 		return ""
 	}
 	return "name the table that has the column with --table FILE"

@@ -55,7 +55,7 @@ func (m *Model) ONNX(o ONNXOptions) ([]byte, error) {
 		x = g.columns(m.preparation, o)
 	case results.FormatLIBSVM:
 		x = g.numbers(m.preparation)
-	case results.FormatPictures:
+	case results.FormatPictures, results.FormatPictureFiles:
 		x = g.pictures(in)
 	default:
 		x = "x"

@@ -20,6 +20,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
@@ -134,12 +135,12 @@ func (m *Model) check() error {
 	if d.Input.Features != inputs {
 		return fail("model.json has %d features, the weights have %d", d.Input.Features, inputs)
 	}
-	prepared := d.Input.Format == results.FormatText || d.Input.Format == results.FormatLIBSVM
+	prepared := slices.Contains([]results.Format{results.FormatText, results.FormatLIBSVM, results.FormatPictureFiles}, d.Input.Format)
 	if prepared && m.preparation == nil {
 		return fail("rows in the format %q need preparation.yaml, which model.json does not name", d.Input.Format)
 	}
 	if m.preparation != nil {
-		if n := len(m.preparation.Columns()); n != inputs {
+		if n := m.preparation.Width(); n != inputs {
 			return fail("the preparation makes %d features, the weights have %d", n, inputs)
 		}
 	}

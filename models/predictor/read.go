@@ -109,6 +109,16 @@ func (m *Model) Row(texts map[string]string, o Options) (Row, error) {
 	return Row{Scores: scores, Decision: m.Decide(scores)[0], Unknown: unknown}, nil
 }
 
+// OpenFolder returns the table of the pictures in a folder, for Read and Evaluate with the folder's
+// path as the name. The names of the classes' folders are the labels. A folder without such folders
+// has pictures without labels. The error wraps ErrModel if the run's rows are not files of pictures.
+func (m *Model) OpenFolder(path string) (io.Reader, error) {
+	if m.preparation == nil || m.preparation.Pictures == nil {
+		return nil, &dataerr.FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is a directory, and the run's rows are not files of pictures", dataerr.ErrFormat)}
+	}
+	return inputfile.OpenFolder(path, m.preparation.Pictures.Column, m.description.Decision.Label.Column)
+}
+
 // noFile returns the error for a model whose rows do not come from a file.
 func (m *Model) noFile() error {
 	if d, err := datasets.Lookup(m.description.Dataset); err == nil && d.Ranks() {

@@ -247,7 +247,7 @@ func (a *assembly) examples(s *split, scores []float64, most int) (*results.Exam
 	d := a.data.Description
 	display := &measure.Display{Source: s.Source, Attributes: s.Attributes, Features: s.Features(), Read: s.readRow,
 		Center: a.data.Center, Scale: a.data.Scale, Preparation: d.Preparation, Names: d.FeatureNames}
-	if _, bytes := s.Data.(matrix.EightBit); bytes && d.Preparation == nil && a.data.Label == nil && a.data.Shape.Pixels() == s.Features() {
+	if _, bytes := s.Data.(matrix.EightBit); bytes && a.data.Shape.Pixels() == s.Features() {
 		display.Shape, display.Pixels = a.data.Shape, s.pixels
 	}
 	return decided.Examples(display, most)

@@ -184,10 +184,15 @@ func (a *assembly) model(d Description) results.Model {
 	switch {
 	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:
 		m.Input.Format = results.FormatLIBSVM
+	case d.Preparation != nil && d.Preparation.Pictures != nil:
+		m.Input.Format = results.FormatPictureFiles
 	case d.Preparation != nil:
 		m.Input.Format = results.FormatText
 	case pictures:
-		m.Input.Format, m.Input.Scale = results.FormatPictures, picture.PixelScale
+		m.Input.Format = results.FormatPictures
+	}
+	if f := m.Input.Format; f == results.FormatPictures || f == results.FormatPictureFiles {
+		m.Input.Scale = picture.PixelScale
 		if s := a.data.Shape; s.Pixels() > 0 {
 			m.Input.Shape = []int{s.Channels, s.Height, s.Width}
 		}

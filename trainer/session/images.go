@@ -67,7 +67,7 @@ func (s *Images) Options() []*option.Option {
 			Or("0").With(datasets.OnPictures()),
 		option.Choice("normalize", &s.Normalize, "transform the pixels before training",
 			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
-			Or(string(DefaultNormalize)).With(datasets.OnPictures()),
+			Or(string(DefaultNormalize)).With(datasets.OnPixels()),
 	}
 }
 

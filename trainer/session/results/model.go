@@ -58,6 +58,8 @@ const (
 	FormatLIBSVM   Format = "libsvm"   // LIBSVM's format
 	FormatPictures Format = "pictures" // bytes, IDX
 	FormatMatrix   Format = "matrix"   // features as the calling program had them
+	// PNG and JPEG files in a folder or a table, IDX
+	FormatPictureFiles Format = "picture-files"
 )
 
 // Decision says how the scores of a row give its class.

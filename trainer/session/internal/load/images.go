@@ -128,15 +128,21 @@ func loadPictures(train Part, validation, test *Part, moments func() ([]float64,
 	if err != nil {
 		return nil, err
 	}
-	l := &Data{Normalization: n, Center: scaledCenter(n), Pictures: train.Source != nil}
+	l := &Data{Pictures: train.Source != nil}
+	l.normalized(n)
 	for name, part := range InSplits(&train, validation, test) {
 		l.Splits = append(l.Splits, &Split{Name: name, Rows: ImageRows(*part, n)})
 	}
-	l.Description.Normalization = string(kind)
-	if kind == models.NormalizeStandardize {
-		l.Description.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", kind, n.Deviation)
-	}
 	return l, nil
+}
+
+// normalized sets the normalisation of pictures.
+func (l *Data) normalized(n models.Normalization) {
+	l.Normalization, l.Center = n, scaledCenter(n)
+	l.Description.Normalization = string(n.Kind)
+	if n.Kind == models.NormalizeStandardize {
+		l.Description.Normalization = fmt.Sprintf("%s (one deviation: %.6g)", n.Kind, n.Deviation)
+	}
 }
 
 // sumRows returns the checksums of pictures that do not come from a file.

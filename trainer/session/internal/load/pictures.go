@@ -138,14 +138,18 @@ func (a *Pictures) allocate(room kernel.Room) (err error) {
 	return nil
 }
 
+// room returns the memory of the pixels.
+func (a *Pictures) room() kernel.Room {
+	pages := a.place.Pages
+	if pages == nil {
+		return func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }
+	}
+	return func(n int) ([]byte, error) { return mapped.Make[byte](pages, n) }
+}
+
 // read reads the pixels of all parts from the data set's files.
 func (a *Pictures) read() error {
-	pages := a.place.Pages
-	room := func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }
-	if pages != nil {
-		room = func(n int) ([]byte, error) { return mapped.Make[byte](pages, n) }
-	}
-	if err := a.allocate(room); err != nil {
+	if err := a.allocate(a.room()); err != nil {
 		return err
 	}
 	reading := relay.Go(func() error { return a.held.Read(a.Test.Pixels) })

@@ -102,6 +102,9 @@ func loadTables(t *tabular.Tables, on Request) (*Data, error) {
 		}
 		l.Splits = append(l.Splits, &Split{Name: name, Rows: r})
 	}
+	if t.Pictures != nil {
+		return l, nil
+	}
 	return l, l.packIntegers(t, on)
 }
 
