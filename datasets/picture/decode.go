@@ -34,8 +34,10 @@ func (h *header) upright() (height, width int) {
 	return h.height, h.width
 }
 
-// The first bytes of the formats.
+// The first and the last bytes of the formats.
 const (
+	pngEnd    = "IEND\xae\x42\x60\x82"
+	jpegEnd   = "\xff\xd9"
 	pngMagic  = "\x89PNG\r\n\x1a\n"
 	jpegMagic = "\xff\xd8\xff"
 )
@@ -56,7 +58,7 @@ func readHeader(content []byte) (*header, error) {
 	}
 	c, err := config(bytes.NewReader(content))
 	if err != nil {
-		return nil, decodeError(err)
+		return nil, decodeError(content, err)
 	}
 	h.height, h.width = c.Height, c.Width
 	if h.height < 1 || h.width < 1 || int64(h.height)*int64(h.width) > mostPixels {
@@ -67,8 +69,13 @@ func readHeader(content []byte) (*header, error) {
 }
 
 // decodeError returns the error of a decoder as an error of the data.
-func decodeError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+func decodeError(content []byte, err error) error {
+	ending := pngEnd
+	if bytes.HasPrefix(content, []byte(jpegMagic)) {
+		ending = jpegEnd
+	}
+	if !bytes.HasSuffix(content, []byte(ending)) || // the decoders may miss other data first
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: the picture ends early", dataerr.ErrTruncated)
 	}
 	return fmt.Errorf("%w: %v", dataerr.ErrFormat, err)
@@ -79,7 +86,7 @@ func decodeError(err error) error {
 func (h *header) pixels(content []byte, channels int) ([][]uint8, error) {
 	img, err := h.decode(bytes.NewReader(content))
 	if err != nil {
-		return nil, decodeError(err)
+		return nil, decodeError(content, err)
 	}
 	b := img.Bounds()
 	if b.Dy() != h.height || b.Dx() != h.width {

@@ -16,7 +16,8 @@ const preparationHead = `# How the columns of a table became the model's inputs.
 # one input for each level (for all categories if no levels are given), which is 1 for rows with
 # that level and 0 for other rows. With missing, a column may lack values: its inputs are then 0,
 # and one additional input after them is 1. numbers: the inputs are the listed indices, out of the
-# given number of indices, of rows in LIBSVM's format.
+# given number of indices, of rows in LIBSVM's format. pictures: the inputs are the pixels of the
+# picture that the column names, channel by channel, times 1/255.
 `
 
 // PreparationText returns the content of preparation.yaml.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -167,7 +168,7 @@ func (a *assembly) read(ctx context.Context, source Source) (err error) {
 
 // take makes the rows of a source the rows of the run.
 func (a *assembly) take(l *load.Data) {
-	a.data, a.splits = l, make([]*split, len(l.Splits))
+	a.data, a.splits, a.notes = l, make([]*split, len(l.Splits)), slices.Clone(l.KeptNotes)
 	for k, s := range l.Splits {
 		a.splits[k] = &split{Split: s}
 	}

@@ -49,10 +49,11 @@ func (c *check) splits() error {
 		scores := n.scores(p.Features)
 		e := c.parts[k]
 		e.norm, e.shifts = l1(c.in.Model, n), nil
-		allowed := slackOf(e, scores, len(c.in.Constraints), 1e-12*largest(scores)) // counted on float64 scores
+		change := 1e-12 * largest(scores) // counted on float64 scores
 		if moved != nil {
-			allowed = movedBy(e, scores, moved.scores(p.Features))
+			change = movedBy(scores, moved.scores(p.Features))
 		}
+		allowed := slackOf(e, scores, len(c.in.Constraints), change)
 		c.measures(k, scores, allowed)
 		if err := c.decisions(k, scores, allowed); err != nil {
 			return err
@@ -77,22 +78,14 @@ func (c *check) splits() error {
 	return nil
 }
 
-// movedBy returns the errors that the move of the weights measures.
-func movedBy(v *evaluator, scores, moved []float64) slack {
-	var s slack
+// movedBy returns the error of a score that the move of the weights measures. A function of all
+// scores may change by chance much less in one move than in another, so that its error follows from
+// that of the scores.
+func movedBy(scores, moved []float64) (change float64) {
 	for i, x := range moved {
-		s.score = max(s.score, moveFactor*math.Abs(x-scores[i]))
+		change = max(change, moveFactor*math.Abs(x-scores[i]))
 	}
-	f, g := v.smooth(scores)
-	other, h := v.smooth(moved)
-	s.f = moveFactor * math.Abs(f-other)
-	for j := range g {
-		s.f = max(s.f, moveFactor*math.Abs(g[j]-h[j]))
-	}
-	for range g {
-		s.g = append(s.g, s.f)
-	}
-	return s
+	return change
 }
 
 // measures compares the measures of a split.

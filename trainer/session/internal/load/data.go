@@ -31,6 +31,7 @@ type Data struct {
 	Reading       *tabular.Reading
 	Pictures      bool               // the rows are 8-bit pictures
 	Shape         picture.Shape      // shape of pictures; zero if not known
+	KeptNotes     []string           // about decoded pictures that are kept, which differ between equal runs
 	files         []tabular.FileRows // files in the order of the row numbers; nil: a single file
 }
 

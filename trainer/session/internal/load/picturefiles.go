@@ -140,8 +140,8 @@ const packedRoom = 256 << 20
 // paths. Without a directory in which the process can write, the pixels are in memory.
 func (l *Data) openPacked(ctx context.Context, set *tabular.PictureSet, dir string, pages *mapped.Dir) (*packedPictures, error) {
 	p, n := &packedPictures{pages: pages}, len(set.Files)*set.Encoding.Pixels()
-	folder, name := filepath.Join(dir, "pictures"), "the pictures"
-	note := func(text string) { l.Description.Notes = append(l.Description.Notes, text) }
+	folder, name := filepath.Join(dir, "pictures"), "pictures"
+	note := func(text string) { l.KeptNotes = append(l.KeptNotes, text) }
 	if pages == nil && dir != "" {
 		_, own := memory.Usage()
 		err := os.MkdirAll(folder, 0o777)

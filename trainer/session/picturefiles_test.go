@@ -1,0 +1,83 @@
+package session
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/trainer/session/internal/load"
+)
+
+// The pixels of own pictures are those of datasets.LoadTable. The first load keeps them, and later
+// loads read the kept file, unless it is damaged or a picture has changed.
+func TestPictureFiles(t *testing.T) {
+	folder, dir, r := t.TempDir(), t.TempDir(), rand.New(rand.NewPCG(1, 2))
+	for k, class := range []string{"across", "down"} {
+		for i := range 20 {
+			datatest.Write(t, folder, fmt.Sprintf("%s/%02d.png", class, i), datatest.PNG(t, datatest.Bars(r, k, 6, 5)))
+		}
+	}
+	source := PictureFiles{Dir: dir, TableOptions: tabular.TableOptions{File: folder, Label: "class=down", Seed: 3, Split: tabular.Split{Train: 50, Validation: 25, Test: 25}}}
+	read := func(note string) *load.Data {
+		t.Helper()
+		l, err := source.Load(t.Context(), Request{load.Request{Dtype: tensor.Float64}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := fmt.Sprint(l.KeptNotes); !strings.Contains(notes, note) || note == "" && notes != "[]" {
+			t.Errorf("notes %s, want %q", notes, note)
+		}
+		return l.Data
+	}
+	check := func(l *load.Data) {
+		t.Helper()
+		want, err := datasets.LoadTable("", datasets.Pictures, source.TableOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, p := range want.Parts() {
+			if got := l.Splits[k].Data.(*matrix.Bytes); string(got.Data) != string(p.Features.(*matrix.Bytes).Data) || fmt.Sprint(l.Splits[k].Labels) != fmt.Sprint(p.Labels) {
+				t.Errorf("the %s rows differ", p.Name)
+			}
+		}
+	}
+	first := read("are kept for later runs")
+	check(first)
+	if first.Shape.Height != 6 || first.Shape.Width != 5 || first.Shape.Channels != 1 || len(first.Center) != 30 || first.Normalization.Deviation == 0 {
+		t.Errorf("shape %v, normalization %+v", first.Shape, first.Normalization)
+	}
+	check(read("are read from"))
+	kept, err := filepath.Glob(filepath.Join(dir, "pictures", "*.rows"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept files %v, %v", kept, err)
+	}
+	content, err := os.ReadFile(kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[100]++
+	if err := os.Remove(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kept[0], content, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	check(read("cannot be used"))
+	datatest.Write(t, folder, "down/03.png", datatest.PNG(t, datatest.Bars(r, 1, 6, 5)))
+	changed := read("are kept for later runs")
+	check(changed)
+	if changed.Description.Data[0].SHA256 == first.Description.Data[0].SHA256 {
+		t.Error("a changed picture has the same checksum")
+	}
+	source.Dir = datatest.Write(t, dir, "file", nil) // not a directory
+	check(read("are not kept for later runs"))
+}
