@@ -49,8 +49,8 @@ func ownPictures() Dataset {
 // IDX format.
 func HasPictures(path string) bool { return inputfile.IsFolder(path) || recordio.IsIDX(path) }
 
-// checkPictures returns an error if an option does not suit the user's own pictures, or if File is a
-// folder and the data set is another one.
+// checkPictures returns an error if an option does not suit the user's own pictures, or if File is
+// a folder and the data set is another one.
 func checkPictures(o *tabular.TableOptions, d Dataset) error {
 	own := d.Name == Pictures
 	for _, option := range []struct {

@@ -1,9 +1,9 @@
 package picture
 
-// resize writes a plane of height x width values to dst, which has h x w values. Value (i, j) is the
-// mean of the plane over the rectangle [i H/h, (i+1) H/h) x [j W/w, (j+1) W/w), rounded half up: area
-// averaging, and repeated pixels where the plane is smaller than dst. All sums are exact integers.
-// The ratio of the sides may change.
+// resize writes a plane of H x W = height x width values to dst, which has h x w values. Value
+// (i, j) is the mean of the plane over the rectangle [i H/h, (i+1) H/h) x [j W/w, (j+1) W/w),
+// rounded half up: area averaging, and repeated pixels where the plane is smaller than dst. All
+// sums are exact integers. The ratio of the sides may change.
 func resize(dst []uint8, h, w int, plane []uint8, height, width int) {
 	if h == height && w == width {
 		copy(dst, plane)

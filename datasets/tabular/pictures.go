@@ -9,8 +9,8 @@ import (
 	"ppal/datasets/dataerr"
 )
 
-// PictureEncoding describes how the picture that a column names becomes features: Channels planes of
-// Height x Width values of 8 bits, each plane row by row, times 1/255.
+// PictureEncoding describes how the picture that a column names becomes features: Channels planes
+// of Height x Width values of 8 bits, each plane row by row, times 1/255.
 type PictureEncoding struct {
 	Column   string `json:"column" yaml:"column"`
 	Height   int    `json:"height" yaml:"height"`

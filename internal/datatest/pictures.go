@@ -30,8 +30,8 @@ func JPEG(t testing.TB, img image.Image) []byte {
 	return out.Bytes()
 }
 
-// Bars returns a grey picture of class 0, 1 or 2: horizontal bars, vertical bars, or a dark picture,
-// with noise.
+// Bars returns a grey picture of class 0, 1 or 2: horizontal bars, vertical bars, or a dark
+// picture, with noise.
 func Bars(r *rand.Rand, class, height, width int) *image.Gray {
 	img := image.NewGray(image.Rect(0, 0, width, height))
 	for y := range height {

@@ -158,8 +158,8 @@ const (
 )
 
 // table returns the listed pictures as a text of separated fields, with the given names of the
-// columns of the path and of the class. A flat folder has no column of classes, and a folder without
-// folders of splits has no column of splits.
+// columns of the path and of the class. A flat folder has no column of classes, and a folder
+// without folders of splits has no column of splits.
 func (f *Folder) table(picture, class string) []byte {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)

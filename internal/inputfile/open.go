@@ -65,9 +65,9 @@ func IsPipe(path string) bool {
 	return path == StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// OpenInput opens a file, or the table of the pictures in a folder. A pipe, such as standard input, can be read only once, so OpenInput keeps
-// the pipe's content for later calls with the same path. A cancelled ctx ends the reading of a
-// pipe.
+// OpenInput opens a file, or the table of the pictures in a folder. A pipe, such as standard input,
+// can be read only once, so OpenInput keeps the pipe's content for later calls with the same path.
+// A cancelled ctx ends the reading of a pipe.
 func OpenInput(ctx context.Context, path string) (Input, error) {
 	if path == StandardInput {
 		return Pipes.Open(ctx, path, func() (io.ReadCloser, error) { return io.NopCloser(Steady(os.Stdin)), nil })

@@ -255,7 +255,8 @@ func IsIDX(path string) bool {
 }
 
 // LabelsOf returns the path of the labels of pictures, by the names of MNIST's files:
-// train-labels-idx1-ubyte.gz for train-images-idx3-ubyte.gz. It returns "" if there is no such file.
+// train-labels-idx1-ubyte.gz for train-images-idx3-ubyte.gz. It returns "" if there is no such
+// file.
 func LabelsOf(path string) string {
 	folder, name := filepath.Split(path)
 	labels := strings.Replace(strings.Replace(name, "images", "labels", 1), "idx3", "idx1", 1)

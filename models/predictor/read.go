@@ -111,7 +111,8 @@ func (m *Model) Row(texts map[string]string, o Options) (Row, error) {
 
 // OpenFolder returns the table of the pictures in a folder, for Read and Evaluate with the folder's
 // path as the name. The names of the classes' folders are the labels. A folder without such folders
-// has pictures without labels. The error wraps ErrModel if the run's rows are not files of pictures.
+// has pictures without labels. The error wraps ErrFormat if the run's rows are not files of
+// pictures.
 func (m *Model) OpenFolder(path string) (io.Reader, error) {
 	if m.preparation == nil || m.preparation.Pictures == nil {
 		return nil, &dataerr.FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is a directory, and the run's rows are not files of pictures", dataerr.ErrFormat)}
