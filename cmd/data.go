@@ -176,13 +176,15 @@ that differ.`,
 	return cmd
 }
 
-// checked returns the name of the data set: as for train, --file alone means csv.
+// checked returns the name of the data set: as for train, --file alone means csv or pictures.
 func checked(cmd *cobra.Command, args []string) (string, error) {
-	switch given := cmd.Flags().Changed("file"); {
+	switch file := cmd.Flags().Lookup("file"); {
 	case len(args) == 1:
 		return args[0], nil
-	case given:
-		return "csv", nil
+	case file.Changed && (cmd.Flags().Changed("picture") || datasets.HasPictures(file.Value.String())):
+		return datasets.Pictures, nil
+	case file.Changed:
+		return datasets.CSV, nil
 	}
 	return "", usage{errors.New("data check: name a data set (ppal data list), or give --file FILE")}
 }

@@ -19,7 +19,7 @@ import (
 
 // loadingFlags are the flags of train that say how to load a table.
 var loadingFlags = []string{
-	"seed", "split", "split-seed", "group", "query", "relevant", "fold", "drop-sensitive", "ignore", "file", "table", "key", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
+	"seed", "split", "split-seed", "group", "query", "relevant", "fold", "drop-sensitive", "ignore", "file", "picture", "size", "color", "table", "key", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
 	"separator", "header", "columns", "skip", "quote", "missing-values", "zero-based", "test-file", "split-column", "unknown",
 }
 
@@ -34,7 +34,7 @@ func addLoadingFlags(cmd *cobra.Command, values config.Values) {
 	cmd.Flags().SortFlags = false
 	addSettings(cmd, values, others...)
 	// The data set is an argument.
-	plain := strings.NewReplacer("; implies --dataset csv", "", "with --dataset ", "for the data set ")
+	plain := strings.NewReplacer("; implies --dataset csv or pictures", "", "; implies --dataset pictures", "", "with --dataset ", "for the data set ")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = plain.Replace(f.Usage) })
 }
 
@@ -88,7 +88,7 @@ func printUses(print func(text string), uses []tabular.ColumnUse) {
 			count[u.Became]++
 		}
 		var more []string
-		for _, became := range []string{"number", "category", "date", "group", "attribute", "label", "split", "ignored"} {
+		for _, became := range []string{"number", "category", "date", "picture", "group", "attribute", "label", "split", "ignored"} {
 			if n := count[became]; n > 0 {
 				more = append(more, fmt.Sprintf("%d %s", n, became))
 			}

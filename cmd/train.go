@@ -232,7 +232,7 @@ func (r *trainRun) announce() {
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
 	}
-	if d.Dataset == datasets.CSV && !r.cfg.Quiet {
+	if (d.Dataset == datasets.CSV || d.Dataset == datasets.Pictures) && !r.cfg.Quiet {
 		printUses(r.report.lines, d.Columns)
 	}
 	if len(d.Classes) > 0 {

@@ -135,7 +135,7 @@ func checkRanking(o *tabular.TableOptions, d Dataset, split tabular.Split) error
 		return fmt.Errorf("datasets: %w: %s", dataerr.ErrOption, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case o.Query != "" && !d.Own && !d.Ranks():
+	case o.Query != "" && (!d.Own || d.Name == Pictures) && !d.Ranks():
 		return wrong("the data set %s has no queries: leave out --query", d.Name)
 	case o.Query != "" && o.Query != tabular.QueryID && (d.Sparse || d.Ranks()):
 		return wrong("--query %s: the data set %s supports only --query %s", o.Query, d.Name, tabular.QueryID)

@@ -50,10 +50,10 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 	csv, libsvm, pictures := option.If(option.NameDataset, CSV), option.If(option.NameDataset, LIBSVM), option.If(option.NameDataset, Pictures)
 	texts := option.If(option.NameDataset, CSV, Pictures)
 	columns := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Tabular() && d.Name != Pictures })...).Called("tables of features")
-	ranked := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || d.Ranks() })...)
+	ranked := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own && d.Name != Pictures || d.Ranks() })...)
 	list := []*option.Option{
-		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; implies --dataset csv."+
-			" A folder with a folder for each class, or an IDX file: read these pictures; implies --dataset pictures").
+		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; or the pictures of a folder with a folder"+
+			" for each class, or of an IDX file; implies --dataset csv or pictures").
 			With(option.If(option.NameDataset, slices.Concat(texts.Values, libsvm.Values)...)),
 		option.Text("picture", &o.Picture, "COLUMN", "read the path of each picture (PNG or JPEG) from this column of --file, relative to the folder of the file; implies --dataset pictures").
 			Or(inputfile.FolderPicture).With(pictures),
@@ -114,7 +114,7 @@ func queries(o *tabular.TableOptions) *option.Option {
 	if sets != nil {
 		query.For(tabular.QueryID, option.If(option.NameDataset, sets...))
 	}
-	return query.With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || d.Ranks() })...))
+	return query.With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own && d.Name != Pictures || d.Ranks() })...))
 }
 
 // setRelevant reads relevant.
