@@ -51,7 +51,7 @@ func (c *UserColumn) use(t *UserTable, s *columnar.Sheet) tabular.ColumnUse {
 	} else {
 		u.Became, details = roles[0], roles[1:]
 	}
-	if col := s.Column(c.Name); col != nil {
+	if col := s.Column(c.Name); col != nil && !c.picture {
 		u.Levels = len(col.Values)
 	}
 	switch {
