@@ -69,7 +69,7 @@ func TestConfigHasEveryOption(t *testing.T) {
 		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Settings.RecordWork", "Settings.LeastRecords", "Settings.RecordShare", "Settings.Planned", "Settings.OwnMultiplier", "Model.Inputs", "Model.Outputs",
 		"Data.TableOptions.Values", // the values that the constraints name
 		"CheckpointEvery",          // does not change the result
-		"Device.MemoryDir", "Device.KeptDir", "Data.TableOptions.Pages",
+		"Device.MemoryDir", "Device.KeptDir", "Data.TableOptions.Pages", "Data.TableOptions.Unread",
 	}
 	options := map[string]func() Options{
 		"images": func() Options {
