@@ -1,6 +1,6 @@
 package constraints
 
-// BoundsOn says which values a run's bounds apply to.
+// BoundsOn says which values the bounds of a run apply to. The empty string means OnDecisions.
 type BoundsOn string
 
 // The values to which bounds apply.

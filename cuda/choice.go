@@ -10,17 +10,18 @@ import (
 )
 
 // Products is the kind of products that a device uses in float32 plans.
-type Products = plan.Products
+type Products string
 
-// The kinds of products: plan.Products explains each.
+// The kinds of products. Kinds with digits are for 8-bit data: they quantize the other factor to
+// two or three digits of int8 or bfloat16. Three digits reach the accuracy of float32.
 const (
-	Auto    = plan.AutoProducts
-	Float32 = plan.Float32
-	TF32    = plan.TF32
-	Int8x3  = plan.Int8x3
-	Int8x2  = plan.Int8x2
-	BF16x3  = plan.BF16x3
-	BF16x2  = plan.BF16x2
+	Auto    Products = "" // Int8x3 if the device multiplies integers fast, else Float32
+	Float32 Products = "float32"
+	TF32    Products = "tf32" // 10 bits of mantissa
+	Int8x3  Products = "int8x3"
+	Int8x2  Products = "int8x2"
+	BF16x3  Products = "bf16x3"
+	BF16x2  Products = "bf16x2"
 )
 
 // Devices of compute capability integersMajor.0 and newer have the integer tensor cores that
@@ -36,7 +37,7 @@ const (
 func hasIntegers(i driver.Info) bool { return i.Major >= integersMajor }
 
 // checkProducts returns an error for products that the device does not support.
-func checkProducts(p Products, i driver.Info) error {
+func checkProducts(p plan.Products, i driver.Info) error {
 	switch {
 	case !p.Known():
 		return fmt.Errorf("cuda: unknown products %v", p)
@@ -49,14 +50,14 @@ func checkProducts(p Products, i driver.Info) error {
 
 // Products implements plan.Device. Automatic products are int8x3 for enough columns if the device
 // is known to multiply integers fast, and the library's integer products agree with the host's.
-func (d *Device) Products(cols int) Products {
-	switch p := d.options.Products; {
-	case p != Auto:
+func (d *Device) Products(cols int) plan.Products {
+	switch p := plan.Products(d.options.Products); {
+	case p != plan.AutoProducts:
 		return p
 	case hasIntegers(d.Info()) && d.Info().Major < beyondMajor && cols >= plan.DigitColumns && d.driver.Integers() == nil:
-		return Int8x3
+		return plan.Int8x3
 	}
-	return Float32
+	return plan.Float32
 }
 
 // Stored implements plan.Program: the data are in the device's memory.
@@ -72,7 +73,7 @@ func (p *Program) Products() string {
 		return "float64"
 	}
 	if p.device.options.Products == TF32 {
-		return TF32.String()
+		return string(TF32)
 	}
-	return Float32.String()
+	return string(Float32)
 }

@@ -76,7 +76,7 @@ func On(d driver.Driver, o Options) (*Device, error) {
 }
 
 func (d *Device) open() (err error) {
-	if err := checkProducts(d.options.Products, d.Info()); err != nil {
+	if err := checkProducts(plan.Products(d.options.Products), d.Info()); err != nil {
 		return err
 	}
 	if d.options.MicroBatch < 0 {

@@ -11,7 +11,7 @@ import (
 
 // eightBit is a data matrix scale U, with 8-bit U, in the form that products on the device read.
 type eightBit struct {
-	kind       Products
+	kind       plan.Products
 	rows, cols int
 	scale      float64
 	form       form

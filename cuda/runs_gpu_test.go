@@ -103,7 +103,7 @@ func overProcesses(t *testing.T, n int, o session.Options, identity func(rank in
 				return nil, errors.New("no GPU here")
 			}
 			info := driver.Info{Name: "double", Major: 8, Processors: 108, Memory: 1 << 30, Driver: "12.4", Products: "none", UUID: identity(c.Rank())}
-			return cuda.On(double.Computing(double.Options{Info: info}), cuda.Options{Products: g.Products, MicroBatch: g.MicroBatch})
+			return cuda.On(double.Computing(double.Options{Info: info}), cuda.Options{Products: cuda.Products(g.Products), MicroBatch: g.MicroBatch})
 		}
 		all.Go(func() {
 			if c.Rank() == 0 {

@@ -94,7 +94,7 @@ func onGPU(driverOf func(ordinal int) (driver.Driver, error), c timedCase) func(
 			return nil, err
 		}
 		options := c.constants
-		options.Products, options.MicroBatch, options.NoGraphs = o.Products, o.MicroBatch, c.direct
+		options.Products, options.MicroBatch, options.NoGraphs = cuda.Products(o.Products), o.MicroBatch, c.direct
 		if c.digits != cuda.AutomaticDigits {
 			options.Digits = c.digits
 		}

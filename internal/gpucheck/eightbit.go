@@ -35,9 +35,9 @@ func kinds() []kind {
 // String names the kind in results.
 func (k kind) String() string {
 	if k.digits != cuda.AutomaticDigits {
-		return string(k.digits) + " " + k.products.String()
+		return string(k.digits) + " " + string(k.products)
 	}
-	return k.products.String()
+	return string(k.products)
 }
 
 // withDigits lists the products with three digits, with float32's bound.

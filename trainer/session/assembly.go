@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/plan"
 	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer"
@@ -123,7 +124,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	if a.coarse() {
-		a.products = Int8.String()
+		a.products = string(Int8)
 		a.notes = append(a.notes, coarseNote)
 	}
 	if err := a.addSamples(); err != nil {
@@ -220,7 +221,7 @@ func (a *assembly) stepWork() float64 {
 // checkBFloat16 checks digits of bfloat16.
 func (a *assembly) checkProducts(train load.Rows) error {
 	_, a.eightBit = train.Data.(matrix.EightBit)
-	p := a.options.Device.Products
+	p := plan.Products(a.options.Device.Products)
 	if p.BFloat16() && a.devices.GPU == nil {
 		return nil // the compiled problem tells: see checkBFloat16
 	}
@@ -233,7 +234,7 @@ func (a *assembly) checkProducts(train load.Rows) error {
 
 // checkBFloat16 refuses digits of bfloat16 if the CPU's problem does not have them.
 func (a *assembly) checkBFloat16() error {
-	p := a.options.Device.Products
+	p := plan.Products(a.options.Device.Products)
 	if !p.BFloat16() || a.devices.GPU != nil || a.products == string(p) {
 		return nil
 	}

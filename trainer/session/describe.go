@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/option"
-	"ppal/internal/plan"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -69,7 +68,7 @@ func (a *assembly) resolved() map[string]string {
 	if o.SIMD == "" && d.CPU != nil {
 		list["simd"] = d.CPU.Level().String()
 	}
-	if o.Products == plan.AutoProducts {
+	if o.Products == "" {
 		list["products"] = a.products
 	}
 	if o.Threads == 0 {

@@ -102,20 +102,20 @@ const (
 	NoSIMD SIMD = "go"
 )
 
-// Products selects how float32 products with the data are computed, a string. The empty string
-// means the fastest way that is as accurate as Float32.
-type Products = plan.Products
+// Products selects how float32 products with the data are computed. The empty string means the
+// fastest way that is as accurate as Float32.
+type Products string
 
 // The products. Products of digits are for 8-bit data: they quantize the other factor to two or
 // three digits in int8 or bfloat16. Three digits reach the accuracy of float32.
 const (
-	Float32 = plan.Float32 // "float32"
-	Int8    = plan.Int8    // "int8"
-	Int8x3  = plan.Int8x3  // "int8x3"
-	Int8x2  = plan.Int8x2  // "int8x2"
-	TF32    = plan.TF32    // "tf32", GPU only
-	BF16x3  = plan.BF16x3  // "bf16x3", on a GPU or a CPU with AMX
-	BF16x2  = plan.BF16x2  // "bf16x2", on a GPU or a CPU with AMX
+	Float32 Products = "float32" // in float32
+	Int8    Products = "int8"    // two digits of int8 at first, three when the steps need them
+	Int8x3  Products = "int8x3"  // three digits of int8: float32's accuracy
+	Int8x2  Products = "int8x2"  // two digits of int8
+	TF32    Products = "tf32"    // 10 bits of mantissa; on a GPU only
+	BF16x3  Products = "bf16x3"  // three digits of bfloat16; on a GPU, or a CPU with AMX
+	BF16x2  Products = "bf16x2"  // two digits of bfloat16; on a GPU, or a CPU with AMX
 )
 
 // CPUProducts lists the products that a GPU supports, and a CPU with the instructions for them.
@@ -133,7 +133,7 @@ func (d Device) OpenCPU() (*cpu.Device, error) { return d.resolved().OpenCPU() }
 // resolved returns the options with which the room opens the device.
 func (d Device) resolved() device.Options {
 	return device.Options{
-		Kind: string(d.Kind), Ordinal: d.Ordinal, Tape: d.Engine == Gorgonia, SIMD: string(d.SIMD), Products: d.Products,
+		Kind: string(d.Kind), Ordinal: d.Ordinal, Tape: d.Engine == Gorgonia, SIMD: string(d.SIMD), Products: plan.Products(d.Products),
 		MicroBatch: d.MicroBatch, Dtype: d.dtype(), Threads: d.Threads, MemoryLimit: d.MemoryLimit, Memory: d.Memory,
 		MemoryDir: d.MemoryDir, KeptDir: d.KeptDir, Ranks: d.Ranks, Place: d.place, Neighbours: d.neighbours, InGo: d.inGo,
 		OpenGPU: d.OpenGPU,
@@ -159,7 +159,7 @@ func (d Device) validate() error {
 		return refuse("device", d.Kind)
 	case d.Engine != "" && d.Engine != Plan && d.Engine != Gorgonia:
 		return refuse("engine", d.Engine)
-	case !d.Products.Known():
+	case !plan.Products(d.Products).Known():
 		return refuse("products", d.Products)
 	case d.Dtype.Type != nil && d.Dtype != tensor.Float32 && d.Dtype != tensor.Float64:
 		return refuse("dtype", d.Dtype)

@@ -30,7 +30,7 @@ func onGPU(driverOf func(ordinal int) (driver.Driver, error)) func(driver.GPUOpt
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.On(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
+		gpu, err := cuda.On(d, cuda.Options{Products: cuda.Products(o.Products), MicroBatch: o.MicroBatch})
 		if err != nil {
 			return nil, err
 		}

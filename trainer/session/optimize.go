@@ -267,7 +267,7 @@ func (a *assembly) recordWork() (iterations float64, least int) {
 	if a.sampler != nil {
 		batch = a.options.BatchSize
 	}
-	return a.builder.RecordWork(rows, batch, a.sampler != nil || a.products == Int8.String() || a.sampled)
+	return a.builder.RecordWork(rows, batch, a.sampler != nil || a.products == string(Int8) || a.sampled)
 }
 
 // takeValidationRows is the part of an error message that tells how a run gets validation rows.

@@ -3,7 +3,8 @@ package results
 // Legend is what the plots of the records in metrics.jsonl say in words.
 type Legend struct {
 	Title string
-	// Objective, Constraints: as in Details. Bounded are the constraints' names with their bounds.
+	// Objective is the name of f, and Constraints are the names of g_1..g_m. Bounded are these names
+	// with their bounds.
 	Objective            string
 	Constraints, Bounded []string
 	Bounds               []float64 // kappa, one for each constraint

@@ -5,7 +5,7 @@ import "ppal/datasets/tabular"
 // Model is the content of model.json: what a program needs to use the weights of
 // model.safetensors on new rows. The files that it names are in the same directory.
 type Model struct {
-	Schema  int    `json:"schema"`  // the version of the keys: the constant ModelSchema
+	Schema  int    `json:"schema"`  // the version of the keys
 	Version string `json:"version"` // of the program that trained
 	Task    string `json:"task"`
 	Dataset string `json:"dataset,omitempty"` // "" for data at hand

@@ -8,13 +8,13 @@ import (
 	"ppal/constraints"
 )
 
-// Rate is a share of rows, with the total number of rows.
+// Rate is a share of rows.
 type Rate struct {
-	Value float64 `json:"value"`
-	// Interval is the Clopper-Pearson interval of the share at confidence Level. It is nil on
-	// training rows, because these rows do not tell the rate on new rows.
+	Value float64 `json:"value"` // from 0 to 1
+	// Interval is the Clopper-Pearson interval of the share at confidence 0.95. It is nil on training
+	// rows, because these rows do not tell the rate on new rows.
 	Interval *[2]float64 `json:"interval,omitempty"`
-	Rows     int         `json:"rows"`
+	Rows     int         `json:"rows"` // the number of rows that the rate counts, above 0
 }
 
 // Rates maps names to rates. It omits a rate without rows, such as the true positive rate of a
@@ -22,8 +22,8 @@ type Rate struct {
 type Rates map[string]Rate
 
 // The names of the rates. With two classes, the last class is the positive class and all rates
-// exist. With more classes, only Error exists, and the names of RecallOf and PrecisionOf for each
-// class.
+// exist. With more classes, only ErrorRate exists, and the names of RecallOf and PrecisionOf for
+// each class.
 const (
 	PositiveRate      = "positive_rate"
 	TruePositiveRate  = "tpr"
@@ -39,24 +39,25 @@ func RecallOf(class string) string { return "recall[" + class + "]" }
 // class.
 func PrecisionOf(class string) string { return "precision[" + class + "]" }
 
-// Table holds the rates of the rows of one split or file.
+// RateTable holds the rates of decisions on the rows of one split or file.
 type RateTable struct {
-	Rows    int          `json:"rows"`
-	Overall Rates        `json:"overall"`
+	Rows    int   `json:"rows"`    // the number of rows
+	Overall Rates `json:"overall"` // of all rows
+	// ByGroup has the rates of each group; nil without groups.
 	ByGroup []GroupRates `json:"by_group,omitempty"`
-	// Classes names the rows and columns of Confusion.
+	// Classes names the C rows and columns of Confusion, in the order of the scores.
 	Classes []string `json:"classes"`
-	// Confusion counts rows: Confusion[a][d] rows of class a are decided as class d.
+	// Confusion counts rows, C x C: Confusion[a][d] rows of class a are decided as class d.
 	Confusion [][]int `json:"confusion"`
 }
 
-// ByGroup holds the rates of the rows of a group.
+// GroupRates holds the rates of the rows of a group.
 type GroupRates struct {
-	Group string `json:"group"`
-	Rows  int    `json:"rows"`
+	Group string `json:"group"` // the name: "sex=Female"
+	Rows  int    `json:"rows"`  // the number of rows
 	Rates Rates  `json:"rates"`
-	// Extremes says for which rates the group is the largest or the smallest of the groups of a
-	// bound.
+	// Extremes says, by the name of the rate, where the group is the largest or the smallest of the
+	// groups of a bound; nil: nowhere.
 	Extremes map[string]Extreme `json:"extremes,omitempty"`
 }
 
@@ -105,7 +106,7 @@ func (t *RateTable) MarkExtremes(bounds []constraints.BoundGroups) {
 // Group is a named set of rows.
 type Group struct {
 	Name string
-	Rows []int // indices
+	Rows []int // indices of rows of a split, from 0
 }
 
 // Shown returns the indices of at most so many groups to show, in order: all, or first the groups
@@ -147,6 +148,6 @@ func (t *RateTable) Order() []string {
 	return names
 }
 
-// Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
+// ROCPoint is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
 // larger scores than the threshold are accepted.
 type ROCPoint struct{ FPR, TPR float64 }

@@ -18,7 +18,7 @@ type Infeasibility struct {
 	// Conflict lists the constraints that the point violates, the largest share first. The shares
 	// are the weights y of the stationary combination of the constraints; their sum is 1.
 	Conflict     []Conflicting `json:"conflict"`
-	Constraints  []float64     `json:"constraints"`   // g at the point
+	Constraints  []float64     `json:"constraints"`   // g_1..g_m at the point
 	MaxViolation float64       `json:"max_violation"` // max_j g_j: raised by this amount, all bounds are met at the point
 	// Relaxation is the least amount by which all bounds must be raised, to first order.
 	Relaxation   float64 `json:"relaxation"`
@@ -33,9 +33,9 @@ type Infeasibility struct {
 
 // Conflicting is a constraint of a conflict.
 type Conflicting struct {
-	Constraint string  `json:"constraint"`
-	Share      float64 `json:"share"`
-	Excess     float64 `json:"excess"` // g_j at the point
+	Constraint string  `json:"constraint"` // its name
+	Share      float64 `json:"share"`      // y_j, above 0
+	Excess     float64 `json:"excess"`     // g_j at the point
 }
 
 // NewInfeasibility returns the proof c for constraints with the given names; nil for nil.
@@ -53,23 +53,25 @@ func NewInfeasibility(c *infeasible.Certificate, names []string) *Infeasibility 
 	return i
 }
 
-// Certificate is a certify.Certificate with the keys of summary.json.
+// Certificate is a certify.Certificate with the keys of summary.json: the residuals of the KKT
+// conditions at the output, in float64.
 type Certificate struct {
 	Epsilon         float64   `json:"epsilon"`
 	Stationarity    float64   `json:"stationarity"`
 	Infeasibility   float64   `json:"feasibility"`
 	Complementarity float64   `json:"complementarity"`
-	Nu              []float64 `json:"nu"`
-	Domain          float64   `json:"domain,omitempty"`
-	UpperBound      bool      `json:"upper_bound,omitempty"`
-	KinkTolerance   float64   `json:"kink_tolerance,omitempty"`
+	Nu              []float64 `json:"nu"`                       // the multipliers of g_1..g_m, at least 0
+	Domain          float64   `json:"domain,omitempty"`         // the relative distance of the output to dom r; absent for 0
+	UpperBound      bool      `json:"upper_bound,omitempty"`    // f or g may have kinks that the problem does not describe
+	KinkTolerance   float64   `json:"kink_tolerance,omitempty"` // pieces of a maximum within it count as equal; absent for 0
 	// NotResolved says that other multipliers may show a smaller epsilon.
 	NotResolved bool `json:"not_resolved,omitempty"`
 	// Own holds the method's own multiplier if nu is another; absent otherwise.
 	Own *OwnMultiplier `json:"own,omitempty"`
 }
 
-// OwnMultiplier is a certify.Own with the keys of summary.json.
+// OwnMultiplier is a certify.Own with the keys of summary.json: the residuals with the method's own
+// multipliers Nu of g_1..g_m.
 type OwnMultiplier struct {
 	Epsilon         float64   `json:"epsilon"`
 	Stationarity    float64   `json:"stationarity"`
@@ -85,10 +87,10 @@ func NewCertificate(c certify.Certificate) Certificate {
 
 // Summary is the content of summary.json: the result of a finished run.
 type Summary struct {
-	Schema     int     `json:"schema"` // the version of the keys: the constant Schema
-	Status     string  `json:"status"` // why it stopped
+	Schema     int     `json:"schema"` // the version of the keys
+	Status     string  `json:"status"` // why the run stopped: a trainer.Status
 	Iterations int     `json:"iterations"`
-	Seconds    float64 `json:"seconds"` // of training
+	Seconds    float64 `json:"seconds"` // of training, as all times in seconds of wall time
 	// Reading is the time to read the data and to build the problem. Measuring is the time of records,
 	// certificate, measures and plots. Total is the wall time of all.
 	SecondsReading   float64 `json:"seconds_reading"`
@@ -103,8 +105,8 @@ type Summary struct {
 	SecondsRecords      float64     `json:"seconds_records"`
 	SecondsPlots        float64     `json:"seconds_plots"`
 	Objective           float64     `json:"objective"`     // f + r
-	Constraints         []float64   `json:"constraints"`   // g
-	Bounds              []float64   `json:"bounds"`        // kappa
+	Constraints         []float64   `json:"constraints"`   // g_1..g_m
+	Bounds              []float64   `json:"bounds"`        // kappa, one for each constraint
 	MaxViolation        float64     `json:"max_violation"` // max_j max(0, g_j)
 	Certificate         Certificate `json:"certificate"`
 	// Converged says that the certificate's epsilon is at most 1e-2 max(1, |objective|), and that
@@ -115,20 +117,22 @@ type Summary struct {
 	Verdict string `json:"verdict"`
 	// Infeasibility proves that the bounds cannot be met near the weights; absent unless the status is
 	// "infeasible".
-	Infeasibility *Infeasibility     `json:"infeasibility,omitempty"`
-	BestFeasible  *BestFeasible      `json:"best_feasible"`
-	Train         map[string]float64 `json:"train"`
-	Validation    map[string]float64 `json:"validation"`
-	Test          map[string]float64 `json:"test"`
+	Infeasibility *Infeasibility `json:"infeasibility,omitempty"`
+	BestFeasible  *BestFeasible  `json:"best_feasible"` // null: no record was feasible
+	// Train, Validation and Test are the measures of a split by name; null: the split has no rows.
+	Train      map[string]float64 `json:"train"`
+	Validation map[string]float64 `json:"validation"`
+	Test       map[string]float64 `json:"test"`
 	// Outcome has the keys decisions, objective_on_decisions, acceptance_rate and so on; a task of the
 	// caller's own without decisions has none of these keys.
 	*Outcome
-	// Rates are the rates of decisions on each split, of all rows and by group.
+	// Rates are the rates of decisions on each split, of all rows and by group; absent if the scores
+	// do not decide between classes.
 	Rates  map[Split]*RateTable `json:"rates,omitempty"`
 	Device string               `json:"device"`
 	// kind of products with the data matrix that ran: int8x3, float32, ...
 	Products  string   `json:"products"`
-	PeakBytes uint64   `json:"peak_bytes"` // peak resident memory
+	PeakBytes uint64   `json:"peak_bytes"` // peak resident memory, in bytes
 	Warnings  []string `json:"warnings"`
 	Version   string   `json:"version"`
 

@@ -23,7 +23,7 @@ func openGPU(o driver.GPUOptions) (driver.GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	gpu, err := cuda.Open(number, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, Digits: digits})
+	gpu, err := cuda.Open(number, cuda.Options{Products: cuda.Products(o.Products), MicroBatch: o.MicroBatch, Digits: digits})
 	if err != nil {
 		return nil, err
 	}
