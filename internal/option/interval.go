@@ -29,6 +29,14 @@ func Within(low, high float64) Interval {
 	return Interval{fmt.Sprintf("at least %g and below %g", low, high), func(x float64) bool { return low <= x && x < high }}
 }
 
+// Inside contains low, high and the numbers between. high may be infinite.
+func Inside(low, high float64) Interval {
+	if math.IsInf(high, 1) {
+		return AtLeast(low)
+	}
+	return Interval{fmt.Sprintf("at least %g and at most %g", low, high), func(x float64) bool { return low <= x && x <= high }}
+}
+
 // UpTo contains the numbers above low and at most high.
 func UpTo(low, high float64) Interval {
 	return Interval{fmt.Sprintf("above %g and at most %g", low, high), func(x float64) bool { return low < x && x <= high }}

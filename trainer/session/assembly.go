@@ -144,11 +144,11 @@ func (a *assembly) leavesGPU() string {
 
 // read reads the data for the device, and states the task on the training rows.
 func (a *assembly) read(ctx context.Context, source Source) (err error) {
-	loaded, err := source.Load(ctx, Request{request(a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0)})
+	rows, err := loadRows(ctx, source, request(a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0))
 	if err != nil {
 		return err
 	}
-	a.take(loaded.Data)
+	a.take(rows)
 	if err := a.checkSelection(); err != nil {
 		return err
 	}

@@ -85,8 +85,12 @@ func describe(o Options) *configuration {
 		c.model(o.Model, seed)
 	}
 	c.group = groupProblem
-	if _, flags := o.Task.(Described); flags || !named { // a registered task without flags has its name
+	_, flags := o.Task.(Flagged)
+	switch _, ours := o.Task.(Described); {
+	case ours, !named, !flags && TaskOptions(d.New()) != nil: // the fields of a copy of a Flagged task have no flags
 		c.part("the task", "own-task", o.Task, seed)
+	case flags:
+		c.add(TaskOptions(o.Task), nil)
 	}
 	if o.Regularizer != nil {
 		c.add(regularizerSettings(*o.Regularizer))

@@ -179,7 +179,7 @@ func TestKeptPictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return aboutKept(l.Description)
+		return aboutKept(l.rows.Description)
 	}
 	divided := func(s *Images) { s.Split = tabular.Split{Train: 50, Validation: 50} }
 	for i, c := range []struct {
@@ -242,7 +242,7 @@ func TestNoSpaceForRows(t *testing.T) {
 			l, err := source.Load(t.Context(), Request{request(d, Device{}.dtype(), 1, constraints.Needs{}, false)})
 			text := fmt.Sprint(err)
 			if err == nil {
-				text = aboutKept(l.Description)
+				text = aboutKept(l.rows.Description)
 			}
 			if !strings.Contains(text, tc.want) || !strings.Contains(text, "no space left") || strings.Contains(text, "\n") {
 				t.Errorf("%s: %q, want %q", name, text, tc.want)

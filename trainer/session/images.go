@@ -148,5 +148,5 @@ func normalized(l *load.Data, err error) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Data{l}, nil
+	return &Data{rows: l}, nil
 }

@@ -102,11 +102,10 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		return nil, err
 	}
 	// float64 keeps the rows in the form of the source: devices pack rows for float32 only
-	loaded, err := o.Data.Load(ctx, Request{request(&device.Devices{}, tensor.Float64, o.Settings.Seed, o.needs(), false)})
+	l, err := loadRows(ctx, o.Data, request(&device.Devices{}, tensor.Float64, o.Settings.Seed, o.needs(), false))
 	if err != nil {
 		return nil, err
 	}
-	l := loaded.Data
 	a := &assembly{options: o, devices: &device.Devices{}}
 	a.take(l)
 	b, err := a.newBuilder(l.Splits[0].Rows)
@@ -130,7 +129,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	if d := in.description; d.Preparation != nil {
 		in.Preparation = &results.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
 	}
-	if in.Confidence = b.statement.confidence; in.System == nil || in.Nodes != nil && in.Nodes.ParameterNodes != nil {
+	if in.Confidence = b.statement.confidence; in.System == nil {
 		return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)
 	}
 	for _, s := range l.Splits {

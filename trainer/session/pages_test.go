@@ -144,8 +144,8 @@ func TestRowsBeyondTheBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if warned := strings.Contains(strings.Join(l.Description.Warnings, " "), "keeps the rows of published and built-in tables in memory"); warned != (memory == 1<<10) {
-			t.Errorf("memory %d: %q", memory, l.Description.Warnings)
+		if warned := strings.Contains(strings.Join(l.rows.Description.Warnings, " "), "keeps the rows of published and built-in tables in memory"); warned != (memory == 1<<10) {
+			t.Errorf("memory %d: %q", memory, l.rows.Description.Warnings)
 		}
 	}
 }

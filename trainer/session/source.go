@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -43,8 +44,20 @@ func request(d *device.Devices, dtype tensor.Dtype, seed uint64, needs constrain
 		Room: d.Options.Room(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
 }
 
-// Data are the rows of a run and their description.
-type Data struct{ *load.Data }
+// Data are the rows of a run in the form of its device, as a Source of this package returns them.
+type Data struct{ rows *load.Data }
+
+// loadRows returns the rows of a source for the request.
+func loadRows(ctx context.Context, s Source, on load.Request) (*load.Data, error) {
+	d, err := s.Load(ctx, Request{on})
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil || d.rows == nil:
+		return nil, fmt.Errorf("session: %w: the source %T returned no rows; return what the Load of Matrices, TablesAtHand, Pictures or ImagesAtHand returns", ErrOptions, s)
+	}
+	return d.rows, nil
+}
 
 // NewDataFile describes a file, or another part of the data, with the checksum of its content.
 func NewDataFile(name string, content []byte) results.DataFile {
@@ -97,14 +110,14 @@ func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
 		}
 		c.kept, c.on = l, Request{load.Request{Dtype: on.on.Dtype, Seed: on.on.Seed, Needs: on.on.Needs}}
 	}
-	own := *c.kept.Data
-	own.Splits = make([]*load.Split, len(c.kept.Splits))
-	for k, s := range c.kept.Splits {
+	own := *c.kept.rows
+	own.Splits = make([]*load.Split, len(c.kept.rows.Splits))
+	for k, s := range c.kept.rows.Splits {
 		part := *s // without data that a session builds
 		own.Splits[k] = &part
 	}
-	own.Description.Data = slices.Clone(c.kept.Description.Data)
-	return &Data{&own}, nil
+	own.Description.Data = slices.Clone(c.kept.rows.Description.Data)
+	return &Data{rows: &own}, nil
 }
 
 // same reports whether rows that were read for request r are also valid for the other Request.

@@ -98,7 +98,7 @@ func (s Table) Load(ctx context.Context, on Request) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Data{l}, nil
+	return &Data{rows: l}, nil
 }
 
 // Load implements Source.
@@ -107,13 +107,13 @@ func (s TablesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return named(&Data{l}, s.Name, s.Files), nil
+	return named(&Data{rows: l}, s.Name, s.Files), nil
 }
 
 // named returns the rows with the name of the data set and its files; nil for nil.
 func named(d *Data, name string, files []results.DataFile) *Data {
 	if d != nil {
-		d.Dataset, d.Description.Data = name, append(d.Description.Data, files...)
+		d.rows.Dataset, d.rows.Description.Data = name, append(d.rows.Description.Data, files...)
 	}
 	return d
 }
@@ -137,7 +137,7 @@ func (s Matrices) Load(_ context.Context, on Request) (*Data, error) {
 		}
 		l.Splits = append(l.Splits, &load.Split{Name: name, Rows: r})
 	}
-	return &Data{l}, nil
+	return &Data{rows: l}, nil
 }
 
 // check returns an error if there are no features, or too few numbers, or a number that is not

@@ -50,7 +50,8 @@ type Statement struct {
 	// pieces, and with Affine those of the map. The session calls Nodes for several sets of rows, with
 	// float32 and with float64 scores.
 	Nodes func(scores *gorgonia.Node, rows Rows) (objective *gorgonia.Node, constraints gorgonia.Nodes, err error)
-	// Decided says which rates of decisions the nodes stand for; nil: the session counts none.
+	// Decided says which rates of decisions the nodes stand for; nil: the session counts none. A
+	// statement with ParameterNodes has no Decided.
 	Decided *Decided
 	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are g.
 	Pieces []problem.Piece
@@ -242,6 +243,10 @@ func (s *Statement) names() []string {
 func (s *Statement) check() error {
 	if s.Name == "" || s.Nodes == nil {
 		return fmt.Errorf("session: %w: a statement needs a Name and Nodes", ErrOptions)
+	}
+	if s.Decided != nil && s.ParameterNodes != nil {
+		return fmt.Errorf("session: %w: a statement has Decided or ParameterNodes, not both: a check of the counted run evaluates "+
+			"its nodes from the scores alone", ErrOptions)
 	}
 	if s.Affine != nil && s.Pieces != nil {
 		return fmt.Errorf("session: %w: a statement has Affine or Pieces, not both", ErrOptions)

@@ -24,7 +24,7 @@ type TaskDescription struct {
 	Rows     RowKind
 	Defaults Defaults
 	// New returns the task with its defaults. The tasks of this package are pointers, whose fields
-	// are the flags of ppal train; a task of another package has no flags.
+	// are the flags of ppal train. A task of another package has flags if it is Flagged.
 	New func() Task
 }
 
@@ -85,13 +85,18 @@ func LookupTask(name string) (TaskDescription, error) {
 
 // RegisterTask adds a task: in a program that calls cmd.Main, all commands know it as --problem
 // NAME. RegisterTask is for initialisation, before Main. The error wraps ErrOptions: the name is
-// empty or taken, or New does not make a task.
+// empty or taken, New does not make a task, or a flag is not valid.
 func RegisterTask(d TaskDescription) error {
 	if _, err := LookupTask(d.Name); err == nil || d.Name == "" {
 		return fmt.Errorf("session: %w: a task needs a name of its own, not %q", ErrOptions, d.Name)
 	}
 	if d.New == nil || d.New() == nil {
 		return fmt.Errorf("session: %w: the description of the task %s makes no task", ErrOptions, d.Name)
+	}
+	if t, ok := d.New().(Flagged); ok {
+		if err := checkFlags(d.Name, t.Flags()); err != nil {
+			return fmt.Errorf("session: %w: the task %s: %w", ErrOptions, d.Name, err)
+		}
 	}
 	described = append(described, d)
 	slices.SortFunc(described, func(a, b TaskDescription) int { return cmp.Compare(a.Name, b.Name) })
@@ -137,8 +142,12 @@ func CheckTask(t Task) error {
 // TaskOptions returns the settings of a task, bound to its fields: flags of ppal train. The task is
 // a pointer, as TaskDescription.New returns. TaskOptions returns nil for a task without flags.
 func TaskOptions(t Task) []*option.Option {
-	if s, ok := t.(interface{ Options() []*option.Option }); ok {
-		return s.Options()
+	switch t := t.(type) {
+	case interface{ Options() []*option.Option }:
+		return t.Options()
+	case Flagged:
+		list, _ := flagOptions(t.Flags()) // RegisterTask has refused invalid flags
+		return list
 	}
 	return nil
 }
