@@ -85,22 +85,22 @@ func (s *Stepper) prepare(p problem.Problem, m int) error {
 	return nil
 }
 
-// Capture copies the iterate of p and the state of the rule and its step for Restore. It returns an
-// error before the first Step.
+// Capture copies the iterate of p and the state of the rule and its step for Restore. Before the
+// first Step, the error wraps problem.ErrOrder.
 func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 	if s.step == nil {
-		return nil, fmt.Errorf("trainer: %w: a stepper has no state before its first step", problem.ErrSettings)
+		return nil, fmt.Errorf("trainer: %w: a stepper has no state before its first step", problem.ErrOrder)
 	}
 	return capture(p, s.rule.Name(), s.visitState), nil
 }
 
 // Restore sets the iterate of p and the state from Capture, in a new stepper. m is the number of
 // constraints. The next call must be Coefficients with g at the restored iterate. The error wraps
-// problem.ErrSettings if the state belongs to another rule, primal step or problem, or if the
-// stepper is not new. If the state does not match, the iterate and the stepper are undefined.
+// problem.ErrSettings if the state belongs to another rule, primal step or problem, and
+// problem.ErrOrder if the stepper is not new. If the state does not match, the iterate and the stepper are undefined.
 func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if s.started {
-		return fmt.Errorf("trainer: %w: a stepper can be restored only before its first call", problem.ErrSettings)
+		return fmt.Errorf("trainer: %w: a stepper can be restored only before its first call", problem.ErrOrder)
 	}
 	if err := s.start(make([]float64, m)); err != nil {
 		return err

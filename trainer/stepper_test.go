@@ -36,7 +36,7 @@ func (r *rule) VisitDual(v problem.StateVisitor) { v.Numbers("lambda", r.lambda)
 func TestStepperByHand(t *testing.T) {
 	p := begin(t, square(problem.Regularizer{}), 2)
 	s, w := NewStepper(&rule{}), make([]float64, 1)
-	if _, err := s.Capture(p); !errors.Is(err, problem.ErrSettings) {
+	if _, err := s.Capture(p); !errors.Is(err, problem.ErrOrder) {
 		t.Errorf("a state before the first step: %v", err)
 	}
 	check := func(s *Stepper, p problem.Problem, x, want float64) {
@@ -84,7 +84,7 @@ func TestStepperByHand(t *testing.T) {
 		if want := -c.w / 2; iterate(q) != want {
 			t.Errorf("%s: x = %v, want %v", name, iterate(q), want)
 		}
-		if err := r.Restore(q, 1, c.state); !errors.Is(err, problem.ErrSettings) {
+		if err := r.Restore(q, 1, c.state); !errors.Is(err, problem.ErrOrder) {
 			t.Errorf("%s: a second restore: %v", name, err)
 		}
 	}

@@ -188,7 +188,7 @@ func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
 // appendWatched appends the elements of watched value i to dst.
 func (p *deviceProblem) appendWatched(dst []float64, i int) ([]float64, error) {
 	if i < 0 || i >= len(p.plan.Watched) {
-		return dst, fmt.Errorf("graph: there is no watched value %d", i)
+		return dst, refuse("there is no watched value %d", i)
 	}
 	v, at := p.plan.Watched[i], len(dst)
 	dst = slices.Grow(dst, v.Len())[:at+v.Len()]

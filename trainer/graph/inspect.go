@@ -15,6 +15,9 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("graph: %w: "+format, append([]any{problem.ErrSettings}, args...)...)
 }
 
+// early returns an error that wraps problem.ErrOrder.
+func early(what string) error { return fmt.Errorf("graph: %w: %s", problem.ErrOrder, what) }
+
 // failed returns err, an error of Gorgonia or of an engine, as one that wraps problem.ErrSettings.
 func failed(what string, err error) error {
 	return fmt.Errorf("graph: %w: %s: %w", problem.ErrSettings, what, err)

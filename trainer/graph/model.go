@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -29,7 +28,7 @@ func column(x []float64) matrix.Matrix { return &values[float64]{len(x), 1, x} }
 // on the device. The iterate is zero until load.
 func newModel(d plan.Device, parameters []gorgonia.ValueGrad, r problem.Regularizer) (*model, error) {
 	if len(parameters) == 0 {
-		return nil, errors.New("graph: Step got no parameters: pass the nodes of the model's parameters")
+		return nil, refuse("Step got no parameters: pass the nodes of the model's parameters")
 	}
 	n := 0
 	for _, p := range parameters {
@@ -57,7 +56,7 @@ func (m *model) Space() *problem.Space { return m.space }
 // Forward implements problem.Problem. It returns an error, because the user's loop evaluates f and
 // g.
 func (m *model) Forward([]float64) (float64, error) {
-	return 0, errors.New("graph: an optimizer's problem cannot be evaluated: your own loop runs the graph")
+	return 0, refuse("an optimizer's problem cannot be evaluated: your own loop runs the graph")
 }
 
 // Backward implements problem.Problem. It writes the gradient of the graph's last run and ignores
@@ -82,7 +81,7 @@ func (m *model) load(parameters []gorgonia.ValueGrad) error {
 	for i, p := range parameters {
 		gradient, err := p.Grad()
 		if err != nil {
-			return fmt.Errorf("graph: the gradient of parameter %d: %w", i, err)
+			return failed(fmt.Sprintf("the gradient of parameter %d", i), err)
 		}
 		n := max(1, p.Value().Shape().TotalSize())
 		fits := at+n <= len(m.x) && p.Value().Dtype() == m.dtype && gradient.Dtype() == m.dtype
@@ -94,7 +93,7 @@ func (m *model) load(parameters []gorgonia.ValueGrad) error {
 			fits = fits && fill(scratch, gradient) == nil
 		}
 		if !fits {
-			return fmt.Errorf("graph: parameter %d holds %v of %v and its gradient %v of %v, want dense tensors of %v and unchanged shapes",
+			return refuse("parameter %d holds %v of %v and its gradient %v of %v, want dense tensors of %v and unchanged shapes",
 				i, p.Value().Shape(), p.Value().Dtype(), gradient.Shape(), gradient.Dtype(), m.dtype)
 		}
 		at += n
@@ -120,7 +119,7 @@ func (m *model) store(parameters []gorgonia.ValueGrad) error {
 		case []float64:
 			at += narrowTo(data, m.x[at:])
 		default:
-			return fmt.Errorf("graph: parameter %d is the scalar %v: give it the shape (1)", i, data)
+			return refuse("parameter %d is the scalar %v: give it the shape (1)", i, data)
 		}
 		gradient, err := p.Grad()
 		if err != nil || gradient == nil { // before the first run

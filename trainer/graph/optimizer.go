@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -71,13 +70,14 @@ func (o *Optimizer) open(parameters []gorgonia.ValueGrad) (*model, error) {
 
 // Lagrangian returns the node f + sum_j <w_j, g_j> for the objective f, a scalar, and the
 // constraints g_j <= 0, scalars or vectors. Its derivative treats w as constant, so that
-// gorgonia.Grad gives grad f + J^T w. Lagrangian is called once.
+// gorgonia.Grad gives grad f + J^T w. Lagrangian is called once. Errors of an Optimizer's methods wrap
+// problem.ErrSettings, or problem.ErrOrder for a call at the wrong time.
 func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if o.none {
 		return nil, refuse("the rule of the optimizer is nil")
 	}
 	if o.w != nil {
-		return nil, errors.New("graph: Lagrangian was called already: an optimizer serves one graph")
+		return nil, early("Lagrangian was called already: an optimizer serves one graph")
 	}
 	for j, n := range append(gorgonia.Nodes{objective}, constraints...) {
 		if n == nil {
@@ -91,7 +91,7 @@ func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgoni
 	m := 0
 	for j, n := range constraints {
 		if !n.IsScalar() && !n.IsVec() {
-			return nil, fmt.Errorf("graph: constraint node %d has shape %v, want a scalar or a vector", j, n.Shape())
+			return nil, refuse("constraint node %d has shape %v, want a scalar or a vector", j, n.Shape())
 		}
 		sizes[j] = n.Shape().TotalSize()
 		if n.IsScalar() {
@@ -144,7 +144,7 @@ func (o *Optimizer) computeCoefficients(values []gorgonia.Value) error {
 // run, and clears the gradients.
 func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
 	if !o.known {
-		return errors.New("graph: Step before the graph of Lagrangian has run")
+		return early("Step before the graph of Lagrangian has run")
 	}
 	if o.model == nil {
 		var err error
@@ -165,7 +165,7 @@ func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
 // State returns a copy of the model's parameters and the method's state after a Step, for Restore.
 func (o *Optimizer) State() (*trainer.State, error) {
 	if o.model == nil {
-		return nil, errors.New("graph: there is no state before the first Step")
+		return nil, early("there is no state before the first Step")
 	}
 	return o.stepper.Capture(o.model)
 }
@@ -174,7 +174,7 @@ func (o *Optimizer) State() (*trainer.State, error) {
 // before the first run. The later Steps take the same parameters.
 func (o *Optimizer) Restore(parameters []gorgonia.ValueGrad, s *trainer.State) error {
 	if o.w == nil || o.model != nil {
-		return errors.New("graph: Restore is for an optimizer after Lagrangian and before the first Step")
+		return early("Restore is for an optimizer after Lagrangian and before the first Step")
 	}
 	m, err := o.open(parameters)
 	if err != nil {

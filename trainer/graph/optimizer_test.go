@@ -14,6 +14,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/matrix"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -239,20 +240,57 @@ func TestOptimizerTakesTheLoopsValues(t *testing.T) {
 	}
 }
 
-func TestOptimizerMisuse(t *testing.T) {
+// Every wrong call of an optimizer or of a problem has the class of its fault.
+func TestWrongCalls(t *testing.T) {
 	o := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{})
-	if err := o.Step(nil); err == nil {
-		t.Error("Step before a run gave no error")
+	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
+		x := input(g, tensor.Float64, rand.New(rand.NewPCG(2, 0)), "x", 2, 3)
+		f := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(gorgonia.Must(gorgonia.Mul(x, w))))))
+		return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w}, Inputs: gorgonia.Nodes{x}}, nil
+	}, graph.Tape{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := o.State(); err == nil {
-		t.Error("State before a Step gave no error")
-	}
-	if err := o.Restore(nil, &trainer.State{}); err == nil {
-		t.Error("Restore before Lagrangian gave no error")
-	}
-	l := newOwnLoop(t, o)
-	if err := o.Restore(gorgonia.NodesToValueGrads(l.parameters), &trainer.State{Method: "gdpa"}); !errors.Is(err, problem.ErrSettings) {
-		t.Errorf("another method's state: error %v, want ErrSettings", err)
+	var l *ownLoop
+	wide := &matrix.Dense{Rows: 2, Cols: 4, Data: make([]float64, 8)}
+	for _, c := range []struct {
+		name string
+		call func() error
+		want error
+	}{
+		{"Step before a run", func() error { return o.Step(nil) }, problem.ErrOrder},
+		{"State before a Step", func() error { _, err := o.State(); return err }, problem.ErrOrder},
+		{"Restore before Lagrangian", func() error { return o.Restore(nil, &trainer.State{}) }, problem.ErrOrder},
+		{"another method's state", func() error {
+			own := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{})
+			return own.Restore(gorgonia.NodesToValueGrads(newOwnLoop(t, own).parameters), &trainer.State{Method: "gdpa"})
+		}, problem.ErrSettings},
+		{"a second Lagrangian", func() error { l = newOwnLoop(t, o); _, err := o.Lagrangian(l.parameters[0]); return err }, problem.ErrOrder},
+		{"a matrix as constraint", func() error {
+			w := input(gorgonia.NewGraph(), tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 2, 2)
+			_, err := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{}).Lagrangian(gorgonia.Must(gorgonia.Sum(w)), w)
+			return err
+		}, problem.ErrSettings},
+		{"no parameters", func() error {
+			if err := l.machine.RunAll(); err != nil {
+				return err
+			}
+			return o.Step(nil)
+		}, problem.ErrSettings},
+		{"Restore after a Step", func() error {
+			if err := o.Step(gorgonia.NodesToValueGrads(l.parameters)); err != nil {
+				return err
+			}
+			return o.Restore(gorgonia.NodesToValueGrads(l.parameters), &trainer.State{})
+		}, problem.ErrOrder},
+		{"an input that does not exist", func() error { return p.Bind(1, wide) }, problem.ErrSettings},
+		{"an input of another shape", func() error { return p.Bind(0, wide) }, problem.ErrSettings},
+		{"a watched value that does not exist", func() error { _, err := p.Watched(0); return err }, problem.ErrSettings},
+	} {
+		if err := c.call(); !errors.Is(err, c.want) || errors.Is(err, problem.ErrOrder) != (c.want == problem.ErrOrder) {
+			t.Errorf("%s: error %v, want %v", c.name, err, c.want)
+		}
 	}
 }
 

@@ -135,11 +135,11 @@ func (p *Problem) Bind(i int, m matrix.Matrix) error {
 // checkInput returns an error unless input i exists and has the shape of m.
 func (p *Problem) checkInput(i int, m matrix.Matrix) error {
 	if i < 0 || i >= len(p.inputs) {
-		return fmt.Errorf("graph: input %d does not exist", i)
+		return refuse("input %d does not exist", i)
 	}
 	in := p.inputs[i]
 	if rows, cols := m.Dims(); rows != in.rows || cols != in.cols {
-		return fmt.Errorf("graph: input %d (%s) is %d x %d, the given matrix %d x %d", i, in.name, in.rows, in.cols, rows, cols)
+		return refuse("input %d (%s) is %d x %d, the given matrix %d x %d", i, in.name, in.rows, in.cols, rows, cols)
 	}
 	return nil
 }

@@ -189,7 +189,7 @@ func (p *tapeProblem[T]) Backward(coefficients []float64, d problem.Vector) erro
 // Watched implements Compiled.
 func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 	if i < 0 || i >= len(p.l.Watch) || p.forward.value(p.l.Watch[i]) == nil {
-		return nil, fmt.Errorf("graph: there is no watched value %d", i)
+		return nil, refuse("there is no watched value %d", i)
 	}
 	return p.forward.value(p.l.Watch[i]), nil
 }

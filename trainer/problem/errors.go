@@ -9,6 +9,8 @@ var (
 	// ErrSettings marks a setting that is out of its range or does not fit the problem or the
 	// method.
 	ErrSettings = errors.New("invalid setting")
+	// ErrOrder marks a call at the wrong time, such as a second training of a session.
+	ErrOrder = errors.New("wrong order of calls")
 	// ErrNonFinite marks a run that met an infinite value or NaN. The error is a *NonFiniteError.
 	ErrNonFinite = errors.New("not finite")
 )

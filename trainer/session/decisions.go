@@ -144,8 +144,17 @@ func (t Decisions) check() error {
 		return &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, constraints.OnDecisions, constraints.OnSurrogate)}
 	case len(t.SubjectTo) == 0 && t.Confidence > 0:
 		return &OptionError{Option: "confidence", Problem: "promises bounds, and the run has none; add one (--subject-to)"}
+	case t.Margins != nil && !slices.Contains(constraints.Phis(), t.Margins.Objective):
+		return unknownSurrogate("phi", t.Margins.Objective)
+	case t.Margins != nil && !slices.Contains(constraints.Phis(), t.Margins.Constraints):
+		return unknownSurrogate("psi", t.Margins.Constraints)
 	}
 	return nil
+}
+
+// unknownSurrogate returns the error for a surrogate that does not exist.
+func unknownSurrogate(name string, phi constraints.Phi) error {
+	return &OptionError{Option: name, Problem: fmt.Sprintf("is %q, want one of %v", phi, constraints.Phis())}
 }
 
 // State implements Task. State returns an *OptionError for subject-to or minimize. errors.As finds

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -18,7 +17,7 @@ import (
 // means runs/<time>-<task>-<method>. Without Open, Save writes all files at the end.
 func (s *Session) Open(dir string) (err error) {
 	if s.files != nil {
-		return fmt.Errorf("session: the directory %s is open already", s.files.Path)
+		return early("the directory %s is open already", s.files.Path)
 	}
 	if s.files, err = save.Create(dir, s.pipeline.Describe().Task, s.options.methodName(), s.fileOptions()); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (e *RescueError) Unwrap() error { return e.Err }
 // directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
-		return errors.New("session: nothing has been certified")
+		return early("nothing has been certified; call Train, or Optimize and Certify")
 	}
 	if err := s.openToSave(dir); err != nil {
 		return err
@@ -112,7 +111,7 @@ func (s *Session) Save(dir string) error {
 func (s *Session) openToSave(dir string) error {
 	if s.files != nil {
 		if dir != "" && dir != string(s.files.Path) {
-			return fmt.Errorf("session: the run's directory is %s, not %s", s.files.Path, dir)
+			return early("the run's directory is %s already, not %s", s.files.Path, dir)
 		}
 		return nil
 	}

@@ -22,6 +22,11 @@ import (
 // problem.ErrSettings, too.
 var ErrOptions = load.ErrOptions
 
+// early returns an error that wraps problem.ErrOrder: a call of a session at the wrong time.
+func early(format string, args ...any) error {
+	return fmt.Errorf("session: %w: "+format, append([]any{problem.ErrOrder}, args...)...)
+}
+
 // OptionError is a refused option. errors.Is finds ErrOptions and Err.
 type OptionError struct {
 	Option  string // name of the option as in ppal's flags: "products"

@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"ppal/trainer"
@@ -47,7 +46,7 @@ func (s *Session) Extend(dir string, before int) (notes []string, err error) {
 // resume is Resume, or Extend with an extension.
 func (s *Session) resume(dir string, extension *save.Extension) (notes []string, err error) {
 	if s.files != nil {
-		return nil, fmt.Errorf("session: the directory %s is open already", s.files.Path)
+		return nil, early("the directory %s is open already", s.files.Path)
 	}
 	if s.files, err = save.Reopen(dir, s.fileOptions()); err != nil {
 		return nil, err

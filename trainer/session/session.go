@@ -147,7 +147,7 @@ const leastTraining = 4
 // directory.
 func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	if s.training != nil {
-		return nil, errors.New("session: the session has been trained already")
+		return nil, early("the session has been trained already")
 	}
 	set := s.options.Settings
 	recorders := trainer.Recorders{(*history)(s)}
@@ -210,7 +210,7 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 // writes the plots of the records and rows.csv into the open directory; Save returns their errors.
 func (s *Session) Certify() (*Result, error) {
 	if s.training == nil {
-		return nil, errors.New("session: nothing has been trained")
+		return nil, early("nothing has been trained; call Optimize first")
 	}
 	began := time.Now()
 	defer func() { s.spent += time.Since(began) }()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -203,38 +204,38 @@ func TestOpenAndSave(t *testing.T) {
 	}
 }
 
-// A method that is called out of order returns an error. A directory that contains files is
-// refused.
+// A method that is called out of order returns an error of its own class. A directory that contains
+// files is refused.
 func TestStepsOutOfOrder(t *testing.T) {
 	s := own(t, func(o *Options) { o.Settings.Iterations = -1 })
 	dir := t.TempDir()
-	if _, err := s.Certify(); err == nil {
-		t.Error("a run was certified before it")
-	}
-	if err := s.Save(dir); err == nil {
-		t.Error("a run was saved before it")
-	}
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Training.Iterations != 0 {
-		t.Errorf("%d iterations, want none", r.Training.Iterations)
-	}
-	if _, err := s.Train(t.Context()); err == nil {
-		t.Error("a session trained twice")
-	}
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Save(dir); !errors.Is(err, rundir.ErrExists) {
-		t.Errorf("a directory with a file: %v", err)
-	}
-	if err := s.Save(filepath.Join(dir, "new")); err != nil {
-		t.Error(err)
-	}
-	if err := s.Save(filepath.Join(dir, "other")); err == nil {
-		t.Error("a run was saved to two directories")
+	run := filepath.Join(dir, "new")
+	for k, step := range []struct {
+		call func() error
+		want error
+	}{
+		{func() error { _, err := s.Certify(); return err }, problem.ErrOrder},
+		{func() error { return s.Save(run) }, problem.ErrOrder},
+		{func() error {
+			r, err := s.Train(t.Context())
+			if err == nil && r.Training.Iterations != 0 {
+				err = fmt.Errorf("%d iterations, want none", r.Training.Iterations)
+			}
+			return err
+		}, nil},
+		{func() error { _, err := s.Train(t.Context()); return err }, problem.ErrOrder},
+		{func() error { return s.Save(dir) }, rundir.ErrExists},
+		{func() error { return s.Save(run) }, nil},
+		{func() error { return s.Save(filepath.Join(dir, "other")) }, problem.ErrOrder},
+		{func() error { return s.Open(run) }, problem.ErrOrder},
+		{func() error { _, err := s.Resume(run); return err }, problem.ErrOrder},
+	} {
+		if err := step.call(); !errors.Is(err, step.want) {
+			t.Errorf("step %d: error %v, want %v", k, err, step.want)
+		}
 	}
 }
 
@@ -273,7 +274,12 @@ func TestOptionsRefused(t *testing.T) {
 	unlabelled.Labels = unlabelled.Labels[:3]
 	outside := line(4)
 	outside.Groups = []constraints.Group{{Name: "g", Rows: []int{4}}}
+	named := &Decided{}
 	for want, change := range map[string]func(o *Options){
+		"Decided or ParameterNodes": func(o *Options) {
+			o.Task = &Statement{Name: "both", Nodes: fit(1).Nodes, Decided: named, ParameterNodes: func(*models.Network) (gorgonia.Nodes, error) { return nil, nil }}
+		},
+		"returned no rows":        func(o *Options) { o.Data = empty{} },
 		"Data and Task":           func(o *Options) { o.Task = nil },
 		"needs a Name":            func(o *Options) { o.Task = &Statement{} },
 		"without training rows":   func(o *Options) { o.Data = Matrices{} },
@@ -289,11 +295,16 @@ func TestOptionsRefused(t *testing.T) {
 	} {
 		o := Options{Data: Matrices{Train: line(4)}, Task: fit(1), Device: Device{Kind: CPU}}
 		change(&o)
-		if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(t.Context(), o); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
+
+// empty is a source without rows.
+type empty struct{}
+
+func (empty) Load(context.Context, Request) (*Data, error) { return &Data{}, nil }
 
 // pair returns rows in two groups.
 func pair() Matrices {
