@@ -97,7 +97,8 @@ func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 // Restore sets the iterate of p and the state from Capture, in a new stepper. m is the number of
 // constraints. The next call must be Coefficients with g at the restored iterate. The error wraps
 // problem.ErrSettings if the state belongs to another rule, primal step or problem, and
-// problem.ErrOrder if the stepper is not new. If the state does not match, the iterate and the stepper are undefined.
+// problem.ErrOrder if the stepper is not new. If the state does not match, the iterate and the
+// stepper are undefined.
 func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if s.started {
 		return fmt.Errorf("trainer: %w: a stepper can be restored only before its first call", problem.ErrOrder)

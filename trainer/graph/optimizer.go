@@ -70,7 +70,7 @@ func (o *Optimizer) open(parameters []gorgonia.ValueGrad) (*model, error) {
 
 // Lagrangian returns the node f + sum_j <w_j, g_j> for the objective f, a scalar, and the
 // constraints g_j <= 0, scalars or vectors. Its derivative treats w as constant, so that
-// gorgonia.Grad gives grad f + J^T w. Lagrangian is called once. Errors of an Optimizer's methods wrap
+// gorgonia.Grad gives grad f + J^T w. Lagrangian is called once. The errors of an Optimizer wrap
 // problem.ErrSettings, or problem.ErrOrder for a call at the wrong time.
 func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if o.none {

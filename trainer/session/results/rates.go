@@ -148,6 +148,6 @@ func (t *RateTable) Order() []string {
 	return names
 }
 
-// ROCPoint is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
-// larger scores than the threshold are accepted.
+// ROCPoint is a point of an ROC curve: the false and true positive rate of a threshold. The rows
+// with larger scores than the threshold are accepted.
 type ROCPoint struct{ FPR, TPR float64 }
