@@ -33,10 +33,10 @@ func TestPictureFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if notes := fmt.Sprint(l.KeptNotes); !strings.Contains(notes, note) || note == "" && notes != "[]" {
+		if notes := fmt.Sprint(l.rows.KeptNotes); !strings.Contains(notes, note) || note == "" && notes != "[]" {
 			t.Errorf("notes %s, want %q", notes, note)
 		}
-		return l.Data
+		return l.rows
 	}
 	check := func(l *load.Data) {
 		t.Helper()
