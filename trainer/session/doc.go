@@ -24,8 +24,8 @@
 //	Close     gives the device back
 //
 // Errors wrap ErrOptions for options that do not fit, constraints.ErrSyntax for a constraint that
-// the rows do not suit, a sentinel of datasets/dataerr for a file, problem.ErrNonFinite for a number
-// of the training, ErrResume, or problem.ErrOrder for a step at the wrong time.
+// the rows do not suit, a sentinel of datasets/dataerr for a file, problem.ErrNonFinite for a
+// number of the training, ErrResume, or problem.ErrOrder for a step at the wrong time.
 //
 // Train calls Optimize and Certify. The command `ppal train --config DIR/config.yaml` repeats the
 // run of a saved session, unless config.yaml lists parts that no flag expresses.
