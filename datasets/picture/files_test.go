@@ -206,3 +206,18 @@ func TestFirstBadPicture(t *testing.T) {
 		t.Errorf("error %v after a cancel", err)
 	}
 }
+
+// Any bytes are a picture or an error.
+func FuzzDecode(f *testing.F) {
+	img := datatest.Bars(rand.New(rand.NewPCG(1, 1)), 0, 8, 8)
+	f.Add(withOrientation(datatest.JPEG(f, img), 6))
+	f.Add(datatest.PNG(f, img))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		h, err := readHeader(content)
+		if err != nil || h.height*h.width > 1<<16 {
+			return
+		}
+		e := tabular.PictureEncoding{Height: 3, Width: 4, Channels: 3, Resize: true}
+		_ = NewReader(e).decode(content, make([]uint8, e.Pixels())) // no panic
+	})
+}

@@ -8,13 +8,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/racing"
+	"ppal/models"
+	"ppal/trainer/method"
 	"ppal/trainer/session/internal/load"
+	"ppal/trainer/step"
 )
 
 // The pixels of own pictures are those of datasets.LoadTable. The first load keeps them, and later
@@ -80,4 +85,26 @@ func TestPictureFiles(t *testing.T) {
 	}
 	source.Dir = datatest.Write(t, dir, "file", nil) // not a directory
 	check(read("are not kept for later runs"))
+}
+
+// Processes that share the rows keep their own pixels, and the run is that of one process.
+func TestProcessesKeepTheirPictureFiles(t *testing.T) {
+	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	folder, r := t.TempDir(), rand.New(rand.NewPCG(1, 2))
+	for k, class := range []string{"across", "down", "dark"} {
+		for i := range 30 {
+			datatest.Write(t, folder, fmt.Sprintf("%s/%02d.png", class, i), datatest.PNG(t, datatest.Bars(r, k, 6, 5)))
+		}
+	}
+	o := Options{Data: PictureFiles{Dir: t.TempDir(), TableOptions: tabular.TableOptions{File: folder, Classes: []string{"down", "dark"}}}, Task: NeymanPearson{Kappa: []float64{0.3}},
+		Model: &models.Spec{Hidden: []int{6}}, Device: Device{Kind: CPU, Dtype: tensor.Float64},
+		Method: &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}}
+	o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.Seed = 4, 2, 1
+	one := traceOn(t, o, 1)
+	if diff := cmp.Diff(one, traceOver(t, 3, o), within(1e-9)); diff != "" {
+		t.Errorf("(-1 process +3 processes): %s", diff)
+	}
+	if e := one.Result.Examples; e == nil || len(e.Classes[0].List)+len(e.Classes[1].List) == 0 {
+		t.Error("no examples are compared")
+	}
 }
