@@ -142,7 +142,7 @@ func TestMemoryOfRows(t *testing.T) {
 	}{
 		"table, surrogate": {20_000, 80_000, 200, table("surrogate")},
 		"table, decisions": {20_000, 80_000, 300, table("decisions")},
-		"pictures": {1000, 6000, 784, func(n int) []string {
+		"pictures": {1000, 9000, 784, func(n int) []string {
 			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5", "--model", "linear"}
 		}},
 		"LIBSVM": {20_000, 80_000, 300, func(n int) []string {
