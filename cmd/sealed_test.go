@@ -36,9 +36,9 @@ func TestSealedRun(t *testing.T) {
 	}
 	for name, readers := range map[string][][]string{
 		"model.json":        {predict, evaluate, export, best(predict), best(evaluate), best(export), report, verify, files},
-		"model.safetensors": {predict, evaluate, export, verify, files},
+		"model.safetensors": {predict, evaluate, export, report, verify, files},
 		"best.safetensors":  {best(predict), best(evaluate), best(export), verify, files},
-		"preparation.yaml":  {predict, evaluate, export, best(predict), verify, files},
+		"preparation.yaml":  {predict, evaluate, export, best(predict), report, verify, files},
 		"summary.json":      {best(predict), report, verify, files},
 		"metrics.jsonl":     {report, verify, files},
 		"config.yaml":       {report, verify, files},

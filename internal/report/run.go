@@ -84,8 +84,13 @@ func readRun(dir rundir.Dir, sum *results.Summary) (*run, error) {
 	if r.details, err = dir.ReadDetails(sealed); err != nil {
 		return nil, err
 	}
-	if _, err := sealed.Read(dir.ModelDescription()); err != nil && !absent(err, sealed, dir.ModelDescription()) {
-		return nil, err
+	for _, path := range []string{dir.ModelDescription(), dir.Model(), dir.Preparation()} { // the page is about this model
+		if !sealed.Has(path) {
+			continue
+		}
+		if _, err := sealed.Read(path); err != nil {
+			return nil, err
+		}
 	}
 	if m, err := dir.ReadModel(); err == nil {
 		r.model = &m
