@@ -96,7 +96,11 @@ func (m *ALM) initFirst(p problem.Problem, at *problem.Point) error {
 	}
 	m.c = m.FirstPenalty(p)
 	again := m.passes != nil && len(earlier) == len(m.lambda)
-	m.passes = newPasses(p, m.batches, len(m.lambda), !again)
+	first := 0
+	if !again {
+		first = (max(m.batches, cmp.Or(m.Inner, DefaultALMInner)) + m.batches - 1) / m.batches
+	}
+	m.passes = newPasses(p, m.batches, len(m.lambda), first)
 	if copy(m.lambda, m.passes.bestDual); again {
 		copy(m.lambda, earlier)
 		copy(m.passes.bestDual, earlier)
@@ -149,7 +153,7 @@ func (m *ALM) PrimalStep() step.Settings { return m.Primal }
 
 // Coefficients implements trainer.DualRule.
 func (m *ALM) Coefficients(w, g []float64) {
-	if m.passes != nil && m.passes.first == 1 {
+	if m.passes != nil && m.passes.first > 0 {
 		for j := range w {
 			w[j] = 1
 		}
@@ -186,10 +190,7 @@ func (m *ALM) UpdateDual(g []float64) {
 	inner := cmp.Or(m.Inner, DefaultALMInner)
 	m.k++
 	switch {
-	case m.passes != nil && m.passes.first == 1:
-	case m.passes != nil:
-		part := step.Augmented{Multipliers: m.lambda, Penalty: m.c / float64(m.batches)}
-		part.Coefficients(m.lambda, g)
+	case m.passes != nil && m.passes.first > 0:
 	case m.batches > 0:
 		part := step.Augmented{Multipliers: m.lambda, Penalty: m.c / float64(max(m.batches, inner))}
 		part.Coefficients(m.lambda, g)

@@ -12,7 +12,9 @@ import (
 //
 //	the first pass       w = (1, ..., 1), so that the network learns all classes
 //	then                 lambda = (1, ..., 1),  w = max(0, lambda + c g) in each iteration
-//	after each iteration lambda+ = max(0, lambda + (c/T) g)
+//	after each iteration lambda+ = max(0, lambda + (c/max(T, Inner)) g)
+//
+// The first pass is several passes if T < Inner, with at least Inner iterations.
 //
 // At the end of a pass, a guard compares the mean of f + sum max(0, g) over the pass with the best
 // pass. If the mean exceeds worseFactor times the best plus worseMargin, or if the means of f and g
@@ -25,7 +27,8 @@ import (
 type passes struct {
 	t         int // T
 	at        int // iterations of this pass
-	first     int // 1 in the first pass
+	first     int // passes that are left of the first passes
+	opening   int // number of the first passes
 	returns   int
 	scale     float64 // of the step size
 	merit     float64 // sum over this pass of f + sum max(0, g)
@@ -45,13 +48,10 @@ const (
 	meanPower   = 3
 )
 
-// newPasses begins at the iterate. first says that the run begins with the first pass.
-func newPasses(p problem.Problem, t, constraints int, first bool) *passes {
-	s := &passes{t: t, scale: 1, best: math.Inf(1), sums: make([]float64, 1+constraints), bestDual: ones(constraints),
+// newPasses begins at the iterate, with first passes on the sum of f and g.
+func newPasses(p problem.Problem, t, constraints, first int) *passes {
+	s := &passes{t: t, scale: 1, first: first, opening: max(1, first), best: math.Inf(1), sums: make([]float64, 1+constraints), bestDual: ones(constraints),
 		bestPoint: p.Space().New(), mean: p.Space().New()}
-	if first {
-		s.first = 1
-	}
 	p.Space().Combine(s.bestPoint, 1, problem.Iterate, 0, problem.Iterate)
 	return s
 }
@@ -80,8 +80,8 @@ func (s *passes) observe(p problem.Problem, at *problem.Point, lambda []float64,
 		s.sums[j] /= float64(s.t)
 	}
 	dead := collapsed != nil && collapsed(s.sums[0], s.sums[1:])
-	begins, none := s.first == 1, math.IsInf(s.best, 1)
-	s.at, s.merit, s.first = 0, 0, 0
+	begins, none := s.first > 0, math.IsInf(s.best, 1)
+	s.at, s.merit, s.first = 0, 0, max(0, s.first-1)
 	clear(s.sums)
 	switch {
 	case s.returns < mostReturns && (dead || !begins && merit > worseFactor*s.best+worseMargin):
@@ -91,7 +91,7 @@ func (s *passes) observe(p problem.Problem, at *problem.Point, lambda []float64,
 		space.Combine(problem.Iterate, 1, s.bestPoint, 0, s.bestPoint)
 		copy(lambda, s.bestDual)
 		if none { // to the start
-			s.first = 1
+			s.first = s.opening
 		}
 		return true
 	case begins:
@@ -102,7 +102,9 @@ func (s *passes) observe(p problem.Problem, at *problem.Point, lambda []float64,
 		copy(s.bestDual, lambda)
 		space.Combine(s.bestPoint, 1, problem.Iterate, 0, problem.Iterate)
 	}
-	s.average(space)
+	if s.first == 0 {
+		s.average(space)
+	}
 	return false
 }
 

@@ -19,7 +19,7 @@ func (shallow) Shallow() bool { return true }
 // adamOn returns ALM with Adam's steps, ready for iterations on p.
 func adamOn(t *testing.T, p problem.BlockSampler) (*ALM, *problem.Point) {
 	t.Helper()
-	m := &ALM{Primal: step.Settings{Kind: step.Adam, Eta: 0.1}}
+	m := &ALM{Inner: 1, Primal: step.Settings{Kind: step.Adam, Eta: 0.1}}
 	at := problem.NewPoint(p)
 	if err := at.SampleAndForward(p, 0); err != nil {
 		t.Fatal(err)
@@ -67,6 +67,13 @@ func TestPassesByHand(t *testing.T) {
 	}
 	if !m.Return(p) || math.Abs(iterateOf(p)[0]-mean) > 1e-14 {
 		t.Errorf("the returned point is %v, want %v", iterateOf(p), mean)
+	}
+	m, _ = adamOn(t, p)
+	if m.Inner = 0; m.Init(p, at) != nil || m.passes.first != 0 {
+		t.Errorf("a later round begins with %d first passes", m.passes.first)
+	}
+	if m = (&ALM{Primal: m.Primal}); m.Init(p, at) != nil || m.passes.first != DefaultALMInner/4 {
+		t.Errorf("%d first passes of 4 batches", m.passes.first)
 	}
 	for name, c := range map[string]struct {
 		m    trainer.Method

@@ -102,11 +102,10 @@ type Decided struct {
 	SubjectTo []constraints.Constraint
 }
 
-// collapsedShare is the share of the losses of equal scores below which a network tells classes
-// apart.
-const collapsedShare = 0.9
+// collapsedShare is the share of the losses of equal scores above which a network has collapsed.
+const collapsedShare = 1.2
 
-// collapsed returns the test of a collapsed network: the sum of the classes' losses is hardly below
+// collapsed returns the test of a collapsed network: the sum of the classes' losses is well above
 // that of equal scores, CollapseAbove for each class. One class for all rows gives 1.5 times as
 // much as equal scores. nil: not known.
 func (s *Statement) collapsed() func(f float64, g []float64) bool {
