@@ -155,14 +155,14 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict RUN",
 		Short: "Score new rows with a trained model",
-		Long: `Predict reads rows in the format of the run's data (CSV, TSV, Parquet or arrays of NumPy, LIBSVM, or pictures in IDX;
+		Long: `Predict reads rows in the format of the run's data (CSV, TSV, Parquet or arrays of NumPy, LIBSVM, or pictures in a folder or IDX;
 plain or gzip) and writes a CSV:
 
   two classes      row (from 1), score, decision (the label's value), and probability if the run fitted one
   several classes  row, class, score_NAME for each class, and probability_NAME for each class if the run fitted probabilities
 
 The columns of the input may be in any order. Other columns are ignored, and the label's may be absent. --keep repeats columns
-at the end of each row, with their texts. Missing values are treated as in training. Memory does not grow with the number of
+at the end of each row, with their texts; for your own pictures, the column of their paths is always there. Missing values are treated as in training. Memory does not grow with the number of
 rows.
 
 Rows of a pipe are scored when they arrive and its writer pauses. After an error, the standard output has all rows before the
