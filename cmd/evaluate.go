@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -113,6 +115,44 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 // printEvaluation prints the rates, the confusion matrix and the constraints as tables.
 func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if e.Ranking != nil {
+		printRanking(w, e)
+	} else {
+		printRowRates(w, e)
+	}
+	if len(e.Constraints) > 0 {
+		fmt.Fprint(w, "\n\nconstraint\tvalue\tholds on these rows")
+	}
+	var texts []string
+	for _, c := range e.Constraints {
+		if c.Value == nil {
+			fmt.Fprintf(w, "\n%s\t-\tnot counted: %s", c.Constraint, c.Reason+advice(c))
+			continue
+		}
+		o := c.Outcome()
+		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), ending.Cell(&results.Outcome{}, o))
+		if text := (&results.Outcome{}).Explain(o); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	fmt.Fprintln(w)
+	for _, text := range texts {
+		fmt.Fprintln(w, text)
+	}
+	if e.LeftOut > 0 {
+		fmt.Fprintf(w, "\n%d rows with missing values were left out, as in training\n", e.LeftOut)
+	}
+	if e.NewValues != nil {
+		fmt.Fprintf(w, "\nnew values, which no training row had and no constraint compares: %s\n", strings.Join(e.NewValues, ", "))
+	}
+	if e.Unknown > 0 {
+		fmt.Fprintf(w, "\n%s\n", ignored(e.Unknown))
+	}
+	return w.Flush()
+}
+
+// printRowRates prints the rates by group and the confusion matrix.
+func printRowRates(w io.Writer, e *predictor.Evaluation) {
 	fmt.Fprintf(w, "%d rows\t", e.Rows)
 	names := (&results.RateTable{Classes: e.Classes}).Order()
 	for _, name := range names {
@@ -150,35 +190,33 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 			fmt.Fprintf(w, "\t%d", n)
 		}
 	}
-	if len(e.Constraints) > 0 {
-		fmt.Fprint(w, "\n\nconstraint\tvalue\tholds on these rows")
+}
+
+// printRanking prints the pair errors by group and the gaps of the queries.
+func printRanking(w io.Writer, e *predictor.Evaluation) {
+	r := e.Ranking
+	fmt.Fprintf(w, "%d rows of %d queries, %d of them with pairs", e.Rows, r.Queries, r.Paired)
+	for _, name := range slices.Sorted(maps.Keys(r.NDCG)) {
+		fmt.Fprintf(w, "\nNDCG%s\t%.4f", name, r.NDCG[name])
 	}
-	var texts []string
-	for _, c := range e.Constraints {
-		if c.Value == nil {
-			fmt.Fprintf(w, "\n%s\t-\tnot counted: %s", c.Constraint, c.Reason+advice(c))
-			continue
+	fmt.Fprint(w, "\n\nmore relevant\tless relevant\tpairs\tpair error")
+	line := func(relevant, other string, s predictor.PairShare) {
+		text := "-"
+		if s.Error != nil {
+			text = interval(ending.Number(s.Error), s.Interval)
 		}
-		o := c.Outcome()
-		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), ending.Cell(&results.Outcome{}, o))
-		if text := (&results.Outcome{}).Explain(o); text != "" {
-			texts = append(texts, text)
-		}
+		fmt.Fprintf(w, "\n%s\t%s\t%d\t%s", relevant, other, s.Pairs, text)
 	}
-	fmt.Fprintln(w)
-	for _, text := range texts {
-		fmt.Fprintln(w, text)
+	line("all", "all", r.Error)
+	for _, s := range r.Pairs {
+		line(s.Relevant, s.Other, s)
 	}
-	if e.LeftOut > 0 {
-		fmt.Fprintf(w, "\n%d rows with missing values were left out, as in training\n", e.LeftOut)
+	if len(r.PerQuery) > 0 {
+		fmt.Fprint(w, "\n\ngaps of queries across groups\tqueries\tmean\t90th percentile\tlargest")
 	}
-	if e.NewValues != nil {
-		fmt.Fprintf(w, "\nnew values, which no training row had and no constraint compares: %s\n", strings.Join(e.NewValues, ", "))
+	for _, g := range r.PerQuery {
+		fmt.Fprintf(w, "\n%s: %s\t%d\t%.4f\t%.4f\t%.4f", g.Attribute, g.Groups, g.Queries, g.Mean, g.P90, g.Largest)
 	}
-	if e.Unknown > 0 {
-		fmt.Fprintf(w, "\n%s\n", ignored(e.Unknown))
-	}
-	return w.Flush()
 }
 
 // advice returns what to do about a constraint that is not counted.

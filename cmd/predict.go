@@ -160,6 +160,7 @@ plain or gzip) and writes a CSV:
 
   two classes      row (from 1), score, decision (the label's value), and probability if the run fitted one
   several classes  row, class, score_NAME for each class, and probability_NAME for each class if the run fitted probabilities
+  a ranking        row, query, score, rank (1: best; equal scores share a rank) among consecutive rows of one query
 
 The columns of the input may be in any order. Other columns are ignored, and the label's may be absent. --keep repeats columns
 at the end of each row, with their texts; for your own pictures, the column of their paths is always there. Missing values are treated as in training. Memory does not grow with the number of
@@ -261,7 +262,12 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	}
 	defer out.discard()
 	w := newPredictions(m, out, options.Keep)
-	err = m.Read(in, name, options, w.write)
+	if m.Ranks() && m.Query() != "" {
+		options.Keep = append(slices.Clip(options.Keep), m.Query())
+	}
+	if err = m.Read(in, name, options, w.write); err == nil {
+		err = w.end()
+	}
 	if errors.Is(err, dataerr.ErrNoRows) && m.Preparation() != nil && m.Preparation().Numbers == nil {
 		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s has the names of the columns and no rows\n", name)
 		w.header()
@@ -272,6 +278,9 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	}
 	if err := out.commit(); err != nil {
 		return err
+	}
+	if w.unqueried {
+		fmt.Fprintf(printing{a.stderr}, "ppal: note: the rows of %s have no qid: the scores of one query can be ranked, and nothing says which those are\n", name)
 	}
 	a.say(w.rows, w.unknown)
 	return nil
@@ -304,6 +313,9 @@ type predictions struct {
 	lines   []byte   // not yet written
 	rows    int
 	unknown int
+	ranked  rankedLines // of a model that ranks documents
+	// unqueried says that the rows have no queries, although the model ranks documents.
+	unqueried bool
 }
 
 // newPredictions returns a writer of predictions. The first batch brings the line of the names.
@@ -329,6 +341,9 @@ func appendField(line []byte, text string) []byte {
 
 // outputColumns returns the names of the output's columns without those of keep.
 func outputColumns(m *predictor.Model) []string {
+	if m.Ranks() {
+		return []string{"row", "query", "score", "rank"}
+	}
 	if m.Outputs() == 1 {
 		names := []string{"row", "score", "decision"}
 		if _, ok := m.Probability(0); ok {
@@ -362,6 +377,9 @@ func (p *predictions) header() {
 // write writes the lines of a batch.
 func (p *predictions) write(b *predictor.Batch) error {
 	p.lines = p.lines[:0]
+	if p.model.Ranks() {
+		return p.rank(b)
+	}
 	if p.rows == 0 {
 		for k, name := range p.keep {
 			if b.Columns[k] != name { // a condition such as age<25

@@ -17,8 +17,10 @@ type Queries struct {
 	Of []int32
 	// Grades are the grades of relevance of the rows, 0 to MostGrade. The gain of a grade is
 	// 2^grade - 1. The labels of the rows say which documents form pairs: see
-	// TableOptions.Relevant.
+	// TableOptions.Relevant. nil: not known.
 	Grades []uint8
+	// Column is the column of the queries in the file, or QueryID; "": not from a file.
+	Column string
 }
 
 // MostGrade is the largest grade of a document. Its gain, 2^31 - 1, fits in 32 bits.
@@ -79,7 +81,10 @@ func (q *Queries) Torn() (row, queries int) {
 
 // Restrict returns the queries of the given rows, numbered in the order of their first rows.
 func (q *Queries) Restrict(rows []int) *Queries {
-	out := &Queries{Of: make([]int32, len(rows)), Grades: make([]uint8, len(rows))}
+	out := &Queries{Column: q.Column, Of: make([]int32, len(rows))}
+	if q.Grades != nil {
+		out.Grades = make([]uint8, len(rows))
+	}
 	place := make([]int32, len(q.Names)) // from 1
 	for at, i := range rows {
 		k := q.Of[i]
@@ -87,7 +92,9 @@ func (q *Queries) Restrict(rows []int) *Queries {
 			out.Names = append(out.Names, q.Names[k])
 			place[k] = int32(len(out.Names))
 		}
-		out.Of[at], out.Grades[at] = place[k]-1, q.Grades[i]
+		if out.Of[at] = place[k] - 1; q.Grades != nil {
+			out.Grades[at] = q.Grades[i]
+		}
 	}
 	return out
 }

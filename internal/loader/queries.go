@@ -137,7 +137,7 @@ func (t *UserTable) setQueries(out *Source) {
 			t.grades[i] = uint8(tabular.ClassOf(y, 2))
 		}
 	}
-	out.queries.Grades = t.grades
+	out.queries.Grades, out.queries.Column = t.grades, t.Opts.Query
 }
 
 // ParseRelevant parses the value of --relevant. above is the grade above which a document is

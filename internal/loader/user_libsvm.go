@@ -55,6 +55,7 @@ func (s *Source) setGrades(path string, file *LIBSVM, opts *tabular.TableOptions
 			Advice: "leave out --query, or write qid:N after the label of each row"}
 	}
 	s.queries = file.Queries
+	s.queries.Column = tabular.QueryID
 	s.queries.Grades = make([]uint8, len(file.Labels))
 	for i, x := range file.Labels {
 		var err error

@@ -25,10 +25,12 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 	for feature, index := range p.Numbers {
 		place[index-1] = feature
 	}
-	keep := make([]int, len(n.Keep)) // the kept columns; -1: the label
+	keep := make([]int, len(n.Keep)) // the kept columns; -1: the label; ofQuery: the query
 	for k, text := range n.Keep {
-		if text == "" {
-			keep[k] = -1
+		if text == "" || text == tabular.QueryID {
+			if keep[k] = -1; text != "" {
+				keep[k] = ofQuery
+			}
 			continue
 		}
 		found, err := (&loader.SparseDesign{Shift: p.Shift()}).Find([]string{text}, p.Indices)
@@ -45,6 +47,9 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		return &sparseRows{SparseReader: rows, place: place, keep: keep, preparation: p}
 	})
 }
+
+// ofQuery stands for the query among the kept columns.
+const ofQuery = -2
 
 // sparseRows are rows in LIBSVM's format.
 type sparseRows struct {
@@ -67,6 +72,9 @@ func (s *sparseRows) encode(features []float64) (unknown int, err error) {
 	if err := s.Append(&s.row); err != nil {
 		return 0, s.Fail(err)
 	}
+	if _, err := s.Query(); err != nil {
+		return 0, s.Fail(err)
+	}
 	if label, _ := s.Label(); label == nil && slices.Contains(s.keep, -1) {
 		return 0, s.Fail(fmt.Errorf("%w: the row has no label", dataerr.ErrMissing))
 	}
@@ -81,8 +89,12 @@ func (s *sparseRows) encode(features []float64) (unknown int, err error) {
 	return unknown, nil
 }
 
-// kept implements decoder: the label, or whether the row has a feature.
+// kept implements decoder: the label, the query ("" without one), or whether the row has a feature.
 func (s *sparseRows) kept(column int) []byte {
+	if s.keep[column] == ofQuery {
+		query, _ := s.Query() // encode has checked it
+		return query
+	}
 	if s.keep[column] < 0 {
 		label, _ := s.Label()
 		return label

@@ -49,6 +49,9 @@ type Evaluation struct {
 	Confusion [][]int `json:"confusion"`
 	// Constraints holds the constraints, counted on these rows.
 	Constraints []Checked `json:"decisions"`
+	// Ranking is the evaluation of a model that ranks documents, whose rows have no rates; nil for
+	// other models.
+	Ranking *RankedEvaluation `json:"ranking,omitempty"`
 }
 
 // RateTable holds the rates of all rows and of groups of rows.
@@ -89,7 +92,13 @@ func (c *Checked) Outcome() *results.ConstraintOutcome {
 // Evaluate reads rows with their labels like [Model.Read], counts decisions and checks the
 // constraints. Columns, labels, groups and missing values mean what they meant in the training, and
 // the constraints compare the groups that they compared in the training.
+//
+// Of a model that ranks documents, Evaluate counts the pairs of documents of a query: see
+// RankedEvaluation.
 func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluation, error) {
+	if m.Ranks() {
+		return m.evaluateRanking(r, name, o)
+	}
 	subject, smooth := o.Subject, []string(nil)
 	if subject == nil {
 		subject, smooth = m.subject()
@@ -249,7 +258,12 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled, sample *constr
 	judged := counted.Judge(0)
 	met := judged.State.Holds()
 	out.State, out.Tolerance, out.Exceeded = judged.State, &judged.Tolerance, judged.Exceeded
-	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, rates.IntervalOf(c, counted.CountedSets(0), rates.Level)
+	out.Value, out.Test, out.Met = &v.Value, &v.Value, &met
+	if m.Ranks() {
+		out.Interval = rates.IntervalAround(v.Value, counted.QueryError(0), rates.Level)
+	} else {
+		out.Interval = rates.IntervalOf(c, counted.CountedSets(0), rates.Level)
+	}
 	return out
 }
 
@@ -296,6 +310,9 @@ func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files 
 // compared there. Another constraint compares the groups of the rows.
 func (m *Model) sample(c constraints.Constraint, p *constraints.Population) (*constraints.Sample, error) {
 	minimize, subject := constraints.Error(), []constraints.Constraint{c}
+	if m.Ranks() {
+		minimize = constraints.PairError()
+	}
 	system, err := (*constraints.System)(nil), error(nil)
 	if m.description.LeftOut != nil && slices.Contains(m.description.Constraints, c.String()) {
 		system, err = constraints.TrainedSystem(minimize, subject, p, [][]string{m.description.LeftOut[c.String()]})
@@ -310,6 +327,19 @@ func (m *Model) sample(c constraints.Constraint, p *constraints.Population) (*co
 
 // count counts a constraint on the rows.
 func (m *Model) count(sample *constraints.Sample, rows *labelled) (*constraints.Counted, error) {
+	if m.Ranks() {
+		_, smooth, err := sample.Smooth(rows.scores)
+		if err == nil && sample.System().L1 {
+			var norm float64
+			norm, err = m.l1()
+			smooth = append(smooth, norm)
+		}
+		if err != nil {
+			return nil, err
+		}
+		counted, err := sample.CountScores(rows.scores, smooth)
+		return &counted, err
+	}
 	counted, err := sample.Count(rows.decisions)
 	if !errors.Is(err, constraints.ErrNeedsSmooth) {
 		return &counted, err

@@ -22,8 +22,9 @@ type labelled struct {
 	scores    []float64
 	decisions []int
 	unknown   int
-	missing   int   // rows that are left out because of missing values
-	source    []int // number of each row in the file, from 0
+	missing   int              // rows that are left out because of missing values
+	source    []int            // number of each row in the file, from 0
+	queries   *tabular.Queries // of a model that ranks documents
 }
 
 // conditions returns the distinct conditions of the groups in model.json.
@@ -138,6 +139,9 @@ func (m *Model) population(rows *labelled) *constraints.Population {
 func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions, attributes []string) error {
 	label, reading := m.description.Decision.Label, m.reading()
 	o.Keep = append([]string{label.Column}, attributes...)
+	if m.Ranks() {
+		o.Keep = append(o.Keep, m.Query())
+	}
 	if reading.Missing == tabular.MissingDropped {
 		o.required = reading.Required
 	}
@@ -164,6 +168,9 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 	if rows.Labels, err = newrows.LabelClasses(label, kept[0]); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	if m.Ranks() {
+		rows.setQueries(kept[len(kept)-1], kept[0])
+	}
 	for k, text := range attributes {
 		values := m.values(text)
 		if values == nil && slices.Contains(conditions, text) {
@@ -189,11 +196,13 @@ func (m *Model) reading() *tabular.Reading {
 // leaveOut removes the rows of labels that belong to none of the model's classes, as in training.
 func (l *labelled) leaveOut(name string, m *Model) error {
 	outputs, kept := m.Outputs(), 0
+	var keptRows []int
 	for i, y := range l.Labels {
 		if y < 0 {
 			continue
 		}
 		l.Labels[kept], l.decisions[kept], l.source[kept] = y, l.decisions[i], l.source[i]
+		keptRows = append(keptRows, i)
 		copy(l.scores[kept*outputs:][:outputs], l.scores[i*outputs:][:outputs])
 		for _, a := range l.Attributes {
 			a.Of[kept] = a.Of[i]
@@ -206,6 +215,9 @@ func (l *labelled) leaveOut(name string, m *Model) error {
 	l.Labels, l.decisions, l.source, l.scores = l.Labels[:kept], l.decisions[:kept], l.source[:kept], l.scores[:kept*outputs]
 	for k := range l.Attributes {
 		l.Attributes[k].Of = l.Attributes[k].Of[:kept]
+	}
+	if l.queries != nil {
+		l.queries = l.queries.Restrict(keptRows)
 	}
 	return nil
 }
@@ -258,9 +270,16 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 	if err != nil {
 		return err
 	}
-	texts := make([]string, len(file.Labels))
-	for i, y := range file.Labels {
-		texts[i] = fmt.Sprint(y)
+	texts := labelTexts(file.Labels)
+	if m.Ranks() {
+		if file.Queries == nil {
+			return fmt.Errorf("%s: %w: the rows have no qid", name, dataerr.ErrFormat)
+		}
+		names := make([]string, len(file.Queries.Of))
+		for i, k := range file.Queries.Of {
+			names[i] = file.Queries.Names[k]
+		}
+		rows.setQueries(names, texts)
 	}
 	if rows.Labels, err = newrows.LabelClasses(m.description.Decision.Label, texts); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

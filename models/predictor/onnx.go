@@ -42,7 +42,8 @@ const (
 //
 // With two classes the outputs are "score" and "decision" (the label's value), and "probability" if
 // the run fitted probabilities. With more classes they are "scores" [rows, classes], "class", and
-// "probabilities" [rows, classes] if the run fitted probabilities.
+// "probabilities" [rows, classes] if the run fitted probabilities. A model that ranks documents has
+// the output "score" alone.
 //
 // The error wraps models.ErrSpec if the model is of a kind that has no form in ONNX.
 func (m *Model) ONNX(o ONNXOptions) ([]byte, error) {
@@ -271,6 +272,9 @@ func (g *onnxGraph) decide(m *Model, scores string) {
 	score := g.flat(scores)
 	g.Node("Identity", "", []string{score}, []string{onnxScore})
 	g.Output(onnxScore, onnx.Double, onnx.Rows)
+	if m.Ranks() {
+		return
+	}
 	label(g.cast(g.apply("Greater", []string{score, g.doubles([]float64{0}, 1)}), onnx.Int64), onnxDecision)
 	if s := m.description.Decision.Probability; s != nil {
 		z := g.apply("Mul", []string{score, g.doubles([]float64{s.Slope}, 1)})

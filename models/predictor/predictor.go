@@ -151,9 +151,9 @@ func (m *Model) check() error {
 		return fail("the rule %q needs a score for each class, there are %d scores and %d classes", d.Decision.Rule, outputs, classes)
 	case d.Decision.Probabilities != nil && len(d.Decision.Probabilities.Intercepts) != classes:
 		return fail("the probabilities have %d intercepts, there are %d classes", len(d.Decision.Probabilities.Intercepts), classes)
-	case d.Decision.Rule == results.RuleRank:
-		return fmt.Errorf("predictor: %s: %w: it ranks documents, which this version can only train", m.dir, ErrModel)
-	case d.Decision.Rule != results.RuleSign && d.Decision.Rule != results.RuleLargest:
+	case d.Decision.Rule == results.RuleRank && outputs != 1:
+		return fail("the rule %q needs one score, there are %d", d.Decision.Rule, outputs)
+	case d.Decision.Rule != results.RuleRank && d.Decision.Rule != results.RuleSign && d.Decision.Rule != results.RuleLargest:
 		return fail("unknown rule of decision %q", d.Decision.Rule)
 	}
 	return nil

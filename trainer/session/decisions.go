@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/option"
+	"ppal/internal/rates"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -337,6 +339,13 @@ func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *c
 func nameRates(m *measurement) map[string]float64 {
 	named := nameCounted(m)
 	named["objective"], named["max_violation"] = m.objective, m.violation
+	if q := m.rows.Queries; m.system.OfPairs() && q.Grades != nil {
+		for _, k := range []int{5, 10} {
+			if v := rates.NDCG(q, m.scores, k); !math.IsNaN(v) {
+				named[fmt.Sprintf("ndcg@%d", k)] = v
+			}
+		}
+	}
 	return named
 }
 

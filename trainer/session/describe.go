@@ -158,6 +158,7 @@ func (a *assembly) model(d Description) results.Model {
 	switch {
 	case a.ranks():
 		m.Decision.Rule = results.RuleRank
+		m.Query = a.splits[0].Queries.Column
 	case a.builder.Outputs() > 1:
 		m.Decision.Rule = results.RuleLargest
 	}

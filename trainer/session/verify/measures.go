@@ -93,6 +93,7 @@ func (r *evaluator) measures(scores []float64, e slack) []named {
 			list = append(list, named{p.text, r.number(v, p, soft)})
 		}
 	}
+	list = append(list, r.ndcg(scores, e.score)...)
 	if len(r.p.Rows.Classes) == 2 && !r.in.System.OfPairs() {
 		list = append(list, named{"acceptance_rate", number{r.accepted, 2*r.doubt + 1e-12, true}})
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -197,4 +198,56 @@ func (p *plan) interval(v counted) *[2]float64 {
 		return pairInterval(v.value, groups[0])
 	}
 	return nil
+}
+
+// ndcg returns the normalized discounted cumulative gains of a ranking, in plain loops: of each place
+// the best document that is left, the first row of equal ones. Scores that an error could order
+// otherwise make the values doubtful: see number.
+func (r *evaluator) ndcg(scores []float64, e float64) (list []named) {
+	q := r.p.Rows.Queries
+	if !r.in.System.OfPairs() || q.Grades == nil {
+		return nil
+	}
+	lists := make([][]int, len(q.Names))
+	for i, query := range q.Of {
+		lists[query] = append(lists[query], i)
+	}
+	gain := func(i int) float64 { return math.Exp2(float64(q.Grades[i])) - 1 }
+	for _, k := range []int{5, 10} {
+		sum, doubt, queries := 0.0, 0.0, 0
+		for _, rows := range lists {
+			dcg := func(better func(a, b int) bool) (sum float64) {
+				left := slices.Clone(rows)
+				for place := range min(k, len(rows)) {
+					best := 0
+					for at := range left {
+						if better(left[at], left[best]) {
+							best = at
+						}
+					}
+					sum += gain(left[best]) / math.Log2(float64(place+2))
+					left = slices.Delete(left, best, best+1)
+				}
+				return sum
+			}
+			most := dcg(func(a, b int) bool { return q.Grades[a] > q.Grades[b] })
+			if most == 0 {
+				continue
+			}
+			queries++
+			sum += dcg(func(a, b int) bool { return scores[a] > scores[b] }) / most
+			close := func(i int) bool {
+				return slices.ContainsFunc(rows, func(j int) bool {
+					return q.Grades[i] != q.Grades[j] && scores[i] != scores[j] && math.Abs(scores[i]-scores[j]) <= 2*e
+				})
+			}
+			if slices.ContainsFunc(rows, close) {
+				doubt++
+			}
+		}
+		if queries > 0 {
+			list = append(list, named{fmt.Sprintf("ndcg@%d", k), number{sum / float64(queries), rounding + doubt/float64(queries), true}})
+		}
+	}
+	return list
 }
