@@ -30,8 +30,8 @@ type Model struct {
 	// LeftOut names, by constraint, the rates of classes and groups that the constraint leaves out.
 	// nil: a version of the program wrote the file that did not record them.
 	LeftOut map[string][]string `json:"left_out"`
-	// Query is the column of the queries of documents that the model ranks, or "qid" for rows in LIBSVM
-	// format; "" for other models and for data at hand.
+	// Query is the column of the queries of documents that the model ranks, or "qid" for rows in
+	// LIBSVM format; "" for other models and for data at hand.
 	Query string `json:"query,omitempty"`
 	// Rows is the file that says to which split each row went; "" for data at hand.
 	Rows string `json:"rows,omitempty"`

@@ -200,9 +200,9 @@ func (p *plan) interval(v counted) *[2]float64 {
 	return nil
 }
 
-// ndcg returns the normalized discounted cumulative gains of a ranking, in plain loops: of each place
-// the best document that is left, the first row of equal ones. Scores that an error could order
-// otherwise make the values doubtful: see number.
+// ndcg returns the normalized discounted cumulative gains of a ranking, in plain loops: of each
+// place the best document that is left, the first row of equal ones. Scores that an error could
+// order otherwise make the values doubtful: see number.
 func (r *evaluator) ndcg(scores []float64, e float64) (list []named) {
 	q := r.p.Rows.Queries
 	if !r.in.System.OfPairs() || q.Grades == nil {
