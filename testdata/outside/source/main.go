@@ -17,8 +17,7 @@ import (
 )
 
 type loan struct{ Income, Debt, City, Label float64 } // City is 0 or 1, Label is -1 or 1
-
-type loans []byte // a source: loans as JSON
+type loans []byte                                     // a source: loans as JSON
 
 func (l loans) Load(ctx context.Context, on session.Request) (*session.Data, error) {
 	var records []loan
