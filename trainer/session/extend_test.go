@@ -114,7 +114,7 @@ func TestExtendNotes(t *testing.T) {
 		second, third int
 		because       string
 	}{
-		"batches": {func(o *Options) { o.BatchSize = 20 }, 140, 180, "the iterations before its limit use all rows"},
+		"batches": {func(o *Options) { o.BatchSize = 20 }, 103, 106, "the iterations before its limit use all rows"},
 		"decisions": {func(o *Options) {
 			o.Data, o.Task = Matrices{Train: unclear(400, 4)}, Decisions{Minimize: constraints.FNR(), SubjectTo: subject(t, "fpr <= 0.1")}
 		}, 140, 180, "the rounds of bounds on decisions end at shares of the limit"},
