@@ -220,11 +220,11 @@ func BeginsWithLayer(a Architecture) bool { return slices.Equal(firstLayers(a), 
 // The estimate for a model without a first layer is the number of its multiplications for each
 // feature, or of its parameters.
 func FirstUnits(a Architecture) int {
-	inputs, all := a.Dims()
+	inputs, _ := a.Dims()
 	if c, ok := a.(interface{ Multiplications() int }); ok {
 		return max(1, c.Multiplications()/inputs)
 	}
-	all = 0
+	all := 0
 	for _, p := range a.Parameters() {
 		if p.FirstLayer {
 			return p.Shape[0]

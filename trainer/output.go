@@ -15,9 +15,10 @@ const (
 	collapseShare        = 0.9
 )
 
-// collapsed reports whether a point with the objective is worthless.
-func (s *Settings) collapsed(objective float64) bool {
-	return s.CollapseAbove > 0 && objective >= s.CollapseAbove
+// GivenUp reports whether the objective is near its worst, 2 CollapseAbove: the model has given up
+// a class, and the point is not feasible.
+func (s Settings) GivenUp(objective float64) bool {
+	return s.CollapseAbove > 0 && objective >= collapseShare*2*s.CollapseAbove
 }
 
 // finish chooses the output and completes the result. The result of a failed run describes the last
@@ -62,8 +63,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 			r.Notes = append(r.Notes, note)
 		}
 		t.times.Certificates = t.now().Sub(began).Seconds()
-		if f := t.fullAt.Objective; t.set.collapsed(f) &&
-			(t.last.Certificate.Stationarity <= collapseStationarity || f >= collapseShare*2*t.set.CollapseAbove) {
+		if f := t.fullAt.Objective; t.set.GivenUp(f) ||
+			t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove && t.last.Certificate.Stationarity <= collapseStationarity {
 			t.warn(WarnCollapsed, fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g: the model has given up the class of the objective, "+
 				"and bounds that it meets are worth nothing; "+
 				"use a smaller step size (--eta), looser bounds or another --seed", f, t.set.CollapseAbove))

@@ -69,7 +69,7 @@ func (t *run) recordIterate(ending bool) error {
 			return fmt.Errorf("trainer: measures at iteration %d: %w", t.at.Iteration, err)
 		}
 	}
-	if r.MaxViolation <= t.set.FeasibilityTolerance && !t.set.collapsed(r.Objective) && (t.best == nil || r.Objective < t.best.Objective) {
+	if r.MaxViolation <= t.set.FeasibilityTolerance && !t.set.GivenUp(r.Objective) && (t.best == nil || r.Objective < t.best.Objective) {
 		t.keepBest(&r)
 	}
 	if ending || t.at.Iteration%t.check == 0 {

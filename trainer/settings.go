@@ -104,10 +104,9 @@ type Settings struct {
 	// IgnoreConflict continues a run whose constraints cannot be met (status Infeasible), and does not
 	// search for such a conflict.
 	IgnoreConflict bool
-	// CollapseAbove is the objective from which a point is worthless: that of equal scores. Such a
-	// record is not a feasible record. The run warns about an output with such an objective if the
-	// point is stationary or the objective near its worst, 2 CollapseAbove. 0 is the default: no
-	// check.
+	// CollapseAbove is the objective of equal scores. The run warns about an output with at least
+	// this objective if the point is stationary, or if the model has given up a class (GivenUp). A
+	// record of such a model is not a feasible record. 0 is the default: no check.
 	CollapseAbove float64
 	// IterationsPerEpoch converts iterations to the records' epochs; 0 is the default, 1 (full batch).
 	IterationsPerEpoch float64

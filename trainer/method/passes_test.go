@@ -105,7 +105,12 @@ func TestPassesGuard(t *testing.T) {
 			}
 			return dead
 		}
-		return s.observe(p, at, m.lambda, collapsed) || s.observe(p, at, m.lambda, collapsed)
+		for range 2 { // batches
+			if s.observe(p, at, m.lambda, collapsed) {
+				return true
+			}
+		}
+		return false
 	}
 	dead = true
 	if !pass(5, 2) || iterateOf(p)[0] != 0 || s.first != 1 || s.scale != 0.5 {

@@ -29,7 +29,7 @@ func TestDependencies(t *testing.T) {
 }
 
 // The packages behind the session take what they need as arguments: none imports the session, and
-// none imports another.
+// none imports another. The types of results are for all.
 func TestRooms(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestRooms(t *testing.T) {
 	for _, room := range rooms {
 		imports := strings.Fields(room)
 		for _, path := range imports[1:] {
-			if strings.HasPrefix(path, "ppal/trainer/session") {
+			if strings.HasPrefix(path, "ppal/trainer/session") && path != "ppal/trainer/session/results" {
 				t.Errorf("%s imports %s", imports[0], path)
 			}
 		}

@@ -40,7 +40,7 @@ type Inputs struct {
 	Confidence float64
 	// Tolerance is the largest violation of a feasible record.
 	Tolerance float64
-	// CollapseAbove is the objective from which a record is worthless; 0: not known.
+	// CollapseAbove is the objective of equal scores; 0: not known.
 	CollapseAbove float64
 	Float32       bool // the run computes in float32
 	Data          []results.DataFile
@@ -63,9 +63,10 @@ type Inputs struct {
 	description Description
 }
 
-// Collapsed reports whether a record with the objective is worthless, and therefore not feasible.
-func (in *Inputs) Collapsed(objective float64) bool {
-	return in.CollapseAbove > 0 && objective >= in.CollapseAbove
+// GivenUp reports whether the model of a record with the objective has given up a class. Such a
+// record is not feasible.
+func (in *Inputs) GivenUp(objective float64) bool {
+	return trainer.Settings{CollapseAbove: in.CollapseAbove}.GivenUp(objective)
 }
 
 // Outputs returns the number of scores of a row.
