@@ -22,7 +22,7 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 	switch {
 	case len(o.Constraints) == 0:
 		add("bounds", "none: the model is plain. To bound a rate of its decisions, add for example --subject-to '%s'; see docs/reference/language.md.",
-			exampleBound(rates))
+			exampleBound(o.Objective.Name, rates))
 	case v.OnSurrogates:
 		add("values", "%s", counted)
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
@@ -67,8 +67,11 @@ func (v *View) surrogates() (list []string) {
 	return list
 }
 
-// exampleBound returns a bound that fits the classes and groups of the run.
-func exampleBound(rates Rates) string {
+// exampleBound returns a bound that fits the minimised rate, the classes and the groups of the run.
+func exampleBound(minimised string, rates Rates) string {
+	if strings.HasPrefix(minimised, "pair_") {
+		return constraints.Gap(constraints.CrossPairError, "COLUMN").AtMost(0.05).String()
+	}
 	if t := rates[results.Training]; t != nil {
 		if len(t.Classes) > 2 {
 			return constraints.Recall(t.Classes[0]).AtLeast(0.9).String()
