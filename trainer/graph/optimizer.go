@@ -36,6 +36,7 @@ type Optimizer struct {
 	g, w    []float64   // the constraints' values and their coefficients, at the last run
 	known   bool        // this iteration's coefficients are known
 	none    bool        // there is no rule
+	failed  bool        // Restore failed, so the state of the method is incomplete
 }
 
 var _ gorgonia.Solver = (*Optimizer)(nil)
@@ -125,7 +126,10 @@ func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgoni
 
 // computeCoefficients computes the coefficients from the constraints' values, once for each Step.
 func (o *Optimizer) computeCoefficients(values []gorgonia.Value) error {
-	if o.known {
+	switch {
+	case o.failed:
+		return early(restoreFailed)
+	case o.known:
 		return nil
 	}
 	at := 0
@@ -143,7 +147,10 @@ func (o *Optimizer) computeCoefficients(values []gorgonia.Value) error {
 // Step implements gorgonia.Solver. It moves the parameters along the gradients of the graph's last
 // run, and clears the gradients.
 func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
-	if !o.known {
+	switch {
+	case o.failed:
+		return early(restoreFailed)
+	case !o.known:
 		return early("Step before the graph of Lagrangian has run")
 	}
 	if o.model == nil {
@@ -170,10 +177,13 @@ func (o *Optimizer) State() (*trainer.State, error) {
 	return o.stepper.Capture(o.model)
 }
 
+const restoreFailed = "Restore failed: make a new optimizer"
+
 // Restore sets the model's parameters and the state that State returned, after Lagrangian and
-// before the first run. The later Steps take the same parameters.
+// before the first run. The later Steps take the same parameters. After an error, only a new
+// optimizer goes on.
 func (o *Optimizer) Restore(parameters []gorgonia.ValueGrad, s *trainer.State) error {
-	if o.w == nil || o.model != nil {
+	if o.w == nil || o.model != nil || o.failed {
 		return early("Restore is for an optimizer after Lagrangian and before the first Step")
 	}
 	m, err := o.open(parameters)
@@ -181,6 +191,7 @@ func (o *Optimizer) Restore(parameters []gorgonia.ValueGrad, s *trainer.State) e
 		return err
 	}
 	if err := o.stepper.Restore(m, len(o.w), s); err != nil {
+		o.failed = true
 		return err
 	}
 	o.model = m

@@ -266,6 +266,28 @@ func TestWrongCalls(t *testing.T) {
 			own := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{})
 			return own.Restore(gorgonia.NodesToValueGrads(newOwnLoop(t, own).parameters), &trainer.State{Method: "gdpa"})
 		}, problem.ErrSettings},
+		{"a run and a Step after a failed Restore", func() error {
+			own := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{})
+			l := newOwnLoop(t, own)
+			l.run(t, 1)
+			state, err := own.State()
+			if err != nil {
+				return err
+			}
+			other := newOwnLoop(t, graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{}))
+			if err := other.machine.RunAll(); err != nil {
+				return err
+			}
+			state.Vectors = nil
+			if err := other.o.Restore(gorgonia.NodesToValueGrads(other.parameters), state); err == nil {
+				return errors.New("a state without vectors was restored")
+			}
+			other.machine.Reset()
+			if other.machine.RunAll() == nil { // Gorgonia's error does not unwrap to ours
+				return errors.New("the graph ran")
+			}
+			return other.o.Step(gorgonia.NodesToValueGrads(other.parameters))
+		}, problem.ErrOrder},
 		{"a second Lagrangian", func() error { l = newOwnLoop(t, o); _, err := o.Lagrangian(l.parameters[0]); return err }, problem.ErrOrder},
 		{"a matrix as constraint", func() error {
 			w := input(gorgonia.NewGraph(), tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 2, 2)
