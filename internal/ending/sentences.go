@@ -22,13 +22,13 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 	switch {
 	case len(o.Constraints) == 0:
 		add("bounds", "none: the model is plain. To bound a rate of its decisions, add for example --subject-to '%s'; see docs/reference/language.md.",
-			exampleBound(o.Objective.Name, rates))
+			exampleBound(o, rates))
 	case v.OnSurrogates:
 		add("values", "%s", counted)
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
 	default:
-		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one row of the smaller group. "+
-			"Training only: met on the training rows, exceeded on held-out rows.", counted)
+		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one %s of the smaller group. "+
+			"Training only: met on the training rows, exceeded on held-out rows.", counted, o.Counts())
 	}
 	list = append(list, v.explained(o)...)
 	if text := promised(o); text != "" {
@@ -67,9 +67,9 @@ func (v *View) surrogates() (list []string) {
 	return list
 }
 
-// exampleBound returns a bound that fits the minimised rate, the classes and the groups of the run.
-func exampleBound(minimised string, rates Rates) string {
-	if strings.HasPrefix(minimised, "pair_") {
+// exampleBound returns a bound that fits the outcome: its rates, classes and groups.
+func exampleBound(o *results.Outcome, rates Rates) string {
+	if o.Counts() == "pair" {
 		return constraints.Gap(constraints.CrossPairError, "COLUMN").AtMost(0.05).String()
 	}
 	if t := rates[results.Training]; t != nil {

@@ -22,11 +22,11 @@ func TestExampleBound(t *testing.T) {
 		if group != "" {
 			table.ByGroup = []results.GroupRates{{Group: group}}
 		}
-		if got := exampleBound("loss", Rates{results.Training: table}); got != want {
+		if got := exampleBound(&results.Outcome{}, Rates{results.Training: table}); got != want {
 			t.Errorf("%q: %s, want %s", group, got, want)
 		}
 	}
-	if got := exampleBound("pair_loss", nil); got != "gap(cross_pair_error, COLUMN) <= 0.05" {
+	if got := exampleBound(&results.Outcome{Objective: results.ObjectiveOutcome{Name: "pair_loss"}}, nil); got != "gap(cross_pair_error, COLUMN) <= 0.05" {
 		t.Errorf("a ranking: %s", got)
 	}
 }

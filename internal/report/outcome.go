@@ -72,7 +72,7 @@ func (r *run) outcome(v *runView) {
 	if v.OnSurrogates {
 		v.BoundsNote += " The bounds are on surrogates: smooth functions of the scores of the training rows. Decisions may exceed a bound that its surrogate meets."
 	} else if v.Constrained {
-		v.BoundsNote += " A bound is met to one row if the training decisions exceed it by at most one row of the smaller group."
+		v.BoundsNote += " A bound is met to one row if the training decisions exceed it by at most one " + o.Counts() + " of the smaller group."
 	}
 	v.ObjectiveOf, v.Objective, v.Accepted = e.Objective.Name, cells(e.Objective.Values), cells(e.Positive.Values)
 	for _, name := range []string{"new rows", "threshold"} {

@@ -253,6 +253,14 @@ func (o *Outcome) Rating() Rating {
 	return worst
 }
 
+// Counts returns what the rates count: "pair" for the pairs of documents of a ranking, else "row".
+func (o *Outcome) Counts() string {
+	if strings.HasPrefix(o.Objective.Name, "pair_") {
+		return "pair"
+	}
+	return "row"
+}
+
 // Explain says in a sentence what the table cannot say in a word: why a constraint cannot be judged
 // and what to do, which groups exceed the bound, or on which held-out rows the decisions are beyond
 // the bound. Otherwise it returns "".
@@ -268,7 +276,7 @@ func (o *Outcome) Explain(c *ConstraintOutcome) string {
 	case s.State == constraints.NotMet && c.Exceeded != nil && len(c.Exceeded.Groups) > 0 && c.Exceeded.Groups[0] != constraints.AllRows:
 		var list []string
 		for k, g := range c.Exceeded.Groups {
-			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), option.Counted(c.Exceeded.Rows[k], "row")))
+			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), option.Counted(c.Exceeded.Rows[k], o.Counts())))
 		}
 		return c.Constraint + " is exceeded by " + strings.Join(list, " and ") + "."
 	case s.Rating() == TrainOnly:
