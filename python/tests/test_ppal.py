@@ -234,7 +234,9 @@ class Errors(unittest.TestCase):
 class Process(unittest.TestCase):
     def test_an_interrupt_keeps_the_run(self) -> None:
         script = textwrap.dedent("""
+            import signal
             import numpy as np, ppal
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
             rng = np.random.default_rng(0)
             X = rng.normal(size=(20000, 20)); y = X[:, 0] + rng.normal(size=20000) > 0
             model = ppal.PpalClassifier(model="mlp", max_iter=10**6)
@@ -254,7 +256,6 @@ class Process(unittest.TestCase):
             text, _ = process.communicate(timeout=60)
             self.assertEqual(text, "interrupted True (20000,)\n")
             self.assertEqual(os.listdir(folder), [], "files that were left")
-
 
     def test_progress(self) -> None:
         X, _, y = people(60)
