@@ -218,7 +218,8 @@ type part struct {
 	coefficient float64
 }
 
-// rate resolves a kind of rate on one slice as a linear function of cells. It adds new cells to the
+// rate resolves a kind of rate on one subset as a linear function of cells. It adds new cells to
+// the
 // system.
 func (s *System) rate(r *resolver, kind rateKind, rows subset) (linear, error) {
 	positive := rows.class

@@ -124,7 +124,7 @@ func (r *resolver) failed(name, problem, hint string) error {
 // className is the attribute name that selects a class, if no attribute has that name.
 const className = "class"
 
-// slice restricts a rate to a class and to rows.
+// subset restricts a rate to a class and to rows.
 type subset struct {
 	class     int // -1: none
 	className string
@@ -139,7 +139,7 @@ func (s subset) with(c condition) subset {
 	return s
 }
 
-// group names the rows of the slice, as tables of rates name groups of rows.
+// group names the rows of the subset, as tables of rates name groups of rows.
 func (s subset) group() string {
 	if len(s.label) == 0 {
 		return AllRows

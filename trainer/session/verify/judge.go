@@ -188,7 +188,7 @@ func (p *plan) remain(v counted, n int) bool {
 	return total >= needed
 }
 
-// name names the rows of a slice.
+// name names the rows of a subset.
 func (s subset) name(p *constraints.Population) string {
 	attributes, values := names(p)
 	where := slices.Clone(s.where)
