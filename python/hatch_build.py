@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Tags by GOOS/GOARCH. The program is linked statically, so any libc does.
+# Tags by GOOS/GOARCH. The program is linked statically, so it runs with any libc.
 TAGS = {
     "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
     "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -21,7 +21,7 @@ SOURCES = ["cmd", "constraints", "cuda", "datasets", "internal", "models", "trai
 
 
 class Program(BuildHookInterface[Any]):
-    """Builds for GOOS and GOARCH of the environment, or for this machine."""
+    """Builds the program for GOOS and GOARCH of the environment, or for this machine."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         here = Path(self.root)

@@ -1,4 +1,4 @@
-"""Demographic parity on the five splits of `ppal reproduce decisions`, by the estimator and by fairlearn with its defaults.
+"""Demographic parity on the five splits of `ppal reproduce decisions`, by `PpalClassifier` and by fairlearn with its defaults.
 
     PPAL_DATA=... python splits.py [compas bank adult]
 

@@ -34,7 +34,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     subject_to : str or sequence of str, default=()
         Bounds on rates of decisions, such as ``"gap(positive_rate, sex) <= 0.02"``, in the language of ppal. Attributes are columns of
-        `sensitive_features` and of X. Without a bound, the model is plain.
+        `sensitive_features` and of X. Without a bound, the problem has no constraints.
     minimize : str, optional
         ``"error"`` (with a bound), ``"loss"`` (without one), ``"balanced_error"``, ``"fnr"`` or ``"fpr"``.
     model : {"linear", "mlp"}, default="linear"
@@ -42,7 +42,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     hidden : sequence of int, optional
         Units of each hidden layer of ``"mlp"``; 64 in one layer by default.
     activation : {"relu", "tanh", "sigmoid"}, optional
-        Of ``"mlp"``; relu by default.
+        The function between the layers of ``"mlp"``; relu by default.
     confidence : float, optional
         The probability with which the bounds hold on new rows, such as 0.95. Without it, they hold on the training rows.
     validation_fraction : float, optional
@@ -50,7 +50,8 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     test_fraction : float, default=0.0
         The share of the rows of `fit` that only measure.
     missing : {"refuse", "impute", "drop", "flag"}, default="refuse"
-        What missing values become: an error; the mean and an indicator; no row; as impute, and a value of groups.
+        ``"refuse"``: a missing value is an error. ``"impute"``: it becomes the mean, with an indicator column. ``"drop"``: its row is
+        left out. ``"flag"``: as impute, and missing is also a value of groups.
     handle_unknown : {"error", "ignore"}, default="error"
         Whether `predict` refuses a category that training did not have.
     regularizer_weight : float, optional
@@ -58,9 +59,9 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int, default=1000
         The largest number of iterations.
     random_state : int, RandomState or None, default=None
-        The seed of start and splits. None is the seed 1: equal input gives equal models.
+        The seed of the initial weights and of the splits. None is the seed 1: equal input gives equal models.
     device : str, default="auto"
-        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"cuda:N"``. GPUs need a program with support: set PPAL_PROGRAM to its path.
+        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"cuda:N"``. A GPU needs a program that supports GPUs: set PPAL_PROGRAM to its path.
     n_jobs : int, optional
         Threads; by default one for each core. Results do not depend on it.
     settings : dict, optional
@@ -71,9 +72,11 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, in increasing order.
     n_features_in_ : int
+        The number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X has names that are all strings.
+        The names of the features, if X has names that are all strings.
     n_iter_ : int
         The number of iterations.
     rates_ : DataFrame
@@ -155,12 +158,12 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array of shape (n_samples,)
             Two classes or more. The last of two is the positive class.
         sensitive_features : Series, DataFrame, dict of arrays or array, optional
-            The attributes that the bounds name. They are no features of the model. An array has the name ``sensitive_feature_0``.
+            The attributes that the bounds name. The model does not read them. An array has the name ``sensitive_feature_0``.
 
         Returns
         -------
-        PpalClassifier
-            Itself.
+        self : PpalClassifier
+            The fitted estimator.
 
         Raises
         ------
@@ -169,7 +172,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         TrainingError, ProgramError, MissingProgramError
             If the program failed, has a bug, or is absent.
         KeyboardInterrupt
-            After Ctrl-C. What was reached is kept in this object.
+            After Ctrl-C. The estimator keeps the weights that the training reached.
         """
         run = Run()
         with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
@@ -198,7 +201,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         names : dict of str to str
-            Words for the files in errors.
+            The words that replace the paths of the files in errors.
         arguments : list of str
             Flags that name the settings.
         """
@@ -268,7 +271,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {key: value for key, value in settings.items() if value is not None and value != []}
 
     def _take(self, run: Run) -> None:
-        """Make the run that of this object."""
+        """Set the run, and the attributes that its files determine."""
         summary, self.run_ = run.summary, run
         self.rates_, self.constraints_ = run.rates(), run.constraints()
         self.certificate_ = summary["certificate"]
@@ -277,7 +280,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._order = np.array([values[v] for v in run.model.values])  # of the run's classes in classes_
 
     def _with(self, run: Run) -> PpalClassifier:
-        """Return a copy of this object, whose data were prepared, with a run."""
+        """Return a copy of this object with another run. Call `_prepare` first, which sets the classes."""
         other = copy.copy(self)
         other._take(run)
         return other
@@ -311,14 +314,38 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scores if self.run_.model.binary else scores[:, np.argsort(self._order)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row of X: an array of shape (n_samples,). The decisions meet the bounds on the training rows."""
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The decisions that the bounds apply to.
+        """
         scores = self._scores(X)
         return np.asarray(self.classes_[self._order[self.run_.model.decide(scores)]])
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class: an array of shape (n_samples, n_classes).
+        """Return the probability of each class.
 
-        After bounds, the decision may change at another probability than 0.5, because the bounds moved the threshold.
+        A bound may move the threshold, so that decisions change at a probability other than 0.5.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The columns have the order of `classes_`.
+
+        Raises
+        ------
+        InputError
+            If the run fitted no probabilities.
         """
         scores = self._scores(X)
         return self.run_.model.probabilities(scores)[:, np.argsort(self._order)]
@@ -334,7 +361,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         path : str or Path
-            It must not exist.
+            The directory, which must not exist.
         """
         check_is_fitted(self, "run_")
         self.run_.copy(Path(path))
@@ -346,17 +373,17 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | Path) -> PpalClassifier:
-        """Read a fitted estimator from the directory of a run, of `save` or of ``ppal train`` on a table.
+        """Return the fitted estimator in the directory of a run: one of `save`, or of ``ppal train`` on a table.
 
         Parameters
         ----------
         path : str or Path
-            The directory. It is read when needed: leave it in its place.
+            The directory. Do not move it, because the estimator reads its files when it needs them.
 
         Raises
         ------
         RunError
-            If it is no run of a table that this version reads.
+            If the directory is not a run of a table that this version reads.
         """
         run = Run(Path(path))
         model = run.model

@@ -1,4 +1,4 @@
-"""Rows as the program reads them: one file of arrays, whose types say what each column is."""
+"""Writes rows for the program: a file of arrays, whose types tell numbers from categories."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def columns(X: Any) -> Columns:
     Raises
     ------
     InputError
-        If there are no rows or columns, if two columns have one name, or if a column has dates or values of several types.
+        If there are no rows or columns, if two columns have the same name, or if a column has dates or values of several types.
     """
     names = [str(name) for name in X.columns]
     if not len(X) or not names:
@@ -73,7 +73,7 @@ def _column(name: str, series: Any) -> NDArray[Any]:
     mixed = [v for v in found if not isinstance(v, (str, bool, np.bool_)) and not isinstance(kind, pd.CategoricalDtype)]
     if mixed:
         raise InputError(
-            f"column {name!r} is of objects, among them {mixed[0]!r} ({type(mixed[0]).__name__}): make it numbers (pandas.to_numeric) or texts (astype(str))"
+            f"column {name!r} contains objects, such as {mixed[0]!r} ({type(mixed[0]).__name__}): make it numbers (pandas.to_numeric) or texts (astype(str))"
         )
     return np.asarray(texts([str(v) for v in found])[codes + 1])
 
@@ -95,6 +95,15 @@ def groups(sensitive: Any, rows: int) -> Columns:
         Arrays without names are called ``sensitive_feature_0``, ``sensitive_feature_1``, ...
     rows : int
         The number of rows of X.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (rows,)
+
+    Raises
+    ------
+    InputError
+        If the number of rows differs, or as in `columns`.
     """
     if isinstance(sensitive, Mapping):
         frame: Any = {str(k): v if hasattr(v, "dtype") else np.asarray(v) for k, v in sensitive.items()}
@@ -118,12 +127,12 @@ def groups(sensitive: Any, rows: int) -> Columns:
 
 
 def join(features: Columns, more: Columns) -> Columns:
-    """Return both tables as one. Equal columns with one name are one column.
+    """Return one table with the columns of both. Equal columns with the same name become one column.
 
     Raises
     ------
     InputError
-        If two different columns have one name.
+        If two different columns have the same name.
     """
     for name, values in more.items():
         if name in features and not np.array_equal(features[name].astype(str), values.astype(str)):

@@ -1,4 +1,4 @@
-"""The exceptions and warnings of this package, and the program's advice in Python's words."""
+"""The exceptions and warnings of this package, and the program's messages with Python's keywords."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class InputError(PpalError, ValueError):
 
 
 class RunError(PpalError, ValueError):
-    """A directory is not a run that this version reads: it is damaged, of another version, or not of a table."""
+    """A directory is not a run that this version reads: it is damaged, another version wrote it, or the run has no table."""
 
 
 class TrainingError(PpalError, RuntimeError):
-    """The program refused to go on: no memory, no space, a number that is not finite, a device that is missing."""
+    """The program stopped with an error: no memory, no space on the disk, a number that is not finite, or no such device."""
 
 
 class ProgramError(PpalError, RuntimeError):
@@ -28,7 +28,7 @@ class ProgramError(PpalError, RuntimeError):
 
 
 class MissingProgramError(PpalError, FileNotFoundError):
-    """The program `ppal` is not there, or does not run on this machine."""
+    """The program `ppal` does not exist, or does not run on this machine."""
 
 
 class ViolationWarning(UserWarning):
@@ -36,7 +36,7 @@ class ViolationWarning(UserWarning):
 
 
 class NotConvergedWarning(ConvergenceWarning):  # type: ignore[misc]
-    """The training ended before the certificate says that a solution is near."""
+    """The training ended before the residuals of the certificate were small enough: see *converged* in the glossary."""
 
 
 # The settings that are keywords of PpalClassifier. The others are keys of its `settings`.
@@ -50,14 +50,14 @@ _VALUE = r'(?:[ =]("[^"]*"|\'[^\']*\'|[\d.]+\b|(?:impute|drop|flag|ignore|mlp|li
 
 
 def in_python(text: str, names: dict[str, str] | None = None) -> str:
-    """Return a line of the program in Python's words.
+    """Return a message of the program with Python's keywords.
 
     Parameters
     ----------
     text : str
         The program's error, such as ``ppal: ... use --missing impute``.
     names : dict of str to str, optional
-        What stands for the names of files, such as ``{"/tmp/x/data.npz": "the data"}``.
+        The words that replace the paths of files, such as ``{"/tmp/x/data.npz": "the data"}``.
 
     Returns
     -------

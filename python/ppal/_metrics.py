@@ -22,7 +22,7 @@ class Rates:
     Attributes
     ----------
     overall : DataFrame
-        For each rate: value, low and high (the interval), rows (those that the rate counts).
+        For each rate: value, low and high (the ends of the interval), and rows (the number of rows that the rate counts).
     by_group : DataFrame
         The same for each group and rate.
     """
@@ -45,39 +45,39 @@ class Rates:
 
 
 def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_label: Any = None, level: float = 0.95) -> Rates:
-    """Count decisions, as fairlearn's MetricFrame does, with intervals.
+    """Return the rates of decisions by group, as fairlearn's MetricFrame does, with intervals.
 
     Parameters
     ----------
     y_true, y_pred : array of shape (n_samples,)
         Labels and decisions of any model.
     sensitive_features : Series, DataFrame, dict of arrays or array, optional
-        The groups; of several features, all intersections that have rows.
+        The groups. Several features give their intersections that have rows.
     pos_label : optional
-        The positive class; of two classes, the last by default. With three or more it is necessary, and the others are negative.
+        The positive class; by default the last of two classes. Three classes or more need it, and all other classes are negative.
     level : float, default=0.95
         The level of the intervals (Clopper and Pearson).
 
     Returns
     -------
     Rates
-        positive_rate, tpr, fpr, precision and error; NaN where no row counts.
+        The rates positive_rate, tpr, fpr, precision and error. A rate that counts no rows is NaN.
 
     Raises
     ------
     InputError
-        If the lengths differ, there are no rows, or the positive class is in doubt.
+        If the lengths differ, there are no rows, or the positive class is not known.
     """
     truth, decided = column_or_1d(y_true), column_or_1d(y_pred)
     if len(truth) != len(decided) or not len(truth):
-        raise InputError(f"y_true has {len(truth)} rows and y_pred {len(decided)}: give one of each for every row")
+        raise InputError(f"y_true has {len(truth)} rows and y_pred {len(decided)}: give one label and one decision for each row")
     classes = np.unique(np.concatenate([truth, decided]))
     if pos_label is None:
         if len(classes) > 2:
             raise InputError(f"y_true and y_pred have {len(classes)} classes: name the positive one with pos_label")
         pos_label = classes[-1]
     if pos_label not in classes:
-        raise InputError(f"pos_label {pos_label!r} is none of the classes {classes.tolist()}")
+        raise InputError(f"pos_label {pos_label!r} is not one of the classes {classes.tolist()}")
     positive, accepted = truth == pos_label, decided == pos_label
     wrong = truth != decided
     rates = {

@@ -20,7 +20,7 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def program() -> Path:
-    """Return the path of the program: that of the variable PPAL_PROGRAM, else the wheel's own.
+    """Return the path of the program: the value of the variable PPAL_PROGRAM, or the program in the wheel.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def program() -> Path:
     path = Path(os.environ.get(VARIABLE) or own)
     if not path.is_file():
         raise MissingProgramError(
-            f"there is no program {path}: install a wheel of ppal for this platform, or build the program (make build) and set {VARIABLE} to its path"
+            f"the program {path} does not exist: install a wheel of ppal for this platform, or build the program (make build) and set {VARIABLE} to its path"
         )
     return path
 
@@ -47,16 +47,16 @@ def main() -> int:
 def call(*arguments: str, names: dict[str, str] | None = None, report: Report | None = None) -> tuple[int, str]:
     """Run the program and wait for its end.
 
-    The first Ctrl-C stops the training after its step, and the program writes what was reached. The second stops it at once.
+    The first Ctrl-C stops the training after its step, and the program writes its files. The second Ctrl-C kills the program.
 
     Parameters
     ----------
     *arguments : str
         The command and its flags.
     names : dict of str to str, optional
-        Words for files in errors: see `in_python`.
+        The words that replace the paths of files: see `in_python`.
     report : callable, optional
-        Gets each line of the program's log as a dict, on another thread.
+        Called on another thread with each line of the program's log, as a dict.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
     KeyboardInterrupt
         After Ctrl-C, when the program has written its files.
     """
-    # The program has its own group of processes, so that a terminal or a notebook cannot send it the same Ctrl-C once more.
+    # The program has its own process group, so that it does not receive a Ctrl-C twice: from the terminal and from this function.
     group: dict[str, Any] = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
     try:
         process = subprocess.Popen(
@@ -118,7 +118,7 @@ def _read(stream: IO[str], lines: list[str], report: Report | None) -> None:
 
 
 class Progress:
-    """Shows the progress of a training: a bar of tqdm if it is installed, else lines."""
+    """Shows the progress of a training: a bar of tqdm if tqdm is installed, else lines."""
 
     def __init__(self) -> None:
         try:

@@ -32,7 +32,7 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     RunError
-        If it is absent or no JSON.
+        If the file does not exist or is not JSON.
     """
     try:
         return dict(json.loads(path.read_bytes()))
@@ -46,9 +46,14 @@ def read_weights(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
     Returns
     -------
     weights : dict of str to ndarray
-        By PyTorch's names, in float64.
+        The weights by PyTorch's names, in float64.
     model : dict
         The model's shape: inputs, hidden, outputs, activation, heads.
+
+    Raises
+    ------
+    RunError
+        If the file is not complete.
     """
     raw = path.read_bytes()
     if len(raw) < 8 or struct.unpack("<Q", raw[:8])[0] > len(raw) - 8:
@@ -72,12 +77,12 @@ def temporary(owner: object) -> Path:
 
 
 class Run:
-    """A run's directory. It is temporary until `save`, and a pickle has its files.
+    """The directory of a run. A pickle contains the files of the directory.
 
     Parameters
     ----------
     path : Path, optional
-        An existing directory; without it a new temporary one, which goes with this object.
+        An existing directory. The default is a new temporary directory, which is removed with this object.
 
     Attributes
     ----------
@@ -164,7 +169,7 @@ class Model:
     Raises
     ------
     RunError
-        If it is no run of a table that this version reads.
+        If the directory is not a run of a table that this version reads.
     """
 
     def __init__(self, path: Path) -> None:
@@ -246,7 +251,7 @@ class Model:
         return x[:, 0] if self.binary else x
 
     def decide(self, scores: Floats) -> NDArray[np.intp]:
-        """Return the number of each row's class in `values`."""
+        """Return the index of each row's class in `values`."""
         return (scores > 0).astype(np.intp) if self.binary else scores.argmax(axis=1)
 
     def probabilities(self, scores: Floats) -> Floats:

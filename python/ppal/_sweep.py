@@ -51,12 +51,12 @@ class Sweep:
 
 
 def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Sequence[float], sensitive_features: Any = None) -> Sweep:
-    """Train for several bounds of one constraint, each from the weights of the one before.
+    """Train for several bounds of one constraint. Each training begins at the weights of the previous one.
 
     Parameters
     ----------
     estimator : PpalClassifier
-        The settings, and the other bounds. It is not changed.
+        The settings and the other bounds. `sweep` does not change it.
     X, y, sensitive_features
         As in `PpalClassifier.fit`.
     over : str

@@ -37,11 +37,11 @@ class Verification:
 
     comparisons: list[tuple[str, float, float, float]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    not_checked: tuple[str, ...] = ("intervals, promises, probabilities, judgements, records, warnings, times", "which rows trained: rows.csv says it")
+    not_checked: tuple[str, ...] = ("intervals, promises, probabilities, judgements, records, warnings, times", "the split of each row, which rows.csv lists")
 
     @property
     def verified(self) -> bool:
-        """Whether there is no difference."""
+        """Whether no difference was found."""
         return not self.problems
 
     def compare(self, quantity: str, reported: float | None, recomputed: float | None, tolerance: float) -> None:
@@ -53,12 +53,12 @@ class Verification:
 
 
 def equal(column: NDArray[Any], value: str) -> NDArray[np.bool_]:
-    """Say which values are the given one, as numbers or as texts."""
+    """Return which values equal the given one, as numbers or as texts."""
     return np.asarray(column == (value if column.dtype.kind == "U" else float(value)))
 
 
 def condition(columns: _data.Columns, text: str) -> NDArray[np.bool_]:
-    """Say which rows meet a condition such as ``age<25``, ``race!=White`` or ``25<=age<60``."""
+    """Return which rows meet a condition such as ``age<25``, ``race!=White`` or ``25<=age<60``."""
     parts = re.split(r"(<=|>=|!=|<|>|=)", text)
     result: NDArray[np.bool_] = np.ones(len(next(iter(columns.values()))), bool)
     for left, sign, right in zip(parts[0:-2:2], parts[1:-1:2], parts[2::2]):
@@ -126,7 +126,7 @@ class Rate(NamedTuple):
         return self.cls if self.cls >= 0 else len(rows.classes) - 1
 
     def counted(self, rows: Rows) -> NDArray[np.bool_]:
-        """Say which rows the rate counts, before any decision."""
+        """Return which rows the rate counts, before any decision."""
         if self.name in ("tpr", "recall", "fnr"):
             return np.asarray(self.group & (rows.y == self.positive(rows)))
         if self.name in ("fpr", "tnr"):
@@ -314,7 +314,7 @@ def verify(run: str | Path, data: Any) -> Verification:
     Parameters
     ----------
     run : str or Path
-        A run with bounds on decisions or on their smooth versions, of a linear model or a perceptron; another raises `RunError`.
+        The directory of a run of a linear model or a perceptron, with bounds on rates of decisions or on their smooth versions.
     data : str, Path, DataFrame or dict of arrays
         The columns of the run's table with its label and groups, in the order of training: a .npz file, a frame, or arrays by name.
 
@@ -322,13 +322,18 @@ def verify(run: str | Path, data: Any) -> Verification:
     -------
     Verification
         Counts must agree to 1e-12, and smooth values to 1e-9 (1 + abs(value)) plus 8 times the measured effect of rounding the weights.
+
+    Raises
+    ------
+    RunError
+        If the check does not support the run, or if a file of the run is damaged.
     """
     path, result = Path(run), Verification()
     own, summary = Model(path), read_json(path / "summary.json")
     model, config = own.description, yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
     other = [c for c in model["constraints"] if c.strip().startswith(("churn", "l1"))]
     if model["task"] != "rates" or config["regularizer"] not in ("none", "l1", "l2", "group-l1") or other:
-        raise RunError(f"{path}: this check is of rates in words, with the regularizer none, l1, l2 or group-l1: use the command ppal verify")
+        raise RunError(f"{path}: this check supports rates in words and the regularizers none, l1, l2 and group-l1 only: use the command ppal verify")
     for name, digest in summary.get("files", {}).items():
         if hashlib.sha256((path / name).read_bytes()).hexdigest() != digest:
             result.problems.append(f"{name} has been changed: its checksum is not the one in summary.json")

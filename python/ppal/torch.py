@@ -15,7 +15,7 @@ _ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "sigmoid": torch.n
 
 
 def module(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
-    """Return the layers of a model. Their input is the prepared features, of the columns' encodings.
+    """Return the layers of a model. The input of the first layer is the features, as the encodings of the columns make them.
 
     Parameters
     ----------
@@ -25,15 +25,16 @@ def module(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
     Returns
     -------
     torch.nn.Sequential
-        In float64, with the names of model.safetensors. The output has the shape (rows, 1), positive decisions above 0, or (rows, classes).
+        The layers in float64, with the names of model.safetensors, a dot replaced by ``_``. The output has the shape (rows, 1), where a
+        score above 0 is a positive decision, or (rows, classes).
     """
     return _module(_model(model))
 
 
 def head(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
-    """Return the layers of a model of embeddings, as the last layers of the network that computed them.
+    """Return the layers of a model of embeddings, for the end of the network that computes the embeddings.
 
-    Center and scale of the inputs are part of the first layer, so the input is the array that `PpalClassifier.fit` got.
+    The first layer contains the centres and scales of the features, so the input is an array as `PpalClassifier.fit` takes it.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def head(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
     Returns
     -------
     torch.nn.Sequential
-        In float64. `.float()` rounds it.
+        The layers in float64. Call `.float()` for a network in float32.
 
     Raises
     ------

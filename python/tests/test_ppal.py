@@ -187,7 +187,7 @@ class Errors(unittest.TestCase):
         self.fails(ppal.InputError, "sensitive_features has 59 rows, but X has 60", sex=sex[:59])
         self.fails(ppal.InputError, "one class only", y=["a"] * 60)
         self.fails(ppal.InputError, "found 0 rows", X=X[:0], y=[])
-        self.fails(ppal.InputError, r"column 'job' is of objects, among them .*\(list\)", X=X.assign(job=[[1]] * 60))
+        self.fails(ppal.InputError, r"column 'job' contains objects, such as .*\(list\)", X=X.assign(job=[[1]] * 60))
         self.fails(ppal.InputError, "has dates", X=X.assign(job=pd.Timestamp(0)))
         self.fails(ppal.InputError, "contains infinity", X=X.assign(age=np.inf))
         self.fails(ppal.InputError, "different columns called 'town'", sex=sex.rename("town"))
@@ -213,7 +213,7 @@ class Errors(unittest.TestCase):
         old = os.environ.get("PPAL_PROGRAM")
         os.environ["PPAL_PROGRAM"] = "/nowhere/ppal"
         try:
-            self.fails(ppal.MissingProgramError, "there is no program /nowhere/ppal: install a wheel")
+            self.fails(ppal.MissingProgramError, "the program /nowhere/ppal does not exist: install a wheel")
         finally:
             del os.environ["PPAL_PROGRAM"]
             if old:
