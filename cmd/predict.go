@@ -117,7 +117,7 @@ func (f *rowsFlags) options(a *app) (predictor.Options, error) {
 }
 
 // open opens the input and returns its name for errors. The reader of the rows needs the file
-// itself: it knows files from pipes. The input is a folder for a model of pictures alone.
+// itself, because it treats pipes differently. Only a model of pictures takes a folder.
 func (f *rowsFlags) open(a *app, m *predictor.Model) (in io.Reader, name string, done func(), err error) {
 	if f.input == standard {
 		return a.stdin, "standard input", func() {}, nil
@@ -280,7 +280,7 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 		return err
 	}
 	if w.unqueried {
-		fmt.Fprintf(printing{a.stderr}, "ppal: note: the rows of %s have no qid: the scores of one query can be ranked, and nothing says which those are\n", name)
+		fmt.Fprintf(printing{a.stderr}, "ppal: note: the rows of %s have no qid, so the output has no ranks: compare only scores of one query\n", name)
 	}
 	a.say(w.rows, w.unknown)
 	return nil

@@ -119,8 +119,7 @@ func divide(groups [][]bool, n int) (kinds [][]bool, kindOf []int) {
 }
 
 // group returns cell k as a weighted group of the means of the cells of pairs. A mini-batch may
-// have no pair of a cell. The cell then has all pairs of the batch, whose rate is the nearest
-// guess.
+// have no pair of a cell. The rate of all pairs of the batch then replaces the rate of the cell.
 func (s *pairSample) group(k int, name string) (Group, error) {
 	if s.pairs == nil {
 		return Group{}, fmt.Errorf("%w: %s: %w", ErrEmptyGroup, name, ErrNoPairs)

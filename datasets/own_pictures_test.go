@@ -158,8 +158,8 @@ func TestBadPictures(t *testing.T) {
 		text    string
 	}{
 		"one class":       {tabular.TableOptions{File: one}, dataerr.ErrClass, one + ": invalid class selection: there is one class, only"},
-		"no pictures":     {tabular.TableOptions{File: t.TempDir()}, dataerr.ErrTruncated, "the folder has no pictures"},
-		"no classes":      {tabular.TableOptions{File: flat}, dataerr.ErrClass, "the pictures are in no folder of a class"},
+		"no pictures":     {tabular.TableOptions{File: t.TempDir()}, dataerr.ErrTruncated, "the folder has no PNG or JPEG pictures"},
+		"no classes":      {tabular.TableOptions{File: flat}, dataerr.ErrClass, "the pictures are not in folders of classes"},
 		"truncated":       {tabular.TableOptions{File: with("across/x.jpg", photo[:60])}, dataerr.ErrTruncated, filepath.Join("across", "x.jpg") + ": truncated"},
 		"text":            {tabular.TableOptions{File: with("across/x.png", []byte("hello"))}, dataerr.ErrFormat, "x.png: wrong format: the file is neither PNG nor JPEG"},
 		"sizes":           {tabular.TableOptions{File: with("dark/x.png", datatest.PNG(t, datatest.Bars(r, 0, 5, 4)))}, dataerr.ErrFormat, "x.png: wrong format: 5 x 4 pixels, and "},

@@ -36,8 +36,8 @@ func TestRecordsByHand(t *testing.T) {
 }
 
 // The best feasible record is the first with the least objective, and a violation of exactly the
-// tolerance is feasible. An objective of 1.8 times that of equal scores is not, because a class is
-// given up.
+// tolerance is feasible. An objective of 1.8 times that of equal scores is not, because the
+// model no longer decides for a class.
 func TestBestFeasibleByHand(t *testing.T) {
 	for _, c := range []struct {
 		start     float64

@@ -8,15 +8,15 @@ import (
 )
 
 // collapseStationarity is the stationarity below which a collapsed objective counts as a stationary
-// point. An objective of at least collapseShare of the worst means that the model has given up a
-// class.
+// point. An objective of at least collapseShare of its largest value means that the model no longer
+// decides for the class of the objective.
 const (
 	collapseStationarity = 1e-3
 	collapseShare        = 0.9
 )
 
-// GivenUp reports whether the objective is near its worst, 2 CollapseAbove: the model has given up
-// a class, and the point is not feasible.
+// GivenUp reports whether the objective is near its largest value, 2 CollapseAbove: the model no
+// longer decides for the class of the objective, and the point does not count as feasible.
 func (s Settings) GivenUp(objective float64) bool {
 	return s.CollapseAbove > 0 && objective >= collapseShare*2*s.CollapseAbove
 }
@@ -65,8 +65,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		t.times.Certificates = t.now().Sub(began).Seconds()
 		if f := t.fullAt.Objective; t.set.GivenUp(f) ||
 			t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove && t.last.Certificate.Stationarity <= collapseStationarity {
-			t.warn(WarnCollapsed, fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g: the model has given up the class of the objective, "+
-				"and bounds that it meets are worth nothing; "+
+			t.warn(WarnCollapsed, fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g: the model does not decide for the class of the objective, "+
+				"so that met bounds say nothing about its quality; "+
 				"use a smaller step size (--eta), looser bounds or another --seed", f, t.set.CollapseAbove))
 		}
 	}

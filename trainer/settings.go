@@ -105,8 +105,9 @@ type Settings struct {
 	// search for such a conflict.
 	IgnoreConflict bool
 	// CollapseAbove is the objective of equal scores. The run warns about an output with at least
-	// this objective if the point is stationary, or if the model has given up a class (GivenUp). A
-	// record of such a model is not a feasible record. 0 is the default: no check.
+	// this objective if the point is stationary, or if the model no longer decides for the class of
+	// the objective (GivenUp). A record of such a model does not count as feasible. 0 is the default:
+	// no check.
 	CollapseAbove float64
 	// IterationsPerEpoch converts iterations to the records' epochs; 0 is the default, 1 (full batch).
 	IterationsPerEpoch float64

@@ -14,11 +14,11 @@ import (
 	"ppal/datasets/dataerr"
 )
 
-// mostPixels is the largest number of pixels of a file of a picture. A larger file of few bytes
-// could fill the memory.
+// mostPixels is the largest number of pixels of a picture file, because a file of few bytes may
+// need much memory.
 const mostPixels = 1 << 26
 
-// header is what the beginning of a file of a picture says.
+// header has the properties of a picture at the beginning of its file.
 type header struct {
 	height, width int // of the picture as it is stored
 	grey          bool

@@ -85,10 +85,10 @@ func inFile(path string, err error) error {
 	return inputfile.FileError(path, err)
 }
 
-// mostBytes is the largest size of a file of a picture.
+// mostBytes is the largest size of a picture file.
 const mostBytes = 1 << 29
 
-// contentOf reads a file of a picture.
+// contentOf reads a picture file.
 func contentOf(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -274,7 +274,8 @@ func Inspect(ctx context.Context, s *tabular.PictureSet, size tabular.PictureSiz
 	return nil
 }
 
-// Named returns the error of a file of a picture for an error of the table that names the file.
+// Named returns an error that has the path of its file in the text, for an error of a picture file
+// that a table names.
 func Named(err error) error {
 	if at, ok := errors.AsType[*dataerr.FileError](err); ok {
 		return fmt.Errorf("%s: %w", at.Path, at.Err)
@@ -282,7 +283,7 @@ func Named(err error) error {
 	return err
 }
 
-// At returns the file of a picture that a table names. text is the path, relative to the folder of
+// At returns the picture file that a table names. text is the path, relative to the folder of
 // the table, or the number of the picture in the table itself if the table is a file in the IDX
 // format.
 func At(table string, idx bool, text string) (tabular.PictureFile, error) {

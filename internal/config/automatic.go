@@ -58,8 +58,9 @@ func (r *resolver) chooseMethod() error {
 	return nil
 }
 
-// suits reports whether the method has the setting with the text. A setting of the first-order
-// steps asks for a method with such steps, which alm takes for convolutional networks.
+// suits reports whether the method has the setting with the text. A setting of
+// first-order steps asks for a method with such steps. alm has such steps for convolutional
+// networks only.
 func (r *resolver) suits(k *Key, text, name string) bool {
 	firstOrder := r.text(nameModel) != models.KindConv &&
 		(k.Name == namePrimal && text != step.Auto.String() && text != step.LBFGS.String() ||

@@ -28,13 +28,13 @@ func CheckError(t *testing.T, err, want error, text string) {
 	}
 }
 
-// CheckFileError checks an error of a file, which the caller's package is still to name.
+// CheckFileError checks an error of a file to which the package datasets later adds its name.
 func CheckFileError(t *testing.T, err, want error, text string) {
 	t.Helper()
 	CheckError(t, fmt.Errorf("datasets: %w", err), want, text)
 }
 
-// Again is a reader of a text that repeats for ever.
+// Again is a reader that repeats a text without end.
 type Again string
 
 func (r Again) Read(p []byte) (int, error) {

@@ -40,12 +40,12 @@ type line struct {
 	resolution float64
 }
 
-// stretch is a range of moves, with what the ranges of the rates say about its thresholds: those
-// with from to to-1 moves above them.
+// stretch is a range of moves. Its thresholds are those with from to to-1 moves above them. The
+// ranges of the rates give lower bounds for these thresholds.
 type stretch struct {
 	from, to         int
-	start            int     // of its rates in line.starts
-	violation, worth float64 // the least of its thresholds, or less
+	start            int     // place of its rates in line.starts
+	violation, worth float64 // lower bounds for all of its thresholds
 }
 
 // newLine returns a line for the rates and the target; the caller sets the moves.

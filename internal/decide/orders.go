@@ -43,13 +43,13 @@ const (
 )
 
 // Step implements Decisions. If the orders do not meet the bounds, Step searches the multiple t of
-// the direction nearest to 0 with which they do, or with which they exceed the bounds least.
+// the direction nearest to 0 with which they meet the bounds, or exceed the bounds least.
 // Exact.Offsets is then t alone.
 //
 // If the direction is 1 in one group and 0 in another one, the error of the pairs between the
 // groups falls with t for one order of the groups, rises for the other one, and stays for the pairs
 // within a group. The t that meet a bound on the difference of the two errors therefore form an
-// interval, which may be empty only if equal scores are many. Step finds an end of the interval by
+// interval, which may be empty only if many scores are equal. Step finds an end of the interval by
 // halving. The orders at t must also meet the bounds if the scores change by the resolution, so
 // that they survive the rounding of the weights.
 func (o *Orders) Step(target *Target, scores, smooth []float64, resolution float64) (*Exact, error) {

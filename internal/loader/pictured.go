@@ -129,7 +129,7 @@ func (p *pictured) fit([]int) (notes []string, err error) {
 			return nil, err
 		}
 		if len(folder.LeftOut) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: these are no pictures in PNG or JPEG in a folder of a class, and are left out: %s.", t.name, textvalue.Listed(folder.LeftOut, 5)))
+			notes = append(notes, fmt.Sprintf("%s: these files are left out, because they are not PNG or JPEG pictures in the folder of a class: %s.", t.name, textvalue.Listed(folder.LeftOut, 5)))
 		}
 	}
 	return notes, nil
@@ -169,9 +169,9 @@ func CheckFolder(table string) error {
 	case err != nil:
 		return err
 	case len(f.Files) == 0:
-		return wrong(dataerr.ErrTruncated, "the folder has no pictures in PNG or JPEG", advice)
+		return wrong(dataerr.ErrTruncated, "the folder has no PNG or JPEG pictures", advice)
 	case f.Flat:
-		return wrong(dataerr.ErrClass, "the pictures are in no folder of a class", advice)
+		return wrong(dataerr.ErrClass, "the pictures are not in folders of classes", advice)
 	case len(f.Classes) == 1:
 		return wrong(dataerr.ErrClass, "there is one class, "+f.Classes[0]+", want two or more", advice)
 	}

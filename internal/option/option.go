@@ -173,8 +173,8 @@ func (o *Option) SetDefault(text string) error {
 // Text returns the value in the form that Set reads, with every digit of a number.
 func (o *Option) Text() string { return o.value.text() }
 
-// Idle reports whether the value is 0, empty or the default without a case: what an option has that
-// nobody sets.
+// Idle reports whether the value is 0, empty or the default without a case. An option that nobody
+// sets has such a value.
 func (o *Option) Idle() bool {
 	text := o.Text()
 	zero, ok := o.value.(interface{ zero() bool })

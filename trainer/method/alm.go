@@ -25,8 +25,8 @@ import (
 // criterion then ends the inner loop, and c doubles while the violation does not halve
 // (secondOrder). With first-order steps, the inner loop has Inner steps, and c is fixed.
 //
-// A model with hidden layers on mini-batches with Adam's steps has another start, a guard, and
-// returns a mean of its iterates (passes).
+// With Adam's steps on mini-batches, the training of a model with hidden layers begins differently,
+// has a guard, and returns a mean of its iterates (passes).
 //
 // After quasi-Newton steps, w at the iterate certifies the iterate. The zero value has the
 // practical settings.
@@ -108,9 +108,9 @@ func (m *ALM) initFirst(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// SetCollapsed tells a method that averages (AveragesOn) how a network that tells no classes apart
-// shows in the means of f and g over a pass. The run then returns to an earlier pass. nil is the
-// default: not known.
+// SetCollapsed gives a method that averages (AveragesOn) the test of a collapsed network. A method
+// calls collapsed with the means of f and g over a pass. The run returns to an earlier pass if
+// collapsed returns true. nil is the default: no test.
 func SetCollapsed(m trainer.Method, collapsed func(f float64, g []float64) bool) {
 	if a, ok := m.(*ALM); ok {
 		a.collapsed = collapsed

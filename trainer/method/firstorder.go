@@ -26,8 +26,8 @@ type dualMethod interface {
 }
 
 // batchRule is a rule whose dual step is smaller on mini-batches. With the step of an iteration on
-// all rows after each of T batches, the multipliers of a network grow T times as fast as the
-// network learns, and the network gives up the objective.
+// all rows after each of T batches, the multipliers of a network grow T times as much in a pass, so
+// fast that the network no longer decides for the class of the objective.
 type batchRule interface {
 	trainer.DualRule
 	// onBatches says, after StartDual, that the run has t batches in a pass.

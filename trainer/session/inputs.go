@@ -63,8 +63,8 @@ type Inputs struct {
 	description Description
 }
 
-// GivenUp reports whether the model of a record with the objective has given up a class. Such a
-// record is not feasible.
+// GivenUp reports whether the model of a record with the given objective no longer decides for the
+// class of the objective. Such a record does not count as feasible.
 func (in *Inputs) GivenUp(objective float64) bool {
 	return trainer.Settings{CollapseAbove: in.CollapseAbove}.GivenUp(objective)
 }

@@ -106,8 +106,8 @@ type Decided struct {
 const collapsedShare = 1.2
 
 // collapsed returns the test of a collapsed network: the sum of the classes' losses is well above
-// that of equal scores, CollapseAbove for each class. One class for all rows gives 1.5 times as
-// much as equal scores. nil: not known.
+// that of equal scores, CollapseAbove for each class. A network that decides one class for all rows
+// has 1.5 times the losses of equal scores. The test is nil if CollapseAbove is not known.
 func (s *Statement) collapsed() func(f float64, g []float64) bool {
 	if s.CollapseAbove == 0 {
 		return nil
