@@ -168,6 +168,7 @@ func TestBadPictures(t *testing.T) {
 		"no column":       {tabular.TableOptions{File: table, Label: "kind"}, dataerr.ErrColumn, "no column \"picture\""},
 		"csv of a folder": {tabular.TableOptions{File: folder}, dataerr.ErrFormat, "for a folder of pictures: --dataset pictures"},
 		"magic":           {idx("x.idx", append([]byte{0, 0, 13, 3}, make([]byte, 40)...)), dataerr.ErrFormat, "x.idx: byte 0: wrong format: magic number 00 00 0d 03"},
+		"size":            {idx("x.idx", datatest.IDX(nil, 1<<24, 1<<24, 1<<16)), dataerr.ErrFormat, "x.idx: byte 12: wrong format: dimension 2 is 65536"},
 		"short":           {idx("x.idx", datatest.IDX(pixels[:50], 12, 4, 4)), dataerr.ErrTruncated, "x.idx: byte 66: truncated: the dimensions need 208 bytes, the file has 66"},
 		"long":            {idx("x.idx", datatest.IDX(append(pixels, 1), 12, 4, 4)), dataerr.ErrTrailing, "x.idx: byte 208: trailing bytes"},
 		"rows":            {idx("x.idx", datatest.IDX(pixels[:11*16], 11, 4, 4)), dataerr.ErrMismatch, "the table has 12 rows, but "},

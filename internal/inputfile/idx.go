@@ -60,12 +60,18 @@ func ReadIDXSizes(c *Content, ndims int) (dims []int, total uint64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	return IDXSizes(header, c.Name)
+}
+
+// IDXSizes returns the dimensions in the bytes after the magic number, and their product. A
+// dimension of 0 or above 2^31-1 and a product above 2^62 are a *FileError.
+func IDXSizes(header []byte, name string) (dims []int, total uint64, err error) {
 	total = 1
-	for i := range ndims {
+	for i := range len(header) / 4 {
 		n := binary.BigEndian.Uint32(header[4*i:])
 		hi, lo := bits.Mul64(total, uint64(n))
 		if n == 0 || n > 1<<31-1 || hi != 0 || lo > 1<<62 {
-			return nil, 0, &dataerr.FileError{Path: c.Name, Offset: int64(4 + 4*i),
+			return nil, 0, &dataerr.FileError{Path: name, Offset: int64(4 + 4*i),
 				Err: fmt.Errorf("%w: dimension %d is %d", dataerr.ErrFormat, i, n)}
 		}
 		total = lo

@@ -1,7 +1,6 @@
 package recordio
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -62,14 +61,9 @@ func openIDX(file RandomAccess, size int64, name string) (*IDX, error) {
 	if _, err := file.ReadAt(sizes, 4); err != nil {
 		return fail(4, dataerr.ErrTruncated, "the file ends before its %d dimensions", n)
 	}
-	dims, total := make([]int, 4), uint64(1)
-	for i := range dims {
-		if dims[i] = 1; i < n {
-			dims[i] = int(binary.BigEndian.Uint32(sizes[4*i:]))
-		}
-		if total *= uint64(dims[i]); dims[i] == 0 || total > 1<<48 {
-			return fail(int64(4+4*i), dataerr.ErrFormat, "dimension %d is %d", i, dims[i])
-		}
+	dims, total, err := inputfile.IDXSizes(sizes, name)
+	if err != nil {
+		return nil, err
 	}
 	t := &IDX{name: name, file: file, count: dims[0], first: int64(4 + 4*n)}
 	switch n {
