@@ -26,19 +26,15 @@ func ownPictures() Dataset {
 		Own:         true,
 		table: func(ctx context.Context, _ string, opts tabular.TableOptions) (*loader.Source, error) {
 			opts.Picture, opts.Color = cmp.Or(opts.Picture, inputfile.FolderPicture), cmp.Or(opts.Color, tabular.ColorAuto)
-			for _, path := range []string{opts.File, opts.TestFile} {
-				if err := loader.CheckFolder(path); err != nil {
-					return nil, err
-				}
+			folder, err := loader.CheckFolder(opts.File)
+			if err == nil {
+				_, err = loader.CheckFolder(opts.TestFile)
 			}
-			if opts.SplitColumn == "" && opts.TestFile == "" && inputfile.IsFolder(opts.File) {
-				folder, err := inputfile.ReadFolder(opts.File)
-				if err != nil {
-					return nil, err
-				}
-				if folder.Splits {
-					opts.SplitColumn = inputfile.FolderSplit
-				}
+			if err != nil {
+				return nil, err
+			}
+			if folder != nil && folder.Splits && opts.SplitColumn == "" && opts.TestFile == "" {
+				opts.SplitColumn = inputfile.FolderSplit
 			}
 			return loader.UserCSV(ctx, opts)
 		},

@@ -113,13 +113,13 @@ func (h *header) pixels(content []byte, channels int) ([][]uint8, error) {
 			}
 		case *image.YCbCr:
 			for x := range h.width {
-				luma := img.Y[img.YOffset(b.Min.X+x, b.Min.Y+y)]
+				grey := img.Y[img.YOffset(b.Min.X+x, b.Min.Y+y)]
 				if channels == 1 {
-					planes[0][at+x] = luma
+					planes[0][at+x] = grey
 					continue
 				}
 				c := img.COffset(b.Min.X+x, b.Min.Y+y)
-				red, green, blue := color.YCbCrToRGB(luma, img.Cb[c], img.Cr[c])
+				red, green, blue := color.YCbCrToRGB(grey, img.Cb[c], img.Cr[c])
 				put(at+x, red, green, blue)
 			}
 		case *image.NRGBA:

@@ -45,9 +45,8 @@ func ReadFolder(path string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := func(folder string) string { return strings.ToLower(folder) }
-	trains := slices.ContainsFunc(folders, func(s string) bool { return strings.HasPrefix(name(s), splitFolders[0]) })
-	f.Splits = trains && !slices.ContainsFunc(folders, func(s string) bool { return !slices.Contains(splitFolders, name(s)) })
+	trains := slices.ContainsFunc(folders, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), splitFolders[0]) })
+	f.Splits = trains && !slices.ContainsFunc(folders, func(s string) bool { return !slices.Contains(splitFolders, strings.ToLower(s)) })
 	switch f.Flat = len(folders) == 0; {
 	case f.Flat:
 		for _, p := range pictures {

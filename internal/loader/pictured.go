@@ -154,20 +154,20 @@ func (p *pictured) pictures() *tabular.PictureSet {
 	return p.set
 }
 
-// CheckFolder returns an error for a folder that has no pictures for the training, or too few
-// classes. table is the path of a folder, or of another table.
-func CheckFolder(table string) error {
+// CheckFolder lists the pictures of a folder. It returns an error for a folder that has no pictures
+// for the training, or too few classes. table is the path of a folder, or of another table: nil.
+func CheckFolder(table string) (*inputfile.Folder, error) {
 	if !inputfile.IsFolder(table) {
-		return nil
+		return nil, nil
 	}
 	f, err := inputfile.ReadFolder(table)
-	wrong := func(kind error, text, advice string) error {
-		return &dataerr.FileError{Path: table, Offset: -1, Err: fmt.Errorf("%w: %s", kind, text), Advice: advice}
+	wrong := func(kind error, text, advice string) (*inputfile.Folder, error) {
+		return nil, &dataerr.FileError{Path: table, Offset: -1, Err: fmt.Errorf("%w: %s", kind, text), Advice: advice}
 	}
 	const advice = "make a folder for each class, or name the pictures in a CSV file (--picture COLUMN)"
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case len(f.Files) == 0:
 		return wrong(dataerr.ErrTruncated, "the folder has no PNG or JPEG pictures", advice)
 	case f.Flat:
@@ -175,5 +175,5 @@ func CheckFolder(table string) error {
 	case len(f.Classes) == 1:
 		return wrong(dataerr.ErrClass, "there is one class, "+f.Classes[0]+", want two or more", advice)
 	}
-	return nil
+	return f, nil
 }

@@ -41,7 +41,7 @@ const qualityName = "quality"
 var qualities = []string{"low", "high"}
 
 // qualityPercentile is the percentile of the training rows above which the quality is high.
-const qualityPercentile = 0.4
+const qualityPercentile = 40
 
 // ReadRanking reads a file of documents with the given number of columns.
 func ReadRanking(path string, cols int, part int8) (*RankingFile, error) {
@@ -109,7 +109,8 @@ func (r *Ranking) quality(files []*RankingFile) []bool {
 			train = append(train, float64(f.X.Row(i)[at]))
 		}
 	}
-	cut := percentile(train, qualityPercentile)
+	slices.Sort(train)
+	cut := Quantile(train, qualityPercentile)
 	if r.Cut != nil {
 		cut = *r.Cut
 	}
@@ -120,16 +121,6 @@ func (r *Ranking) quality(files []*RankingFile) []bool {
 		}
 	}
 	return high
-}
-
-// percentile returns the quantile of a share of the numbers, interpolated between two of them. It
-// sorts the numbers.
-func percentile(x []float64, share float64) float64 {
-	slices.Sort(x)
-	at := share * float64(len(x)-1)
-	below := int(at)
-	above := min(below+1, len(x)-1)
-	return x[below] + (x[above]-x[below])*(at-float64(below))
 }
 
 // setQuality sets the groups, and the attribute if the options name it.

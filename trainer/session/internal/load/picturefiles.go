@@ -91,8 +91,9 @@ func (l *Data) setPixels(a *Pictures, t *tabular.Tables, kind models.Normalizati
 	if a.Validation != nil {
 		pixels = append(pixels, a.Validation.Pixels)
 	}
+	pixels = append(pixels, a.Test.Pixels)
 	for k, s := range l.Splits {
-		s.Data = append(pixels, a.Test.Pixels)[k].(matrix.Matrix)
+		s.Data = pixels[k].(matrix.Matrix)
 		if n.Kind == models.NormalizeStandardize {
 			x := s.Data.(Pixels)
 			x.SetScale(x.ByteScale() / n.Deviation)
