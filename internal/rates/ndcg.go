@@ -8,6 +8,15 @@ import (
 	"ppal/datasets/tabular"
 )
 
+// Gains returns NDCG of the first 5 and of the first 10 documents, by this number; nil if the
+// grades are not known or no document has a grade above 0.
+func Gains(q *tabular.Queries, scores []float64) map[int]float64 {
+	if !slices.ContainsFunc(q.Grades, func(grade uint8) bool { return grade > 0 }) {
+		return nil
+	}
+	return map[int]float64{5: NDCG(q, scores, 5), 10: NDCG(q, scores, 10)}
+}
+
 // NDCG returns the normalized discounted cumulative gain of the first k documents of each query,
 // for documents in the order of decreasing scores, and of the rows for equal scores:
 //

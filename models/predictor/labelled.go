@@ -169,7 +169,8 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if m.Ranks() {
-		rows.setQueries(kept[len(kept)-1], kept[0])
+		rows.setQueries(kept[len(kept)-1])
+		rows.setGrades(kept[0])
 	}
 	for k, text := range attributes {
 		values := m.values(text)
@@ -275,11 +276,8 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 		if file.Queries == nil {
 			return fmt.Errorf("%s: %w: the rows have no qid", name, dataerr.ErrFormat)
 		}
-		names := make([]string, len(file.Queries.Of))
-		for i, k := range file.Queries.Of {
-			names[i] = file.Queries.Names[k]
-		}
-		rows.setQueries(names, texts)
+		rows.queries = file.Queries
+		rows.setGrades(texts)
 	}
 	if rows.Labels, err = newrows.LabelClasses(m.description.Decision.Label, texts); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -84,27 +84,35 @@ type QueryGaps struct {
 	Largest   float64 `json:"largest"`
 }
 
-// setQueries sets the queries and grades of rows, from texts. A text of a label that is no grade
-// means no grades.
-func (l *labelled) setQueries(queries, labels []string) {
+// setQueries sets the queries of rows, from their names.
+func (l *labelled) setQueries(names []string) {
 	l.queries = &tabular.Queries{}
 	place := map[string]int32{}
-	graded := true
-	for i, name := range queries {
+	for _, name := range names {
 		k, known := place[name]
 		if !known {
 			k = int32(len(place))
 			place[name], l.queries.Names = k, append(l.queries.Names, name)
 		}
 		l.queries.Of = append(l.queries.Of, k)
-		x, err := strconv.ParseFloat(labels[i], 64)
-		g, failed := tabular.Grade(x)
-		graded = graded && err == nil && failed == nil
-		l.queries.Grades = append(l.queries.Grades, g)
 	}
-	if !graded {
-		l.queries.Grades = nil
+}
+
+// setGrades sets the grades of rows, from the texts of their labels. A label that is no grade means
+// no grades.
+func (l *labelled) setGrades(labels []string) {
+	l.queries.Grades = nil
+	grades := make([]uint8, len(labels))
+	for i, text := range labels {
+		x, err := strconv.ParseFloat(text, 64)
+		if err == nil {
+			grades[i], err = tabular.Grade(x)
+		}
+		if err != nil {
+			return
+		}
 	}
+	l.queries.Grades = grades
 }
 
 // evaluateRanking counts the pairs of the rows.
@@ -141,15 +149,11 @@ func (m *Model) evaluateRanking(r io.Reader, name string, o EvaluateOptions) (*E
 // rankedEvaluation counts the pairs of a population by the groups of each attribute.
 func rankedEvaluation(p *constraints.Population, rows *labelled) (*RankedEvaluation, error) {
 	e := &RankedEvaluation{Queries: len(p.QueryNames)}
-	if rows.queries.Grades != nil {
-		for _, k := range []int{5, 10} {
-			if v := rates.NDCG(rows.queries, rows.scores, k); !math.IsNaN(v) {
-				if e.NDCG == nil {
-					e.NDCG = map[string]float64{}
-				}
-				e.NDCG["@"+strconv.Itoa(k)] = v
-			}
+	for k, v := range rates.Gains(rows.queries, rows.scores) {
+		if e.NDCG == nil {
+			e.NDCG = map[string]float64{}
 		}
+		e.NDCG["@"+strconv.Itoa(k)] = v
 	}
 	d := constraints.Documents{Queries: p.Queries, Levels: p.Labels}
 	pairs, err := constraints.NewPairs(d, 1, false)

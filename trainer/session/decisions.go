@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -339,11 +338,9 @@ func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *c
 func nameRates(m *measurement) map[string]float64 {
 	named := nameCounted(m)
 	named["objective"], named["max_violation"] = m.objective, m.violation
-	if q := m.rows.Queries; m.system.OfPairs() && q.Grades != nil {
-		for _, k := range []int{5, 10} {
-			if v := rates.NDCG(q, m.scores, k); !math.IsNaN(v) {
-				named[fmt.Sprintf("ndcg@%d", k)] = v
-			}
+	if m.system.OfPairs() {
+		for k, v := range rates.Gains(m.rows.Queries, m.scores) {
+			named[fmt.Sprintf("ndcg@%d", k)] = v
 		}
 	}
 	return named
