@@ -48,7 +48,7 @@ func TestLoadBank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(described([]tabular.Group{{Name: "25<=age<60", Rows: []int{1, 2}}, {Name: columnar.TheRest, Rows: []int{0, 3}}}), got.Train.Groups); diff != "" {
+	if diff := cmp.Diff([]tabular.Group{{Name: "25<=age<60", Rows: []int{1, 2}, Conditions: []string{"25<=age<60"}}, {Name: columnar.TheRest, Rows: []int{0, 3}, Conditions: []string{}}}, got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	if _, cols := got.Train.Features.Dims(); cols != 63 || len(got.Train.Columns) != 63 || len(got.Warnings) != 1 {
@@ -137,7 +137,7 @@ func TestLoadCompas(t *testing.T) {
 	if diff := cmp.Diff([]int{1, -1, -1}, got.Train.Labels); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(described([]tabular.Group{{Name: "race=African-American", Rows: []int{0}}, {Name: columnar.TheRest, Rows: []int{1, 2}}}), got.Train.Groups); diff != "" {
+	if diff := cmp.Diff([]tabular.Group{{Name: "race=African-American", Rows: []int{0}, Conditions: []string{"race=African-American"}}, {Name: columnar.TheRest, Rows: []int{1, 2}, Conditions: []string{}}}, got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	for i, want := range [][3]float64{{1, 0, 1}, {0, 1, 0}, {1, 0, 1}} { // male, less than 25, felony
@@ -237,18 +237,4 @@ func TestLoadCommunities(t *testing.T) {
 		_, err := loadText(t, "communities", communitiesPath, strings.Replace(communitiesText(100), tc.old, tc.with, 1), tc.opts)
 		datatest.CheckError(t, err, tc.want, tc.says)
 	}
-}
-
-// described gives each group without conditions the condition of its name. The rest has no
-// condition.
-func described(groups []tabular.Group) []tabular.Group {
-	for k, g := range groups {
-		switch {
-		case g.Name == columnar.TheRest:
-			groups[k].Conditions = []string{}
-		case g.Conditions == nil:
-			groups[k].Conditions = []string{g.Name}
-		}
-	}
-	return groups
 }

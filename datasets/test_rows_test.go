@@ -102,7 +102,7 @@ func TestColumnsOfTheFile(t *testing.T) {
 	if got, err = everything(t, text, opts); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(described([]tabular.Group{{Name: "born=2024-05-13", Rows: []int{0, 2}}, {Name: "born=2024-06-13", Rows: []int{1}}}), got.Train.Groups); diff != "" {
+	if diff := cmp.Diff([]tabular.Group{{Name: "born=2024-05-13", Rows: []int{0, 2}, Conditions: []string{"born=2024-05-13"}}, {Name: "born=2024-06-13", Rows: []int{1}, Conditions: []string{"born=2024-06-13"}}}, got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	_, err = everything(t, "born,born day,y\n2024-05-13,1,0\n2024-06-13,2,1\n", tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded})
