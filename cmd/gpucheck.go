@@ -16,6 +16,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"
+	"ppal/internal/inputfile"
 )
 
 // checkOptions are the flags of gpu-check.
@@ -125,7 +126,7 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 		return gpucheck.Options{}, err
 	}
 	data := opts.dataDir
-	if beside := filepath.Dir(self); data == "" && isDirectory(filepath.Join(beside, "fashion-mnist")) {
+	if beside := filepath.Dir(self); data == "" && inputfile.IsFolder(filepath.Join(beside, "fashion-mnist")) {
 		data = beside
 	}
 	if data, err = datasets.Dir(data, a.getenv); err != nil {
@@ -147,11 +148,6 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 		Data: data, Self: self, Python: opts.python,
 		Log: func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) },
 	}, nil
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // identify opens the device once: without a device no part needs to start.

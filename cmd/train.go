@@ -18,6 +18,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
 	"ppal/internal/ending"
+	"ppal/internal/inputfile"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -274,7 +275,7 @@ func classCounts(classes []results.SplitSizes) string {
 // directory does not exist yet.
 func beside(out string) string {
 	for dir := filepath.Dir(filepath.Clean(out)); ; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+		if inputfile.IsFolder(dir) || dir == filepath.Dir(dir) {
 			return dir
 		}
 	}

@@ -260,9 +260,12 @@ func Convolve(a, filters, bias *gorgonia.Node) (*gorgonia.Node, error) {
 
 // String names the layers, such as "conv 16-32, dense 64".
 func (c Conv) String() string {
-	text := "conv " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.Channels)), "-"), "[]")
+	list := func(numbers []int) string {
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "-"), "[]")
+	}
+	text := "conv " + list(c.Channels)
 	if len(c.Hidden) > 0 {
-		text += ", dense " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.Hidden)), "-"), "[]")
+		text += ", dense " + list(c.Hidden)
 	}
 	return text
 }

@@ -94,11 +94,10 @@ func (s *passes) observe(p problem.Problem, at *problem.Point, lambda []float64,
 			s.first = s.opening
 		}
 		return true
-	case begins:
-		copy(s.bestDual, lambda)
-		space.Combine(s.bestPoint, 1, problem.Iterate, 0, problem.Iterate)
-	case merit < s.best:
-		s.best = merit
+	case begins || merit < s.best:
+		if !begins {
+			s.best = merit
+		}
 		copy(s.bestDual, lambda)
 		space.Combine(s.bestPoint, 1, problem.Iterate, 0, problem.Iterate)
 	}

@@ -9,7 +9,7 @@ type Model struct {
 	Version string `json:"version"` // of the program that trained
 	Task    string `json:"task"`
 	Dataset string `json:"dataset,omitempty"` // "" for data at hand
-	Kind    string `json:"kind"`              // linear or network
+	Kind    string `json:"kind"`              // linear, network, conv, or that of your own model
 	Weights string `json:"weights"`           // the weights' file, for rows before any normalization
 	Input   Input  `json:"input"`
 	// Decision is how scores give a class.
@@ -67,8 +67,9 @@ const (
 
 // Decision says how the scores of a row give its class.
 type Decision struct {
-	// Rule is "sign", with one score that decides for the last of two classes if it is above 0, or
-	// "largest", with one score for each class.
+	// Rule is "sign", with one score that decides for the last of two classes if it is above 0,
+	// "largest", with one score for each class, or "rank", with one score that orders the documents
+	// of a query.
 	Rule    string  `json:"rule"`
 	Classes []Class `json:"classes"` // in the order of the scores; two classes: negative, positive
 	// Label is how a file's label gives the class; nil for pictures and matrices.

@@ -43,11 +43,10 @@ const (
 // the scores of the training rows at x in float64. resolution is the largest relative distance of
 // equal scores.
 func (f *Solution) RankStep(best []float64, resolution float64, scoresOf func(x []float64) ([]float64, error)) error {
-	_, smooth, err := f.Sample.Smooth(best)
+	smooth, err := f.smooth(best)
 	if err != nil {
 		return err
 	}
-	smooth = append(smooth, make([]float64, f.System.Terms()-len(smooth))...)
 	if f.Exact, err = f.Orders.Step(f.Target, best, smooth, resolution); err != nil {
 		return err
 	}
@@ -68,6 +67,15 @@ func (f *Solution) RankStep(best []float64, resolution float64, scoresOf func(x 
 	return err
 }
 
+// smooth returns the smooth rates of the scores, and 0 for the terms that are no rates.
+func (f *Solution) smooth(scores []float64) ([]float64, error) {
+	_, rates, err := f.Sample.Smooth(scores)
+	if err != nil {
+		return nil, err
+	}
+	return append(rates, make([]float64, f.System.Terms()-len(rates))...), nil
+}
+
 // between searches weights that meet the bounds on the segments from the best round's weights to
 // those of the other rounds. The segment to another round ends at the first weights that do.
 func (f *Solution) between(scoresOf func(x []float64) ([]float64, error)) error {
@@ -81,11 +89,10 @@ func (f *Solution) between(scoresOf func(x []float64) ([]float64, error)) error 
 		if err != nil {
 			return nil, nil, err
 		}
-		_, smooth, err := f.Sample.Smooth(scores)
+		smooth, err := f.smooth(scores)
 		if err != nil {
 			return nil, nil, err
 		}
-		smooth = append(smooth, make([]float64, f.System.Terms()-len(smooth))...)
 		still := *f.Orders
 		still.Direction = nil
 		e, err = still.Step(f.Target, scores, smooth, 0)
@@ -96,31 +103,28 @@ func (f *Solution) between(scoresOf func(x []float64) ([]float64, error)) error 
 			continue
 		}
 		low, met := 0.0, -1.0
-		for p := 1; p <= segmentPoints && met < 0; p++ {
-			t := float64(p) / segmentPoints
+		try := func(t float64) error {
 			_, e, err := at(to, t)
-			if err != nil {
-				return err
-			}
-			if e.Violation <= 0 {
+			switch {
+			case err != nil:
+			case e.Violation <= 0:
 				met = t
-			} else {
+			default:
 				low = t
+			}
+			return err
+		}
+		for p := 1; p <= segmentPoints && met < 0; p++ {
+			if err := try(float64(p) / segmentPoints); err != nil {
+				return err
 			}
 		}
 		if met < 0 {
 			continue
 		}
 		for range segmentHalvings {
-			t := low + (met-low)/2
-			_, e, err := at(to, t)
-			if err != nil {
+			if err := try(low + (met-low)/2); err != nil {
 				return err
-			}
-			if e.Violation <= 0 {
-				met = t
-			} else {
-				low = t
 			}
 		}
 		x, e, err := at(to, met)
