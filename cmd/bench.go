@@ -309,7 +309,7 @@ func held(peak, bound uint64) string {
 }
 
 func printGrowth(out io.Writer, g *bench.Growth) {
-	fmt.Fprintf(out, "random images, %d features, %d hidden units, 10 classes\n\n", g.Features, g.Width)
+	fmt.Fprintf(out, "random pictures, %d features, %d hidden units, 10 classes\n\n", g.Features, g.Width)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "rows\titeration ms\tleast-squares line\t")
 	for i, n := range g.Rows {

@@ -67,7 +67,7 @@ func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
 func rowForm(d datasets.Dataset) string {
 	switch {
 	case !d.Tabular():
-		return "image " + d.Shape.String()
+		return "picture " + d.Shape.String()
 	case d.Own:
 		return "any"
 	}

@@ -49,7 +49,7 @@ func tableOptions(cmd *cobra.Command, values config.Values, name string) (tabula
 	if !d.Tabular() {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Changed && f.Name != "seed" && f.Name != "data-dir" {
-				err = fmt.Errorf("%w: --%s applies to tables, %s is a set of images", dataerr.ErrOption, f.Name, name)
+				err = fmt.Errorf("%w: --%s applies to tables, %s is a set of pictures", dataerr.ErrOption, f.Name, name)
 			}
 		})
 		if err != nil {

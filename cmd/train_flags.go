@@ -48,9 +48,9 @@ func (a *app) trainCommand() *cobra.Command {
 		Short: "Train a model and certify the result",
 		Long: `Train trains a model under constraints and writes a directory with the weights (model.safetensors), the resolved settings
 (config.yaml), the records (metrics.jsonl), plots and a summary with the KKT certificate (summary.json).
-Without flags it trains a Neyman-Pearson classifier by PPALA on the built-in images.
+Without flags it trains a Neyman-Pearson classifier by the method of multipliers on the built-in pictures.
 
-Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once. --resume DIR continues an interrupted or
+Ctrl-C stops the run and writes its files; a second Ctrl-C stops at once. --resume DIR continues an interrupted or
 killed run.
 
 ` + exitText,

@@ -36,7 +36,7 @@ func cifar10() Dataset {
 	}
 	d := Dataset{
 		Name:        "cifar10",
-		Description: "colour photographs, 50,000 training and 10,000 test images",
+		Description: "colour photographs, 50,000 training and 10,000 test pictures",
 		Classes: []string{"airplane", "automobile", "bird", "cat", "deer",
 			"dog", "frog", "horse", "ship", "truck"},
 		Shape: cifarShape,

@@ -139,7 +139,7 @@ func TestDivisionErrors(t *testing.T) {
 		rows    int
 		message string
 	}{
-		{tabular.Split{Train: 80, Validation: 10, Test: 10}, 0, "images have test rows of their own"},
+		{tabular.Split{Train: 80, Validation: 10, Test: 10}, 0, "pictures have test rows of their own"},
 		{tabular.Split{Train: 80, Validation: 10, Test: 0}, 0, "must add up to 100"},
 		{tabular.Split{Train: 0, Validation: 100, Test: 0}, 0, "there must be training rows"},
 		{tabular.Split{Train: 99, Validation: 1, Test: 0}, 3, "has no validation rows left"},

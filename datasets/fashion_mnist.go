@@ -16,7 +16,7 @@ func fashionMNIST() Dataset {
 	}
 	d := Dataset{
 		Name:        "fashion-mnist",
-		Description: "clothes, 60,000 training and 10,000 test images",
+		Description: "clothes, 60,000 training and 10,000 test pictures",
 		Classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat",
 			"sandal", "shirt", "sneaker", "bag", "ankle boot"},
 		Shape: picture.Shape{Height: 28, Width: 28, Channels: 1},

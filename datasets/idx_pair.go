@@ -57,11 +57,11 @@ func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 	}
 	if dims[0] != rows {
 		return nil, &dataerr.FileError{Path: p.images, Offset: 4,
-			Err: fmt.Errorf("%w: %d images, %d labels in %s", dataerr.ErrMismatch, dims[0], rows, p.labels)}
+			Err: fmt.Errorf("%w: %d pictures, %d labels in %s", dataerr.ErrMismatch, dims[0], rows, p.labels)}
 	}
 	if have := (picture.Shape{Height: dims[1], Width: dims[2], Channels: 1}); have != p.dataset.Shape {
 		return nil, &dataerr.FileError{Path: p.images, Offset: 8,
-			Err: fmt.Errorf("%w: images of %v, %s has %v", dataerr.ErrFormat, have, p.dataset.Name, p.dataset.Shape)}
+			Err: fmt.Errorf("%w: pictures of %v, %s has %v", dataerr.ErrFormat, have, p.dataset.Name, p.dataset.Shape)}
 	}
 	return &inputfile.Whole{Closer: f, Content: c, What: "pixels", Want: total}, nil
 }

@@ -64,7 +64,7 @@ func TestLoadFashion(t *testing.T) {
 		os.RemoveAll(filepath.Join(dir, "fashion-mnist/t10k-"+name+"-ubyte.gz"))
 	}
 	if alone, err := FashionMNISTTraining(dir); err != nil || alone.SHA256() != train.SHA256() {
-		t.Errorf("%v, other images %v", err, alone)
+		t.Errorf("%v, other pictures %v", err, alone)
 	}
 	_, err = FashionMNISTTraining(t.TempDir())
 	datatest.CheckError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
@@ -80,9 +80,9 @@ func TestLoadFashionErrors(t *testing.T) {
 	}{
 		{"label", labels, datatest.Gzipped(datatest.IDX([]byte{0, 10, 1}, 3)), dataerr.ErrLabel,
 			"byte 9: label out of range: row 1 has label 10, classes are 0 to 9; get it with `ppal data fetch fashion-mnist`"},
-		{"counts", labels, datatest.Gzipped(datatest.IDX([]byte{0, 1}, 2)), dataerr.ErrMismatch, "byte 4: files disagree: 3 images, 2 labels in "},
-		{"shape", images, datatest.Gzipped(datatest.IDX(make([]byte, 3*4), 3, 2, 2)), dataerr.ErrFormat, "images of 2x2, fashion-mnist has 28x28"},
-		{"images for labels", labels, datatest.Gzipped(datatest.IDX(make([]byte, 3), 3, 1, 1)), dataerr.ErrFormat, "magic number"},
+		{"counts", labels, datatest.Gzipped(datatest.IDX([]byte{0, 1}, 2)), dataerr.ErrMismatch, "byte 4: files disagree: 3 pictures, 2 labels in "},
+		{"shape", images, datatest.Gzipped(datatest.IDX(make([]byte, 3*4), 3, 2, 2)), dataerr.ErrFormat, "pictures of 2x2, fashion-mnist has 28x28"},
+		{"pictures for labels", labels, datatest.Gzipped(datatest.IDX(make([]byte, 3), 3, 1, 1)), dataerr.ErrFormat, "magic number"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := writeFashion(t, 3)

@@ -36,7 +36,7 @@ func LoadTableContext(ctx context.Context, dir, name string, opts tabular.TableO
 		return nil, err
 	}
 	if !d.Tabular() {
-		return nil, fmt.Errorf("datasets: %w: %s is a set of images, want a table", dataerr.ErrKind, name)
+		return nil, fmt.Errorf("datasets: %w: %s is a set of pictures, want a table", dataerr.ErrKind, name)
 	}
 	if name == Pictures {
 		opts.Label = cmp.Or(opts.Label, inputfile.FolderClass)

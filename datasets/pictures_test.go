@@ -196,7 +196,7 @@ func TestPixelErrors(t *testing.T) {
 		{"gzip cut", datatest.Gzipped(good)[:1500], dataerr.ErrTruncated, "ends too early"},
 		{"gzip checksum", flipped, dataerr.ErrFormat, fmt.Sprintf("byte %d: ", whole)},
 		{"trailing", append(bytes.Clone(good), 1), dataerr.ErrTrailing, fmt.Sprintf("byte %d: trailing bytes after the content", whole)},
-		{"other rows", datatest.IDX(pixels, 1500, 56, 28), dataerr.ErrMismatch, "byte 4: files disagree: 1500 images, 3000 labels in "},
+		{"other rows", datatest.IDX(pixels, 1500, 56, 28), dataerr.ErrMismatch, "byte 4: files disagree: 1500 pictures, 3000 labels in "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			datatest.Write(t, dir, images, test.data)

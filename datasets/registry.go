@@ -83,7 +83,7 @@ func Lookup(name string) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("datasets: %w %q; choose one of %s", dataerr.ErrUnknownDataset, name, strings.Join(names, ", "))
 }
 
-// OpenImages reads the labels of the training and test rows of the named data set of images from
+// OpenImages reads the labels of the training and test rows of the named data set of pictures from
 // the data directory dir. The synthetic set needs no directory and is generated from seed; other
 // sets ignore seed.
 //
@@ -96,7 +96,7 @@ func OpenImages(dir, name string, seed uint64) (train, test *picture.Pictures, e
 		return nil, nil, err
 	}
 	if d.Tabular() {
-		return nil, nil, fmt.Errorf("datasets: %w: %s is a table, want images", dataerr.ErrKind, name)
+		return nil, nil, fmt.Errorf("datasets: %w: %s is a table, want pictures", dataerr.ErrKind, name)
 	}
 	if train, test, err = d.images(dir, seed); err != nil {
 		return nil, nil, d.advise(err)

@@ -106,9 +106,9 @@ func TestTableEmptyGroup(t *testing.T) {
 
 func TestTableKinds(t *testing.T) {
 	_, err := LoadTable("", "fashion-mnist", tabular.TableOptions{})
-	datatest.CheckError(t, err, dataerr.ErrKind, "fashion-mnist is a set of images, want a table")
+	datatest.CheckError(t, err, dataerr.ErrKind, "fashion-mnist is a set of pictures, want a table")
 	_, _, err = LoadImages("", "adult", 1)
-	datatest.CheckError(t, err, dataerr.ErrKind, "adult is a table, want images")
+	datatest.CheckError(t, err, dataerr.ErrKind, "adult is a table, want pictures")
 	_, err = LoadTable("", "nonsense", tabular.TableOptions{})
 	datatest.CheckError(t, err, dataerr.ErrUnknownDataset, "nonsense")
 	for _, opts := range []tabular.TableOptions{{File: "x"}, {Label: "x"}, {Missing: tabular.MissingImputed}, {Separator: ','}, {Categorical: []string{"x"}}} {

@@ -19,7 +19,7 @@ type Division struct {
 
 // Divide divides the chosen rows by the percentages of s. In every class the shares equal the
 // percentages up to about one row. The seed decides which rows are validation rows. s.Test must be
-// 0, because the images have test rows of their own.
+// 0, because the pictures have test rows of their own.
 //
 // Errors wrap ErrSplit: the percentages are not valid, or a class is left without training or
 // validation rows.
@@ -28,7 +28,7 @@ func (c *Choice) Divide(s tabular.Split, seed uint64) (*Division, error) {
 		return nil, err
 	}
 	if s.Test != 0 {
-		return nil, fmt.Errorf("datasets: %w %v; images have test rows of their own: the third percentage must be 0, as in 90/10/0", dataerr.ErrSplit, s)
+		return nil, fmt.Errorf("datasets: %w %v; pictures have test rows of their own: the third percentage must be 0, as in 90/10/0", dataerr.ErrSplit, s)
 	}
 	d := &Division{Train: c.empty(), Validation: c.empty(), from: c.from}
 	labels := c.Labels()

@@ -72,7 +72,7 @@ func (t *Train) consistentProblem(refuse refusal) error {
 	}
 	switch {
 	case !task.Rows.Accepts(d):
-		holds := "images"
+		holds := "pictures"
 		if d.Tabular() {
 			holds = "a table"
 		}

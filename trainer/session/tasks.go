@@ -51,7 +51,7 @@ func (k RowKind) Accepts(d datasets.Dataset) bool {
 
 // String returns the data sets in words.
 func (k RowKind) String() string {
-	return [...]string{"a table", "images", "images or your own table"}[k]
+	return [...]string{"a table", "pictures", "pictures or your own table"}[k]
 }
 
 // Defaults are the options that a session chooses for a task if the caller leaves them zero.
