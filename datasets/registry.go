@@ -65,9 +65,6 @@ func All() []Dataset {
 	}
 }
 
-// Reserved returns the names of data sets that a later version may have.
-func Reserved() []string { return []string{"mslr", "mq2008"} }
-
 // Lookup returns the data set with the given name, or an error that wraps ErrUnknownDataset and
 // lists the names.
 func Lookup(name string) (Dataset, error) {

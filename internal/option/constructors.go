@@ -147,12 +147,6 @@ func choice(name, help string, v *choiceValue) *Option {
 	return &Option{Name: name, Help: help, placeholder: strings.Join(v.words, "|"), fallback: v.words[0], value: v}
 }
 
-// Reserve names words that a later version may allow. Set refuses them with an error that says so.
-func (o *Option) Reserve(words ...string) *Option {
-	o.value.(*choiceValue).reserved = words
-	return o
-}
-
 // Custom describes a value with its own text form. put stores a text, or returns what the value
 // must be. get returns the text. choices are the words for completion.
 func Custom(name, placeholder string, put func(text string) error, get func() string, help string, choices ...string) *Option {

@@ -270,10 +270,9 @@ func (v *switchValue) text() string { return strconv.FormatBool(*v.field) }
 
 // choiceValue is a bound variable whose value is one of several words.
 type choiceValue struct {
-	words    []string
-	reserved []string // words that a later version may allow
-	get      func() string
-	put      func(word string)
+	words []string
+	get   func() string
+	put   func(word string)
 }
 
 func (v *choiceValue) set(text string) error {
@@ -282,9 +281,6 @@ func (v *choiceValue) set(text string) error {
 		return nil
 	}
 	choices := List(v.words, "or")
-	if slices.Contains(v.reserved, text) {
-		return fmt.Errorf("not in this version; choose %s", choices)
-	}
 	if near := Nearest(text, v.words); near != "" {
 		return fmt.Errorf("unknown; did you mean %s? (choose %s)", near, choices)
 	}

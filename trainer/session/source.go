@@ -70,8 +70,7 @@ func NewDataFile(name string, content []byte) results.DataFile {
 // train.
 func DataOptions(name, dir *string) []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameDataset, name, "choose the data set; ppal data list describes them", datasets.Names(nil)...).As("NAME").
-			Reserve(datasets.Reserved()...),
+		option.Choice(option.NameDataset, name, "choose the data set; ppal data list describes them", datasets.Names(nil)...).As("NAME"),
 		option.Text("data-dir", dir, "DIR", "find the data sets' files here").
 			OrRule("$PPAL_DATA, else the user's cache directory", func() string { return "" }),
 	}
