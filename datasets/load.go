@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
@@ -126,10 +127,10 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 }
 
 // checkRanking returns an error if an option of rankings does not apply, and sets the data set's
-// own query. split is the split that the caller gave.
+// own query and relevance. split is the split that the caller gave.
 func checkRanking(o *tabular.TableOptions, d Dataset, split tabular.Split) error {
-	if d.Ranks() && o.Query == "" {
-		o.Query = tabular.QueryID
+	if d.Ranks() {
+		o.Query, o.Relevant = cmp.Or(o.Query, tabular.QueryID), cmp.Or(o.Relevant, strconv.Itoa(*d.Relevant))
 	}
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("datasets: %w: %s", dataerr.ErrOption, fmt.Sprintf(format, args...))

@@ -13,7 +13,7 @@ const mslrRelevant = 1
 // and Guo does ("Approximate heavily-constrained learning with Lagrange multiplier models", NeurIPS
 // 2020): columns 1 to 125, here with x as sign(x) log(1 + |x|). The quality is column 133.
 func mslrDesign() loader.Ranking {
-	return loader.Ranking{Features: 125, Quality: 133, Log: true, Relevant: mslrRelevant}
+	return loader.Ranking{Features: 125, Quality: 133, Log: true}
 }
 
 // mslrColumns is the number of columns of MSLR.
@@ -23,13 +23,12 @@ const mslrColumns = 136
 // grades 0 to 4 (Qin and Liu, "Introducing LETOR 4.0 datasets", arXiv:1306.2597, 2013). Each of
 // five folds has its own training, validation and test file.
 func mslr() Dataset {
-	relevant := mslrRelevant
 	d := Dataset{
 		Name:        "mslr",
 		Description: "MSLR-WEB10K, documents of 10,000 queries, with grades 0 to 4; groups quality=low and quality=high",
 		Classes:     []string{"grade<=1", "grade>1"},
 		Features:    251,
-		Relevant:    &relevant,
+		Relevant:    new(mslrRelevant),
 		Folds:       5,
 		Page:        "https://www.microsoft.com/en-us/research/project/mslr/ (MSLR-WEB10K.zip, sha256 2902142ea33f18c59414f654212de5063033b707d5c3939556124b1120d3a0ba)",
 	}

@@ -22,8 +22,6 @@ type Ranking struct {
 	// Cut replaces the percentile; nil: the training rows give it
 	Cut *float64
 	Log bool // x becomes sign(x) log(1 + |x|)
-	// Relevant is the largest grade of a document that is not relevant, if the options have none.
-	Relevant int
 }
 
 // RankingFile is a file of a ranking, with the part of its rows: an index into PartNames.
@@ -73,9 +71,6 @@ func (r *Ranking) Table(files []*RankingFile, o tabular.TableOptions) (*Source, 
 		}
 	}
 	file := &LIBSVM{Labels: grades, Queries: all.queries()}
-	if o.Relevant == "" {
-		o.Relevant = strconv.Itoa(r.Relevant)
-	}
 	if err := s.setGrades(files[0].Name, file, &o); err != nil {
 		return nil, err
 	}
