@@ -153,11 +153,12 @@ type documents struct {
 	p       *Population
 	byQuery [][]int32
 	place   map[string]int32 // of the queries by their names
-	members map[string][]bool
+	groups  [][]bool         // the members of the groups of cells
+	known   map[string]int   // indices into groups by conditions
 }
 
 func newDocuments(p *Population) *documents {
-	d := &documents{p: p, byQuery: make([][]int32, len(p.QueryNames)), place: map[string]int32{}, members: map[string][]bool{}}
+	d := &documents{p: p, byQuery: make([][]int32, len(p.QueryNames)), place: map[string]int32{}, known: map[string]int{}}
 	for i, q := range p.Queries {
 		d.byQuery[q] = append(d.byQuery[q], int32(i))
 	}
@@ -167,33 +168,34 @@ func newDocuments(p *Population) *documents {
 	return d
 }
 
-// group reports for each row whether it meets the conditions; nil: there are no conditions.
-func (d *documents) group(where []condition) ([]bool, error) {
+// group returns the index of the rows that meet the conditions in d.groups; -1: no conditions.
+func (d *documents) group(where []condition) (int, error) {
 	if len(where) == 0 {
-		return nil, nil
+		return -1, nil
 	}
 	key := fmt.Sprintf("%q", where)
-	if known, ok := d.members[key]; ok {
-		return known, nil
+	if k, known := d.known[key]; known {
+		return k, nil
 	}
 	all := slices.Repeat([]bool{true}, d.p.Len())
 	for _, w := range where {
 		meets, err := d.p.with(w)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		for i, is := range meets {
 			all[i] = all[i] && is
 		}
 	}
-	d.members[key] = all
-	return all, nil
+	d.known[key] = len(d.groups)
+	d.groups = append(d.groups, all)
+	return d.known[key], nil
 }
 
 // count returns the number of pairs of a cell; 0 for conditions that the rows do not have.
 func (d *documents) count(c *Cell) (pairs int) {
 	query, where := c.queried()
-	in, err := d.group(where)
+	group, err := d.group(where)
 	if err != nil {
 		return 0
 	}
@@ -211,7 +213,7 @@ func (d *documents) count(c *Cell) (pairs int) {
 		clear(all)
 		for _, i := range rows {
 			all[d.p.Labels[i]]++
-			if in == nil || in[i] {
+			if group < 0 || d.groups[group][i] {
 				inside[d.p.Labels[i]]++
 			}
 		}

@@ -22,31 +22,17 @@ func newPairSample(s *System, p *Population) (*pairSample, error) {
 		return nil, fmt.Errorf("%w, and %s compares the documents of a query", ErrNoQueries, s.Minimize)
 	}
 	d := newDocuments(p)
-	var groups [][]bool
-	groupOf := make([]int, len(s.Rates)) // an index into groups; -1: all documents
-	seen := map[string]int{}
+	groupOf := make([]int, len(s.Rates)) // an index into d.groups; -1: all documents
+	var err error
 	for k := range s.Rates {
 		_, where := s.Rates[k].queried()
-		groupOf[k] = -1
-		if len(where) == 0 {
-			continue
+		if groupOf[k], err = d.group(where); err != nil {
+			return nil, err
 		}
-		key := fmt.Sprintf("%q", where)
-		at, known := seen[key]
-		if !known {
-			in, err := d.group(where)
-			if err != nil {
-				return nil, err
-			}
-			at = len(groups)
-			groups, seen[key] = append(groups, in), at
-		}
-		groupOf[k] = at
 	}
-	kinds, kindOf := divide(groups, p.Len())
+	kinds, kindOf := divide(d.groups, p.Len())
 	out := &pairSample{cells: make([][]int, len(s.Rates)), counts: make([]int, len(s.Rates)), kinds: len(kinds), kindOf: kindOf}
 	each := s.OfQueries()
-	var err error
 	out.pairs, err = NewPairs(Documents{Queries: p.Queries, Levels: p.Labels, Groups: kindOf}, len(kinds), each)
 	if errors.Is(err, ErrNoPairs) {
 		return out, nil
