@@ -94,6 +94,18 @@ func (f *Faults) OpenFile(path string, flags int, perm os.FileMode) (Handle, err
 	return faulty{h, f}, nil
 }
 
+// Unnamed implements System.
+func (f *Faults) Unnamed(path string, perm os.FileMode) (Handle, error) {
+	if err := f.fault("create", path); err != nil {
+		return nil, err
+	}
+	h, err := f.OS.Unnamed(path, perm)
+	if err != nil {
+		return nil, err
+	}
+	return faulty{h, f}, nil
+}
+
 // Rename implements System.
 func (f *Faults) Rename(from, to string) error {
 	err := f.fault("rename", from, to)

@@ -2,8 +2,13 @@
 
 package atomicfile
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
-func withoutName(string) (Handle, error) { return nil, errors.ErrUnsupported }
+// Unnamed implements System.
+func (OS) Unnamed(string, os.FileMode) (Handle, error) { return nil, errors.ErrUnsupported }
 
-func link(Handle, string) error { return errors.ErrUnsupported }
+// Link implements System.
+func (OS) Link(Handle, string) error { return errors.ErrUnsupported }

@@ -14,6 +14,9 @@ type System interface {
 	OpenFile(path string, flags int, perm os.FileMode) (Handle, error)
 	Rename(from, to string) error
 	Remove(path string) error
+	// Unnamed creates a file without a name in the directory of path. Its errors name path. The
+	// error is another one if the file system has no such files.
+	Unnamed(path string, perm os.FileMode) (Handle, error)
 	// Link gives a file without a name a new name.
 	Link(f Handle, path string) error
 }
@@ -48,9 +51,6 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
 // Remove implements System.
 func (OS) Remove(path string) error { return os.Remove(path) }
-
-// Link implements System.
-func (OS) Link(f Handle, path string) error { return link(f, path) }
 
 // Disk is the file system to which the program writes. Only tests replace it: see Faults.
 var Disk System = OS{}

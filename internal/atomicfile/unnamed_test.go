@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -8,33 +9,43 @@ import (
 	"testing"
 )
 
-// A file of Unnamed replaces the path with Keep and stays open; before, and after Discard, nothing
-// of it stays, and DiscardAll leaves the folder. Both kinds of file systems.
+// refused makes the file system refuse files without names if at is 1.
+func refused(at int) *Faults { return &Faults{At: at, Once: true, Err: syscall.EOPNOTSUPP} }
+
+// A file replaces the path with Replace and stays open; before, and after DiscardAll, the folder
+// has nothing of it. Both kinds of file systems; only the one without such files has a name before.
 func TestUnnamed(t *testing.T) {
-	for _, at := range []int{0, 1} { // 1: the file system refuses files without names
+	for _, at := range []int{0, 1} {
 		for _, keep := range []bool{false, true} {
-			faults := &Faults{At: at, Once: true, Err: syscall.EOPNOTSUPP}
 			folder := t.TempDir()
 			path := filepath.Join(folder, "rows")
-			err := faults.Run(func() error {
-				f, err := Unnamed(path)
+			err := refused(at).Run(func() error {
+				f, err := Create(path, 0o400)
 				if err != nil {
 					return err
 				}
 				if _, err := f.Handle().WriteAt([]byte("new"), 0); err != nil {
 					return err
 				}
+				list, err := os.ReadDir(folder)
+				if want := at == 1 || !hasUnnamed(folder); err != nil || len(list) > 0 != want {
+					t.Errorf("before the end: %v, %v, want a name: %v", list, err, want)
+				}
 				if !keep {
+					named := f.temp != ""
 					DiscardAll()
 					if list, err := os.ReadDir(folder); err != nil || len(list) > 0 {
 						t.Errorf("after DiscardAll: %v, %v", list, err)
 					}
-					if err := f.Discard(); (err == nil) != (at == 0) { // a temporary file is gone already
+					if err := f.Replace(); !errors.Is(err, fs.ErrClosed) {
+						t.Errorf("a discarded file replaces the path: %v", err)
+					}
+					if err := f.Discard(); (err != nil) != named { // a temporary file is gone already
 						t.Error(err)
 					}
 					return nil
 				}
-				if err := f.Keep(0o400); err != nil {
+				if err := f.Replace(); err != nil {
 					return err
 				}
 				if err := f.Discard(); err != nil {
@@ -58,16 +69,13 @@ func TestUnnamed(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Unnamed(filepath.Join(t.TempDir(), "none", "rows")); err == nil {
-		t.Error("in no folder")
-	}
 }
 
 // Scratch leaves no name in the folder.
 func TestScratch(t *testing.T) {
 	for _, at := range []int{0, 1} {
 		folder := t.TempDir()
-		err := (&Faults{At: at, Once: true, Err: syscall.EOPNOTSUPP}).Run(func() error {
+		err := refused(at).Run(func() error {
 			f, err := Scratch(folder)
 			if err != nil {
 				return err

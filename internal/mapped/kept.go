@@ -100,7 +100,7 @@ func lines(size int64) int64 { return (size + keptLine - 1) / keptLine * keptLin
 // A process that uses an older file with this name can still read the older file. If a power
 // failure loses bytes, openKept reports that the file is damaged.
 func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err error) {
-	out, err := atomicfile.Unnamed(path)
+	out, err := atomicfile.Create(path, keptMode)
 	if err != nil {
 		return fmt.Errorf("mapped: %w", err)
 	}
@@ -137,7 +137,7 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 	if _, err := f.WriteAt(head(end, tail), 0); err != nil {
 		return fmt.Errorf("mapped: %w", err)
 	}
-	if err := out.Keep(keptMode); err != nil {
+	if err := out.Replace(); err != nil {
 		return fmt.Errorf("mapped: %w", err)
 	}
 	d.uses(&Kept{file: f, path: path, end: end, record: &record})

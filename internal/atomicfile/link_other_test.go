@@ -1,0 +1,5 @@
+//go:build !linux
+
+package atomicfile
+
+func hasUnnamed(string) bool { return false }
