@@ -219,8 +219,7 @@ type part struct {
 }
 
 // rate resolves a kind of rate on one subset as a linear function of cells. It adds new cells to
-// the
-// system.
+// the system.
 func (s *System) rate(r *resolver, kind rateKind, rows subset) (linear, error) {
 	positive := rows.class
 	if positive < 0 && len(s.classes) == 2 {
