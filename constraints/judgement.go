@@ -49,17 +49,17 @@ type Exceeded struct {
 }
 
 // Unjudged says why the constraint cannot be judged, and what to do: "cannot be judged: group
-// race=Other has 7 rows; use min 40".
-func (e *Exceeded) Unjudged() string {
-	text := "cannot be judged: " + e.smallest()
+// race=Other has 7 rows; use min 40". The unit is what the rate counts: see [Measure.Unit].
+func (e *Exceeded) Unjudged(unit string) string {
+	text := "cannot be judged: " + e.smallest(unit)
 	if e.MinRows > 0 {
 		return fmt.Sprintf("%s; use %s %d", text, wordMin, e.MinRows)
 	}
-	return text + "; use more rows or a looser bound"
+	return text + "; use more " + unit + "s or a looser bound"
 }
 
 // smallest names the smaller group with its size.
-func (e *Exceeded) smallest() string {
+func (e *Exceeded) smallest(unit string) string {
 	k := 0
 	if len(e.Rows) > 1 && e.Rows[1] < e.Rows[0] {
 		k = 1
@@ -67,11 +67,11 @@ func (e *Exceeded) smallest() string {
 	name := e.Groups[k]
 	switch {
 	case name == AllRows:
-		return "the rate counts " + option.Counted(e.Rows[k], "row")
+		return "the rate counts " + option.Counted(e.Rows[k], unit)
 	case !strings.HasPrefix(name, "class "):
 		name = "group " + name
 	}
-	return fmt.Sprintf("%s has %s", name, option.Counted(e.Rows[k], "row"))
+	return fmt.Sprintf("%s has %s", name, option.Counted(e.Rows[k], unit))
 }
 
 const (

@@ -171,8 +171,8 @@ func TestJudge(t *testing.T) {
 		case (e != nil) != (test.groups != ""):
 			t.Errorf("%s, %v of %v: exceeded %+v, want %q", test.text, test.accepted, test.rows, e, test.groups)
 		case e == nil:
-		case strings.Join(e.Groups, " ") != test.groups || test.advice != "" && e.Unjudged() != test.advice:
-			t.Errorf("%s, %v of %v: %q, %q, want %q, %q", test.text, test.accepted, test.rows, e.Groups, e.Unjudged(), test.groups, test.advice)
+		case strings.Join(e.Groups, " ") != test.groups || test.advice != "" && e.Unjudged("row") != test.advice:
+			t.Errorf("%s, %v of %v: %q, %q, want %q, %q", test.text, test.accepted, test.rows, e.Groups, e.Unjudged("row"), test.groups, test.advice)
 		}
 	}
 }

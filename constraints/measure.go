@@ -122,6 +122,14 @@ func (m Measure) AtLeast(b float64) Constraint {
 // OfPairs reports whether the measure is about a rate of pairs of documents.
 func (m Measure) OfPairs() bool { return m.rate.OfPairs() }
 
+// Unit returns what the measure counts: "pair" for pairs of documents, else "row".
+func (m Measure) Unit() string {
+	if m.OfPairs() {
+		return "pair"
+	}
+	return "row"
+}
+
 // IsGap reports whether the measure is a gap.
 func (m Measure) IsGap() bool { return m.form == formGap }
 

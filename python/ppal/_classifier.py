@@ -217,7 +217,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         rows = len(y)
         if len(self.classes_) < 2:
-            raise InputError(f"y has one class only, {self.classes_[0]!r}: give rows of two classes or more")
+            raise InputError(f"y has one class only, {self.classes_.tolist()[0]!r}: give rows of two classes or more")
         if rows != len(next(iter(data.values()))):
             raise InputError(f"y has {rows} rows, but X has {len(next(iter(data.values())))}")
         features = dict(data)

@@ -152,6 +152,22 @@ def by_name(data: Any) -> Columns:
     return found
 
 
+class Named(dict[str, NDArray[Any]]):
+    """Columns by name. A column that is not there is an `InputError`."""
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        raise InputError(f"the data have no column {name!r}, which the run uses: give the run's table, with its label and groups")
+
+
+def chosen(data: Any, rows: NDArray[np.intp]) -> Named:
+    """Return these rows of the columns of `by_name`."""
+    found = by_name(data)
+    count = min(map(len, found.values()), default=0)
+    if count <= rows.max():
+        raise InputError(f"the data have {count} rows, but the run has used row {rows.max() + 1}: give the run's table, in the order of training")
+    return Named({name: column[rows] for name, column in found.items()})
+
+
 def free(name: str, taken: Columns) -> str:
     """Return the name, with underscores after it until no column has it."""
     while name in taken:

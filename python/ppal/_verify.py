@@ -82,7 +82,7 @@ class Rows(NamedTuple):
 def read_rows(path: Path, model: Model, data: Any) -> Rows:
     """Prepare the rows of the data that rows.csv lists."""
     listed = np.loadtxt(path / "rows.csv", dtype=str, delimiter=",", skiprows=1, ndmin=2)
-    columns = {name: column[listed[:, 0].astype(int) - 1] for name, column in _data.by_name(data).items()}
+    columns = _data.chosen(data, listed[:, 0].astype(int) - 1)
     label = model.description["decision"]["label"]
     y = np.zeros(len(listed), np.intp)
     for k, value in enumerate(label.get("several") or [None, label["positive"]]):

@@ -185,7 +185,7 @@ class Errors(unittest.TestCase):
         self.fails(ppal.InputError, r'subject_to="gapp\(tpr, sex\) <= 0.1": column 1: unknown rate "gapp"; did you mean gap', subject_to="gapp(tpr, sex) <= 0.1")
         self.fails(ppal.InputError, 'there is no attribute "sexx"', subject_to="gap(tpr, sexx) <= 0.1")
         self.fails(ppal.InputError, "sensitive_features has 59 rows, but X has 60", sex=sex[:59])
-        self.fails(ppal.InputError, "one class only", y=["a"] * 60)
+        self.fails(ppal.InputError, "one class only, 'a'", y=["a"] * 60)
         self.fails(ppal.InputError, "found 0 rows", X=X[:0], y=[])
         self.fails(ppal.InputError, r"column 'job' contains objects, such as .*\(list\)", X=X.assign(job=[[1]] * 60))
         self.fails(ppal.InputError, "has dates", X=X.assign(job=pd.Timestamp(0)))

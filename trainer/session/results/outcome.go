@@ -265,18 +265,18 @@ func (o *Outcome) Counts() string {
 // and what to do, which groups exceed the bound, or on which held-out rows the decisions are beyond
 // the bound. Otherwise it returns "".
 func (o *Outcome) Explain(c *ConstraintOutcome) string {
-	s := o.Standing(c)
+	s, unit := o.Standing(c), c.measured().Unit()
 	switch {
 	case s.State == constraints.NotJudged && c.Exceeded == nil:
-		return c.Constraint + " cannot be judged: there are no rows to count."
+		return c.Constraint + " cannot be judged: there are no " + unit + "s to count."
 	case s.State == constraints.NotJudged:
-		return c.Constraint + " " + c.Exceeded.Unjudged() + "."
+		return c.Constraint + " " + c.Exceeded.Unjudged(unit) + "."
 	case s.surrogate:
 		return ""
 	case s.State == constraints.NotMet && c.Exceeded != nil && len(c.Exceeded.Groups) > 0 && c.Exceeded.Groups[0] != constraints.AllRows:
 		var list []string
 		for k, g := range c.Exceeded.Groups {
-			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), option.Counted(c.Exceeded.Rows[k], o.Counts())))
+			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), option.Counted(c.Exceeded.Rows[k], unit)))
 		}
 		return c.Constraint + " is exceeded by " + strings.Join(list, " and ") + "."
 	case s.Rating() == TrainOnly:

@@ -15,6 +15,7 @@ func value[T any](x T) *T { return &x }
 // TestStanding checks the rating and the words of every state, with and without held-out rows
 // beyond the bound.
 func TestStanding(t *testing.T) {
+	pairs := func(_ *Outcome, c *ConstraintOutcome) { c.Constraint = "gap(cross_pair_error, race) <= 0.1" }
 	low := &constraints.Exceeded{Groups: []string{"race=Other", "race=White"}, Rows: []int{7, 900}, Values: []float64{0.2857, 0.1}, By: 0.08, MinRows: 50}
 	for _, test := range []struct {
 		state      constraints.State
@@ -39,6 +40,10 @@ func TestStanding(t *testing.T) {
 			"gap(fpr, race) <= 0.1 cannot be judged: group race=Other has 7 rows; use min 50."},
 		{constraints.NotJudged, 0.18, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Exceeded = nil }, Unmet, "cannot be judged",
 			"gap(fpr, race) <= 0.1 cannot be judged: there are no rows to count."},
+		{constraints.NotMet, 0.19, nil, nil, pairs, Unmet, "not met",
+			"gap(cross_pair_error, race) <= 0.1 is exceeded by race=Other (0.2857 of 7 pairs) and race=White (0.1000 of 900 pairs)."},
+		{constraints.NotJudged, 0.18, nil, nil, pairs, Unmet, "cannot be judged",
+			"gap(cross_pair_error, race) <= 0.1 cannot be judged: group race=Other has 7 pairs; use min 50."},
 		{constraints.Met, 0.1, nil, value(0.1), func(_ *Outcome, c *ConstraintOutcome) { c.Promise = &Promise{} }, Unmet, "not promised for new rows", ""},
 		{constraints.Met, 0.1, nil, value(0.1), func(_ *Outcome, c *ConstraintOutcome) { c.Promise = &Promise{Holds: true} }, Good, "met", ""},
 		{constraints.NotMet, 0.2, nil, value(0.1), func(o *Outcome, c *ConstraintOutcome) {

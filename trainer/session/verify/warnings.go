@@ -72,6 +72,7 @@ func (r *evaluator) small() (list [][]string) {
 			continue
 		}
 		var texts []string
+		unit := subject.Measure().Unit()
 		largest := p.most(subject.Bound()) * (1 + 1e-12)
 		for _, q := range p.inequalities(v, subject.Bound(), subject.IsAtLeast()) {
 			weight := q.tolerance * q.unit
@@ -86,8 +87,8 @@ func (r *evaluator) small() (list [][]string) {
 			if p.form == "ratio" { // the number of rows depends on the rates
 				e.MinRows = 0
 			}
-			texts = append(texts, fmt.Sprintf("%s: one row of the smallest group changes the value by more than %.2g, so that the constraint may end as %q",
-				subject, p.most(subject.Bound()), e.Unjudged()))
+			texts = append(texts, fmt.Sprintf("%s: one %s of the smallest group changes the value by more than %.2g, so that the constraint may end as %q",
+				subject, unit, p.most(subject.Bound()), e.Unjudged(unit)))
 		}
 		if texts != nil {
 			list = append(list, texts)

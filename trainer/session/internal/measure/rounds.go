@@ -149,8 +149,9 @@ func unjudged(system *constraints.System, counted *constraints.Counted) (list []
 		if e == nil {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: one row of the smallest group changes the value by more than %.2g, so that the constraint may end as \"%s\"",
-			c, c.MostTolerance(), e.Unjudged()))
+		unit := c.Measure().Unit()
+		list = append(list, fmt.Sprintf("%s: one %s of the smallest group changes the value by more than %.2g, so that the constraint may end as \"%s\"",
+			c, unit, c.MostTolerance(), e.Unjudged(unit)))
 	}
 	return list
 }
