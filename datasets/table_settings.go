@@ -52,8 +52,8 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 	columns := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Tabular() && d.Name != Pictures })...).Called("tables of features")
 	ranked := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own && d.Name != Pictures || d.Ranks() })...)
 	list := []*option.Option{
-		option.Text("file", &o.File, "FILE", "read this file, a table or arrays of NumPy, plain or gzip; - is standard input; or the pictures of a folder with a folder"+
-			" for each class, or of an IDX file; implies --dataset csv or pictures").
+		option.Text("file", &o.File, "FILE", "read this table or these arrays of NumPy, plain or gzip (- is standard input), or these pictures: a folder with a folder"+
+			" for each class, or an IDX file; implies --dataset csv or pictures").
 			With(option.If(option.NameDataset, slices.Concat(texts.Values, libsvm.Values)...)),
 		option.Text("picture", &o.Picture, "COLUMN", "read the path of each picture (PNG or JPEG) from this column of --file, relative to the folder of the file; implies --dataset pictures").
 			Or(inputfile.FolderPicture).With(pictures),
@@ -132,7 +132,7 @@ func setRelevant(o *tabular.TableOptions) func(text string) error {
 
 // SplitSettings returns the settings of the splits, which tables and pictures have.
 func SplitSettings(o *tabular.TableOptions) []*option.Option {
-	split := option.If(option.NameDataset, Names(func(d Dataset) bool { return !d.Ranks() })...).Called("rows without their own parts")
+	split := option.If(option.NameDataset, Names(func(d Dataset) bool { return !d.Ranks() })...).Called("data sets without splits of their own")
 	return []*option.Option{
 		option.Custom("split", "70/15/15", setSplit(o), func() string { return o.SplitOrDefault().String() },
 			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+

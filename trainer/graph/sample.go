@@ -37,8 +37,8 @@ func (p *Problem) AddSample(build func(g *gorgonia.ExprGraph) (Definition, error
 }
 
 // AddBatch compiles the problem on other rows, whose number and labels may differ from those of p.
-// It returns a function after whose call the passes of p are those of these rows, at p's iterate.
-// UseOwn returns to the rows of p. build and the errors are those of AddSample.
+// It returns a function that switches the passes of p to these rows, at p's iterate. UseOwn
+// switches back to the rows of p. build and the errors are those of AddSample.
 func (p *Problem) AddBatch(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (use func(), err error) {
 	own, run, _, err := p.onRows("batch", build, engine, func(*deviceProblem, int) bool { return true })
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Problem) AddBatch(build func(g *gorgonia.ExprGraph) (Definition, error)
 	return func() { own.batch = run }, nil
 }
 
-// UseOwn makes the passes of p those of its own rows again: see AddBatch.
+// UseOwn switches the passes of p back to its own rows: see AddBatch.
 func (p *Problem) UseOwn() {
 	if own, direct := p.compiled.(*deviceProblem); direct {
 		own.batch = nil

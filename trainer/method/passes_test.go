@@ -140,7 +140,7 @@ func TestPassesGuard(t *testing.T) {
 	}
 }
 
-// A resumed run continues bit for bit, and a run that the guard returns begins Adam's moments anew.
+// A resumed run continues bit for bit, and a return to an earlier pass sets Adam's moments to 0.
 func TestPassesResume(t *testing.T) {
 	run := func(settings trainer.Settings) (*trainer.Result, float64) {
 		p := newSlopes(t, []float64{0.2, 1.8, 0.5, 1.5})

@@ -32,7 +32,7 @@ var _ Task = Ranking{}
 const NameRanking = "ranking"
 
 func init() {
-	register(TaskDescription{Name: NameRanking, Summary: "of each query, the gap between two groups' errors in pairs with documents outside of the group",
+	register(TaskDescription{Name: NameRanking, Summary: "for each query, the gap between two groups' cross_pair_error",
 		Defaults: Defaults{Linear: true, Hidden: []int{128}, Activation: models.ReLU, Regularizer: ridge()}, New: func() Task { return &Ranking{} }})
 }
 

@@ -17,8 +17,8 @@ import (
 const pairedStream = passStream - 1
 
 // QueryBatches divides queries into at most count batches of whole queries with about the same
-// number of rows, in an order of the seed. Each batch has a query with pairs. The rows of a batch
-// are in increasing order.
+// number of rows, in an order that the seed decides. Each batch has a query with pairs. The rows of
+// a batch are in increasing order.
 //
 // A query whose rows are the rows p to p+n-1 in that order is in the batch of the row p + n/2, so
 // that a batch differs from the mean size by at most a query.
@@ -66,7 +66,7 @@ func shuffled(n int, seed, stream uint64) []int {
 // built when the run takes the batch for the first time.
 func newQueryBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights, all problem.Problem) (*Batches, Sampler, error) {
 	if b.Devices.Team != nil {
-		return nil, nil, fmt.Errorf("session: mini-batches of queries need one process; use --batch-size 0, or no other processes")
+		return nil, nil, fmt.Errorf("session: mini-batches of queries need one process; use --batch-size 0, or start one process")
 	}
 	n, _ := r.Data.Dims()
 	paired, others := r.Queries()
