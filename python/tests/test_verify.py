@@ -110,8 +110,8 @@ class Verify(unittest.TestCase):
             arrays = dict(np.load(data))
             arrays["y"] = np.roll(arrays["y"], 1)
             self.assertIn("error, train", " ".join(ppal.verify(run, arrays).problems))
-            with self.assertRaisesRegex(ppal.InputError, "300 rows"):
-                ppal.verify(run, {name: column[:300] for name, column in arrays.items()})
+            with self.assertRaisesRegex(ppal.InputError, "100 rows"):
+                ppal.verify(run, {name: column[:100] for name, column in arrays.items()})
             del arrays["y"]
             with self.assertRaisesRegex(ppal.InputError, "no column 'y'"):
                 ppal.verify(run, arrays)
