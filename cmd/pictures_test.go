@@ -75,10 +75,13 @@ func TestOwnPictures(t *testing.T) {
 	if got := do("predict", byTable, "--input", table, "--keep", "sex"); !strings.Contains(got.stdout, ",sex,path\n1,") || !strings.Contains(got.stdout, ",all/across/00.jpg\n") {
 		t.Errorf("predict: %.200s", got.stdout)
 	}
-	fair := train("--file", table, "--picture", "path", "--label", "kind=dark", "--problem", "dp", "--group", "sex=f", "--color", "rgb")
+	fair := train("--file", table, "--picture", "path", "--label", "kind=dark", "--problem", "dp", "--group", "sex=f", "--color", "rgb", "--augment", "flip-shift")
 	sum, err := rundir.ReadSummary(rundir.Dir(fair).Summary())
 	if err != nil || !strings.Contains(strings.Join(sum.Notes, " "), "in colour") {
 		t.Errorf("notes %q, %v", sum.Notes, err)
+	}
+	if notes := strings.Join(sum.Notes, " "); !strings.Contains(notes, "Each training picture is 18 rows") {
+		t.Errorf("notes %q", notes)
 	}
 	page, err := os.ReadFile(rundir.Dir(inFolder).Report())
 	if err != nil || !strings.Contains(string(page), "data:image/png") {

@@ -30,6 +30,8 @@ type Images struct {
 	SplitSeed uint64
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
+	// Augment says which copies of a training picture are training rows; "" means the picture alone.
+	Augment picture.Augmentation
 }
 
 // Pictures are pictures of a program's own. The session reads the pixels once, into the layout of
@@ -37,12 +39,14 @@ type Images struct {
 type Pictures struct {
 	// Open opens the training and test pictures for each load: picture.NewPictures.
 	Open func() (train, test *picture.Pictures, err error)
-	// Classes, RowsPerClass, Split, SplitSeed and Normalize are those of Images; nil Classes: all.
+	// Classes, RowsPerClass, Split, SplitSeed, Normalize and Augment are those of Images; nil Classes:
+	// all.
 	Classes      []int
 	RowsPerClass int
 	Split        tabular.Split
 	SplitSeed    uint64
 	Normalize    models.NormalizationKind
+	Augment      picture.Augmentation
 	Name         string // as in Matrices
 	// Files identify the pictures, as in Matrices. With bounded memory, pixels stay in files for later
 	// runs with the same Files.
@@ -68,12 +72,15 @@ func (s *Images) Options() []*option.Option {
 		option.Choice("normalize", &s.Normalize, "transform the pixels before training",
 			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
 			Or(string(DefaultNormalize)).With(datasets.OnPixels()),
+		option.Choice("augment", &s.Augment, "make more training rows of each picture: flip adds its mirror image; flip-shift adds 17 mirrored and moved copies",
+			picture.AugmentNone, picture.AugmentFlip, picture.AugmentFlipShift).
+			Or(string(picture.AugmentNone)).With(datasets.OnPixels()),
 	}
 }
 
 // Settings implements Described.
 func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
-	s.Normalize = cmp.Or(s.Normalize, DefaultNormalize)
+	s.Normalize, s.Augment = cmp.Or(s.Normalize, DefaultNormalize), cmp.Or(s.Augment, picture.AugmentNone)
 	shared := tabular.TableOptions{Split: cmp.Or(s.Split, tabular.Split{Train: 100}), SplitSeed: s.SplitSeed}
 	for _, class := range s.classes() {
 		shared.Classes = append(shared.Classes, strconv.Itoa(class))
@@ -106,6 +113,7 @@ func (s Images) Load(ctx context.Context, on Request) (*Data, error) {
 		return nil, err
 	}
 	c := load.Choice{Dataset: s.Dataset, Dir: dir, Classes: s.classes(), RowsPerClass: s.RowsPerClass, Split: s.Split, Seed: cmp.Or(s.SplitSeed, on.on.Seed)}
+	on.on.Augment = s.Augment
 	return normalized(load.ReadImages(ctx, c, cmp.Or(s.Normalize, DefaultNormalize), on.on))
 }
 
@@ -137,6 +145,7 @@ func (s Pictures) Load(_ context.Context, on Request) (*Data, error) {
 		classes = append(classes, k)
 	}
 	c := load.Choice{Dataset: s.Name, Classes: classes, RowsPerClass: s.RowsPerClass, Split: s.Split, Seed: cmp.Or(s.SplitSeed, on.on.Seed)}
+	on.on.Augment = s.Augment
 	return normalized(load.Opened(train, test, s.Files, c, cmp.Or(s.Normalize, DefaultNormalize), on.on))
 }
 

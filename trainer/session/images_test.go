@@ -7,9 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/models"
 	"ppal/trainer/session/results"
 )
 
@@ -93,5 +95,53 @@ func TestValidationPicturesAtHand(t *testing.T) {
 	}))
 	if got := a.Describe().Rows; got.Validation != 30 || got.Test <= 30 {
 		t.Errorf("%+v, want 30 validation rows", got)
+	}
+}
+
+// The objective and the constraints on mirrored copies are the means over the pictures and over
+// their mirror images, also on batches; rows.csv lists each picture once.
+func TestAugmentedRows(t *testing.T) {
+	none := func(c *setup) { c.Normalize = models.NormalizeNone }
+	values := func(a *assembly) []float64 {
+		g := make([]float64, 3)
+		var err error
+		if g[2], err = a.problem.Forward(g[:2]); err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	plain := assembled(t, small(none))
+	set := plain.splits[0].Data.(matrix.EightBit)
+	n, cols := set.Dims()
+	mirrored, room := matrix.NewBytes(n, cols, set.ByteScale()), make([]uint8, cols)
+	for i := range n {
+		for at, row := 0, set.ByteRow(i, room); at < cols; at += plain.data.Shape.Width {
+			slices.Reverse(row[at : at+plain.data.Shape.Width])
+		}
+		mirrored.SetRows(i, [][]uint8{room})
+	}
+	want := values(plain)
+	for j, v := range values(assembled(t, small(func(c *setup) {
+		none(c)
+		rows := &picture.Selection{Pixels: mirrored, Classes: []int{2, 0, 3}, Names: []string{"2", "0", "3"}, Offsets: []int{0, 40, 80, 120}}
+		c.source = ImagesAtHand{Train: rows, Test: rows, Normalize: models.NormalizeNone}
+	}))) {
+		want[j] = (want[j] + v) / 2
+	}
+	a := assembled(t, small(func(c *setup) { none(c); c.Augment, c.BatchSize = picture.AugmentFlip, 60 }))
+	if diff := cmp.Diff(want, values(a), within(1e-12)); diff != "" {
+		t.Error(diff)
+	}
+	seen := map[int]int{}
+	for b := range int(a.batches.PerPass()) {
+		for _, i := range a.batches.List(b) {
+			seen[i]++
+		}
+	}
+	if len(seen) != 240 || a.Describe().Rows.Train != 240 || len(a.splits[0].Source) != 240 {
+		t.Errorf("%d rows in the batches, %d rows", len(seen), a.Describe().Rows.Train)
+	}
+	if diff := cmp.Diff(plain.data.Members(), a.data.Members()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/models"
@@ -22,12 +23,14 @@ type PictureFiles struct {
 	tabular.TableOptions
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
+	// Augment says which copies of a training picture are training rows; "" means the picture alone.
+	Augment picture.Augmentation
 }
 
 // Settings implements Described.
 func (s PictureFiles) Settings(seed uint64) (flags []*option.Option, beyond []string) {
 	flags, beyond = Table{Dataset: datasets.Pictures, Dir: s.Dir, TableOptions: s.TableOptions}.Settings(seed)
-	pixels := Images{Normalize: cmp.Or(s.Normalize, DefaultNormalize)}
+	pixels := Images{Normalize: cmp.Or(s.Normalize, DefaultNormalize), Augment: cmp.Or(s.Augment, picture.AugmentNone)}
 	return append(flags, pixels.Options()...), beyond
 }
 
@@ -37,5 +40,6 @@ func (s PictureFiles) Load(ctx context.Context, on Request) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	on.on.Augment = s.Augment
 	return normalized(load.ReadPictureFiles(ctx, dir, s.TableOptions, cmp.Or(s.Normalize, DefaultNormalize), on.on))
 }

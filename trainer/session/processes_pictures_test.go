@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/racing"
@@ -17,19 +18,21 @@ import (
 )
 
 // Each process keeps its own rows of pictures, also of validation and held-out rows, and the run,
-// with its examples of pictures, is that of one process. Mini-batches need all training rows.
+// with its examples of pictures, is that of one process. Mini-batches and copies of pictures need
+// all training rows.
 func TestProcessesKeepTheirPictures(t *testing.T) {
 	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
 	for name, c := range map[string]struct {
-		split tabular.Split
-		batch int
-		dtype tensor.Dtype
+		split  tabular.Split
+		batch  int
+		dtype  tensor.Dtype
+		copies picture.Augmentation
 	}{
 		"floats": {dtype: tensor.Float64}, "digits": {dtype: tensor.Float32}, "validation": {split: tabular.Split{Train: 80, Validation: 20}, dtype: tensor.Float64},
-		"batches": {batch: 120, dtype: tensor.Float64},
+		"batches": {batch: 120, dtype: tensor.Float64}, "copies": {dtype: tensor.Float32, copies: picture.AugmentFlip},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Data: Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 150, Split: c.split}, Task: NeymanPearson{Kappa: []float64{0.3}},
+			o := Options{Data: Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 150, Split: c.split, Augment: c.copies}, Task: NeymanPearson{Kappa: []float64{0.3}},
 				Model: &models.Spec{Hidden: []int{6}}, Device: Device{Kind: CPU, Dtype: c.dtype}, BatchSize: c.batch,
 				Method: &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}}
 			o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.Seed = 4, 2, 1
@@ -56,7 +59,7 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 					}
 					for _, s := range a.splits {
 						part, divided := s.Data.(interface{ Has(i int) bool })
-						if divided != (c.batch == 0) {
+						if divided != (c.batch == 0 && c.copies == "") {
 							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
 						}
 						from, to := cpu.OwnRows(s.Len(), r.Rank(), 3)

@@ -186,6 +186,11 @@ func (l *Data) Members() []results.Members {
 	var list []results.Members
 	pictures, files := l.Pictures, l.files
 	for _, s := range l.Splits {
+		if s.copies {
+			own := *s
+			own.Source = slices.Compact(slices.Clone(s.Source))
+			s = &own
+		}
 		switch {
 		case s.Source == nil:
 			return nil

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,5 +64,23 @@ func TestFingerprint(t *testing.T) {
 		if with(change) == want {
 			t.Errorf("another %s has the same fingerprint", name)
 		}
+	}
+}
+
+// Two copies of each of two rows keep every property of their row.
+func TestRepeatedRows(t *testing.T) {
+	one := Rows{Labels: []int{0, 1}, Groups: []constraints.Group{{Name: "g", Rows: []int{1}}}, Attributes: []constraints.Attribute{{Name: "a", Of: []int{2, 3}}},
+		Earlier: map[string][]int{"f": {-1, 1}}, strata: [][]int{{0}, {1}}, Source: []int{4, 7}}
+	got := one.repeated(2, nil)
+	for name, pair := range map[string][2]any{
+		"labels": {got.Labels, []int{0, 0, 1, 1}}, "groups": {got.Groups[0].Rows, []int{2, 3}}, "attributes": {got.Attributes[0].Of, []int{2, 2, 3, 3}},
+		"earlier": {got.Earlier["f"], []int{-1, -1, 1, 1}}, "strata": {got.strata, [][]int{{0, 1}, {2, 3}}}, "source": {got.Source, []int{4, 4, 7, 7}},
+	} {
+		if fmt.Sprint(pair[0]) != fmt.Sprint(pair[1]) {
+			t.Errorf("%s %v, want %v", name, pair[0], pair[1])
+		}
+	}
+	if len(one.Groups[0].Rows) != 1 || len(one.Earlier["f"]) != 2 {
+		t.Error("the rows themselves have changed")
 	}
 }

@@ -71,6 +71,7 @@ func readOpened(train, test *picture.Pictures, c Choice, kind models.Normalizati
 	}
 	l.Shape = train.Shape
 	l.Description.Notes, l.Description.Warnings = append(l.Description.Notes, a.Notes...), append(l.Description.Warnings, a.Warnings...)
+	l.augment(on.Augment)
 	return l, l.addEarlier(on.Needs.Files)
 }
 
@@ -90,7 +91,11 @@ func placeOf(dataset string, on Request, files func() ([]results.DataFile, error
 		}
 		return strings.Join(sums, " "), nil
 	}}
-	if on.Share != nil && on.Pages == nil && !on.Batches {
+	copies := on.Augment.Copies() > 1
+	if copies { // the device packs the copies
+		p.CPU = nil
+	}
+	if on.Share != nil && on.Pages == nil && !on.Batches && !copies {
 		p.Own = on.Share.Rows
 	}
 	if !builtIn(dataset) {

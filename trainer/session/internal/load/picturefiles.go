@@ -77,7 +77,11 @@ func (l *Data) readPixels(ctx context.Context, t *tabular.Tables, dir string, ki
 	if err := a.readAll(picture.NewPictures(make([]uint8, len(places)), nil, l.Shape, 0, nil, files.open), places); err != nil {
 		return err
 	}
-	return l.setPixels(a, t, kind)
+	if err := l.setPixels(a, t, kind); err != nil {
+		return err
+	}
+	l.augment(on.Augment)
+	return nil
 }
 
 // setPixels makes the pixels of the parts the rows of the splits.

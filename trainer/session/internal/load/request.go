@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/mapped"
@@ -25,6 +26,8 @@ type Request struct {
 	// Room returns an error for rows that are larger than the free memory; nil: no limit.
 	Room func(bytes uint64) error
 	Kept string // the folder of rows in files that ppal keeps for later runs; "": none
+	// Augment says which copies of the training pictures are rows; "": the pictures alone.
+	Augment picture.Augmentation
 	// Memory is the bound on the resident memory in bytes; 0: no bound, and all rows are in memory.
 	Memory int64
 }

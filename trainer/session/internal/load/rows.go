@@ -34,6 +34,7 @@ type Rows struct {
 	strata     [][]int          // see Stratified; nil: by group and label
 	Queries    *tabular.Queries
 	Source     []int // number of each row in its files, from 0; nil: not known
+	copies     bool  // consecutive rows are copies of one row of the files
 }
 
 // Len returns the number of rows.
@@ -132,6 +133,49 @@ func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 		part.Earlier[file] = pickOf(indices)
 	}
 	return part
+}
+
+// repeated returns rows of which each row of r is k consecutive ones. data has their features. The
+// rows of r have no queries.
+func (r Rows) repeated(k int, data matrix.Matrix) Rows {
+	each := func(list []int) []int {
+		out := make([]int, 0, k*len(list))
+		for _, v := range list {
+			for range k {
+				out = append(out, v)
+			}
+		}
+		return out
+	}
+	places := func(rows []int) []int { // of the rows of a list
+		out := each(rows)
+		for at, i := range out {
+			out[at] = k*i + at%k
+		}
+		return out
+	}
+	own := r
+	own.Data, own.Labels, own.copies = data, each(r.Labels), true
+	if r.Source != nil {
+		own.Source = each(r.Source)
+	}
+	own.Groups = slices.Clone(r.Groups)
+	for j := range own.Groups {
+		own.Groups[j].Rows = places(r.Groups[j].Rows)
+	}
+	own.Attributes = slices.Clone(r.Attributes)
+	for j := range own.Attributes {
+		own.Attributes[j].Of = each(r.Attributes[j].Of)
+	}
+	own.Earlier = maps.Clone(r.Earlier)
+	for file, classes := range r.Earlier {
+		own.Earlier[file] = each(classes)
+	}
+	own.strata = slices.Clone(r.strata)
+	for j, rows := range r.strata {
+		own.strata[j] = places(rows)
+	}
+	return own
 }
 
 // ByQuery returns the rows of each query: paired for the queries with documents of different
