@@ -16,7 +16,7 @@ import (
 // that differ in spelling.
 func spelled(texts ...string) string {
 	return datatest.RowsText("x,g,h,y", 60, func(i int) string {
-		return fmt.Sprintf("%d,%s,%s,%s", i*i%17, []string{"1", "1.0", "2", "2"}[i%4], []string{"F", "f", "M"}[i%3], texts[i%len(texts)])
+		return fmt.Sprintf("%d,%s,%s,%s", i*i%17, []string{"1", "1.0", "2", "2"}[i%4], []string{"F", "f", "M", "F", "f", " M"}[i%6], texts[i%len(texts)])
 	})
 }
 
@@ -49,8 +49,17 @@ func TestLabelSpelling(t *testing.T) {
 			t.Errorf("%+v: %q", opts, got.Warnings)
 		}
 	}
-	if got, err := everything(t, spelled("yes", " yes", "no", "no "), tabular.TableOptions{Label: "y"}); err != nil || !slices.Equal(got.Train.ClassCounts(), []int{30, 30}) || got.Warnings != nil {
-		t.Errorf("blanks: %v, %+v", err, got)
+	for _, opts := range []tabular.TableOptions{{Label: "y=yes"}, {Label: "y"}, {Label: "y", Classes: []string{"no", "yes"}}, {Label: "y!=no"}} {
+		got, err := everything(t, spelled("yes", " yes", "no", "yes "), opts)
+		if err != nil || !slices.Equal(got.Train.ClassCounts(), []int{15, 45}) || got.Warnings != nil {
+			t.Fatalf("blanks: %v, %+v", err, got)
+		}
+		if want := `The column "y" holds "yes" (15 rows) and "yes" with blanks around it (30 rows): they are one value`; !slices.ContainsFunc(got.Notes, func(n string) bool { return strings.Contains(n, want) }) {
+			t.Errorf("%+v: %q", opts, got.Notes)
+		}
+	}
+	if got, err := everything(t, spelled("yes ", "no"), tabular.TableOptions{Label: "y"}); err != nil || strings.Contains(strings.Join(got.Notes, ""), "blanks") {
+		t.Errorf("always blanks: %v, %q", err, got.Notes)
 	}
 }
 
@@ -81,6 +90,7 @@ func TestGroupSpelling(t *testing.T) {
 		{[]string{"g"}, nil, `The column "g" holds "1" (15 rows) and "1.0" (15 rows): they are one number`, 2},
 		{[]string{"g"}, []string{"g"}, `The column "g" holds "1" (15 rows) and "1.0" (15 rows): they differ in spelling only`, 3},
 		{[]string{"h"}, nil, `The column "h" holds "F" (20 rows) and "f" (20 rows): they differ in spelling only`, 3},
+		{[]string{"h"}, nil, `The column "h" holds "M" (10 rows) and "M" with blanks around it (10 rows): they are one value`, 3},
 		{[]string{"h=F"}, nil, `The column "h" holds "F" (20 rows)`, 2},
 		{[]string{"g<2"}, nil, "", 2},
 	} {

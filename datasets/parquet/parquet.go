@@ -169,6 +169,16 @@ func (p *parquetRecords) Text(field int) []byte {
 	return recordio.Trimmed(text)
 }
 
+// Padded implements RecordReader.
+func (p *parquetRecords) Padded(field int) bool {
+	column := &p.rows.Columns[field]
+	if column.Numeric() {
+		return false
+	}
+	text := column.Text(p.buffer[:0], p.row)
+	return len(recordio.Trimmed(text)) < len(text)
+}
+
 // Number implements RecordReader.
 func (p *parquetRecords) Number(field int) (x float64, ok bool) {
 	return p.rows.Columns[field].Number(p.row)

@@ -46,11 +46,12 @@ type Profile struct {
 	OnlyCategories bool                 // numbers count as categories
 }
 
-// Distinct describes a distinct value. The number of its rows is complete unless the profile is
+// Distinct describes a distinct value. The numbers of its rows are complete unless the profile is
 // full.
 type Distinct struct {
-	Kind TextKind
-	Rows int
+	Kind   TextKind
+	Rows   int
+	Padded int // the rows in which the file has blanks around the value
 }
 
 // TextKind says how a value that is not a plain number is written.
@@ -110,6 +111,9 @@ func (p *Profile) Add(records recordio.RecordReader, field int, absent *textSet)
 			}
 		}
 		distinct.Rows++
+		if records.Padded(field) {
+			distinct.Padded++
+		}
 		kind = distinct.Kind
 	} else if !plain && !p.OnlyCategories {
 		kind = TextKindOf(text)
@@ -252,8 +256,9 @@ func (p *Profile) Join(next *Profile) {
 		distinct := next.Kinds[v]
 		if own := p.Kinds[v]; own != nil {
 			own.Rows += distinct.Rows
+			own.Padded += distinct.Padded
 		} else if p.Distinct() <= MaxCategories {
-			p.Kinds[v], p.Values = &Distinct{distinct.Kind, distinct.Rows}, append(p.Values, v)
+			p.Kinds[v], p.Values = &Distinct{distinct.Kind, distinct.Rows, distinct.Padded}, append(p.Values, v)
 		}
 	}
 }

@@ -55,6 +55,20 @@ func (p *Profile) Alike() (all []spellings) {
 	return all
 }
 
+// Padded returns the values that the file has with and without blanks around them, with the numbers
+// of the rows of both: they are one value.
+func (p *Profile) Padded() (all []string) {
+	if p.Distinct() > MaxCategories {
+		return nil
+	}
+	for _, v := range p.Values {
+		if d := p.Kinds[v]; d.Padded > 0 && d.Padded < d.Rows {
+			all = append(all, fmt.Sprintf("%[1]q (%s) and %[1]q with blanks around it (%[3]s)", v, option.Counted(d.Rows-d.Padded, "row"), option.Counted(d.Padded, "row")))
+		}
+	}
+	return all
+}
+
 // String lists the texts: "0" (115 rows) and "0.0" (105 rows).
 func (s spellings) String() string {
 	last := len(s.texts) - 1

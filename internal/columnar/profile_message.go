@@ -18,7 +18,7 @@ type SentProfile struct {
 	Different                                 int
 	First, Last                               uint64 // the bits of the numbers
 	Values                                    []string
-	Kinds, Counts                             []int // of Values; bytes would be text
+	Kinds, Counts, Padded                     []int // of Values; bytes would be text
 }
 
 // sentPosition is a position in the file, without an error.
@@ -52,7 +52,8 @@ func (p *Profile) Send() SentProfile {
 		First: math.Float64bits(p.First), Last: math.Float64bits(p.Last), Values: p.Values,
 	}
 	for _, v := range p.Values {
-		s.Kinds, s.Counts = append(s.Kinds, int(p.Kinds[v].Kind)), append(s.Counts, p.Kinds[v].Rows)
+		d := p.Kinds[v]
+		s.Kinds, s.Counts, s.Padded = append(s.Kinds, int(d.Kind)), append(s.Counts, d.Rows), append(s.Padded, d.Padded)
 	}
 	return s
 }
@@ -66,7 +67,7 @@ func (s *SentProfile) Profile(onlyCategories bool) *Profile {
 	p.whole, p.many, p.different = s.Whole, s.Many, s.Different
 	p.First, p.Last, p.Values = math.Float64frombits(s.First), math.Float64frombits(s.Last), s.Values
 	for i, v := range s.Values {
-		p.Kinds[v] = &Distinct{TextKind(s.Kinds[i]), s.Counts[i]}
+		p.Kinds[v] = &Distinct{TextKind(s.Kinds[i]), s.Counts[i], s.Padded[i]}
 	}
 	return p
 }

@@ -33,7 +33,11 @@ func TestProfilesJoin(t *testing.T) {
 		p := columnar.NewProfile(onlyCategories)
 		p.Full = full
 		for i := from; i < to; i++ {
-			records.Fields, records.Record = append(records.Fields[:0], []byte(values[i])), i+2
+			text := fmt.Sprintf("\"%s%s\"\n", values[i], strings.Repeat(" ", i%5%2))
+			records.Reset(recordio.Chunk{Text: []byte(text), Last: true, Line: i + 2})
+			if err := records.Next(); err != nil {
+				t.Fatal(err)
+			}
 			p.Add(records, 0, absent)
 		}
 		return p
@@ -66,7 +70,7 @@ func TestProfilesJoin(t *testing.T) {
 		if len(want.Values) > columnar.MaxCategories { // then the counts do not matter
 			for _, p := range []*columnar.Profile{want, joined} {
 				for _, of := range p.Kinds {
-					of.Rows = 0
+					of.Rows, of.Padded = 0, 0
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // remarkSpelling adds warnings about the values of the label and of groups that differ in spelling
-// only, and notes about numbers with several spellings.
+// only, and notes about numbers with several spellings and values with blanks around them.
 func (t *UserTable) remarkSpelling() {
 	compared := map[string]bool{t.Label: true}
 	for _, text := range slices.Concat(t.Opts.Groups, t.Opts.Attributes) {
@@ -19,6 +19,9 @@ func (t *UserTable) remarkSpelling() {
 	for _, c := range t.Columns {
 		if !compared[c.Name] || c.Label && t.When != nil && c.Kind == numberKind {
 			continue
+		}
+		for _, s := range c.Profile.Padded() {
+			t.notes = append(t.notes, fmt.Sprintf("The column %q holds %s: they are one value, because blanks around a value do not count.", c.Name, s))
 		}
 		for _, s := range c.Profile.Alike() {
 			switch {

@@ -292,6 +292,16 @@ func (r *records) Text(field int) []byte {
 	return r.text
 }
 
+// Padded implements RecordReader.
+func (r *records) Padded(field int) bool {
+	a, p := r.element(field)
+	if p == nil || !a.text() {
+		return false
+	}
+	r.text = a.appendText(r.text[:0], p)
+	return len(recordio.Trimmed(r.text)) < len(r.text)
+}
+
 // Number implements RecordReader.
 func (r *records) Number(field int) (x float64, ok bool) {
 	a, p := r.element(field)

@@ -22,8 +22,9 @@ type joined struct {
 	hidden     int    // the field of header that an array of the same name and values has; -1: none
 	name       string // of the table beside, for errors
 	texts      []byte
-	ends       []int // of each text, row by row
-	lines      []int // of each row
+	padded     map[int]bool // the texts with blanks around them, by their numbers in ends
+	ends       []int        // of each text, row by row
+	lines      []int        // of each row
 }
 
 // noArraysError returns the error of --table with a file that has no arrays.
@@ -43,7 +44,7 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 	if err != nil {
 		return nil, err
 	}
-	j := &joined{ArrayTable: arrays, fields: len(names), hidden: -1, name: layout.Beside}
+	j := &joined{ArrayTable: arrays, fields: len(names), hidden: -1, name: layout.Beside, padded: map[int]bool{}}
 	if err := j.read(layout); err != nil {
 		return nil, err
 	}
@@ -90,6 +91,9 @@ func (j *joined) read(layout tabular.Layout) error {
 		if err == nil {
 			err = records.Each(c, func() error {
 				for field := range j.header {
+					if records.Padded(field) {
+						j.padded[len(j.ends)] = true
+					}
 					j.texts = append(j.texts, records.Text(field)...)
 					j.ends = append(j.ends, len(j.texts))
 				}
@@ -239,6 +243,14 @@ func (r *joinedRecords) Text(field int) []byte {
 		return r.joined.text(r.row, own)
 	}
 	return r.RecordReader.Text(field)
+}
+
+// Padded implements RecordReader.
+func (r *joinedRecords) Padded(field int) bool {
+	if own, is := r.beside(field); is {
+		return r.joined.padded[r.row*len(r.joined.header)+own]
+	}
+	return r.RecordReader.Padded(field)
 }
 
 // Number implements RecordReader.

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,6 +26,8 @@ type RecordReader interface {
 	// Text returns a field of the row as text: "" if it has no value. The text is valid until the
 	// next call.
 	Text(field int) []byte
+	// Padded reports whether the file has blanks before or after a field, which Text leaves out.
+	Padded(field int) bool
 	// Number returns a field that the file stores as a finite number. ok is false for other fields.
 	Number(field int) (x float64, ok bool)
 	// Key returns a number that differs for different numbers of a column in the chunk.
@@ -49,6 +52,7 @@ type FieldReader struct {
 	line      int    // number of the first line of rest, from 1
 
 	Fields  [][]byte // fields of the last record, without surrounding blanks; valid until the next call
+	padded  []int    // the fields with blanks around them, ascending
 	lines   []int    // line of each field; empty: all fields are in the line of the record
 	scratch []byte   // the fields with doubled quotes or line ends
 	Record  int      // line of the last record
@@ -102,6 +106,12 @@ func (f *FieldReader) EachField(c Chunk, fields []int, visit func(i int)) error 
 // Text implements RecordReader.
 func (f *FieldReader) Text(field int) []byte { return f.Fields[field] }
 
+// Padded implements RecordReader.
+func (f *FieldReader) Padded(field int) bool {
+	_, found := slices.BinarySearch(f.padded, field)
+	return found
+}
+
 // Number implements RecordReader: no field of a text is stored as a number.
 func (f *FieldReader) Number(int) (float64, bool) { return 0, false }
 
@@ -113,7 +123,7 @@ func (f *FieldReader) Next() error {
 	if f.skipEmpty(); len(f.rest) == 0 {
 		return io.EOF
 	}
-	f.Fields, f.lines, f.scratch, f.Record = f.Fields[:0], f.lines[:0], f.scratch[:0], f.line
+	f.Fields, f.padded, f.lines, f.scratch, f.Record = f.Fields[:0], f.padded[:0], f.lines[:0], f.scratch[:0], f.line
 	line := f.rest
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
 		line = line[:end]
@@ -160,11 +170,21 @@ func (f *FieldReader) plain(line []byte) {
 	separator, from := f.separator[0], 0
 	for i, c := range line {
 		if c == separator {
-			f.Fields = append(f.Fields, Trimmed(line[from:i]))
+			f.add(line[from:i], false)
 			from = i + 1
 		}
 	}
-	f.Fields = append(f.Fields, Trimmed(line[from:]))
+	f.add(line[from:], false)
+}
+
+// add adds a field, of which the caller may have cut blanks.
+func (f *FieldReader) add(field []byte, cut bool) {
+	own := Trimmed(field)
+	// the \r of a line end is no blank
+	if n := len(field); cut || len(own) < n && (len(own) < n-1 || field[n-1] != '\r') {
+		f.padded = append(f.padded, len(f.Fields))
+	}
+	f.Fields = append(f.Fields, own)
 }
 
 // Trimmed returns the field without surrounding blanks.
@@ -180,12 +200,14 @@ func Trimmed(field []byte) []byte {
 // general splits a record with any separator and with or without quotes.
 func (f *FieldReader) general() error {
 	for {
+		cut := false
 		if f.separator[0] != '\t' { // with tabs, leading space includes the separator
 			line := f.rest
 			if end := bytes.IndexByte(line, '\n'); end >= 0 {
 				line = line[:end]
 			}
-			f.rest = f.rest[len(line)-len(bytes.TrimLeftFunc(line, unicode.IsSpace)):]
+			blanks := len(line) - len(bytes.TrimLeftFunc(line, unicode.IsSpace))
+			f.rest, cut = f.rest[blanks:], blanks > 0 && !f.blank
 		}
 		var field []byte
 		var err error
@@ -198,7 +220,8 @@ func (f *FieldReader) general() error {
 		if err != nil {
 			return err
 		}
-		f.Fields, f.lines = append(f.Fields, Trimmed(field)), append(f.lines, at)
+		f.add(field, cut)
+		f.lines = append(f.lines, at)
 		if f.atSeparator(0) {
 			f.rest = f.rest[len(f.separator):]
 			continue

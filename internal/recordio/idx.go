@@ -206,6 +206,9 @@ func (r *idxRecords) Number(int) (x float64, ok bool) { return float64(r.value()
 // Key implements RecordReader.
 func (r *idxRecords) Key(int) uint64 { return uint64(r.value()) }
 
+// Padded implements RecordReader.
+func (r *idxRecords) Padded(int) bool { return false }
+
 // Position implements RecordReader: the row of the file, from 1.
 func (r *idxRecords) Position(int) (line, column int) { return r.row + 1, 1 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,6 +156,26 @@ func TestSniffedSeparators(t *testing.T) {
 	}
 	_, err := recordio.NewDelimited(strings.NewReader(recordio.ByteOrderMark+" \n"), "file", tabular.Layout{})
 	datatest.CheckError(t, err, dataerr.ErrTruncated, "the file is empty")
+}
+
+// Padded finds the fields with blanks before or after them, in quotes too, and no line end.
+func TestPadded(t *testing.T) {
+	for line, want := range map[string]string{"a,b": "", " a,b ": "01", "a,\tb\r": "1", "a,b\r": "", "a,\"b\"\r": "", "\"a\", \"b\"": "1", "\" a\",\"b \"": "01", "a , \"b\"": "01", "\"a\",b\r": ""} {
+		f := recordio.NewFieldReader("file", ',', 2)
+		f.Reset(recordio.Chunk{Text: []byte(line + "\n"), Last: true, Line: 1})
+		if err := f.Next(); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for field := range 2 {
+			if f.Padded(field) {
+				got += strconv.Itoa(field)
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
 }
 
 // TestTrimmedFields compares trimmed with bytes.TrimSpace, on all texts of up to three characters
