@@ -56,7 +56,7 @@ func embeddings(t *testing.T, rows int, lacks bool) embedded {
 			}
 			x.Numbers = append(x.Numbers, v)
 		}
-		y.Numbers, sex.Texts, part.Texts = append(y.Numbers, float64(r.IntN(2))), append(sex.Texts, []string{"f", "m"}[r.IntN(2)]), append(part.Texts, []string{"train", "test", "train", "valid"}[r.IntN(4)])
+		y.Numbers, sex.Texts, part.Texts = append(y.Numbers, float64(r.IntN(2))), append(sex.Texts, []string{"f", "m", "m "}[r.IntN(3)]), append(part.Texts, []string{"train", "test", "train", "valid"}[r.IntN(4)])
 		id.Numbers = append(id.Numbers, float64(7*i+3))
 		beside[i] = fmt.Sprintf("%v,%s,%s", y.Numbers[i], sex.Texts[i], part.Texts[i])
 		numbers[i] = fmt.Sprintf("%d,%d", 7*i+3, i)
@@ -92,6 +92,12 @@ func sameTables(t *testing.T, name string, want, got *tabular.Tables) {
 	slices.Sort(want.Reading.Required) // the order of the columns in the file
 	slices.Sort(got.Reading.Required)
 	if diff := cmp.Diff(want.Preparation.Encodings, got.Preparation.Encodings) + cmp.Diff(want.Label, got.Label) + cmp.Diff(want.Reading, got.Reading); diff != "" {
+		t.Fatalf("%s: %s", name, diff)
+	}
+	blanks := func(tables *tabular.Tables) []string { // notes on values with blanks around them
+		return slices.DeleteFunc(slices.Clone(tables.Notes), func(note string) bool { return !strings.Contains(note, "with blanks around it") })
+	}
+	if diff := cmp.Diff(blanks(want), blanks(got)); diff != "" {
 		t.Fatalf("%s: %s", name, diff)
 	}
 	for k, p := range want.Parts() {

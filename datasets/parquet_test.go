@@ -147,6 +147,7 @@ func TestParquetIsItsText(t *testing.T) {
 			}
 			return int32(i % 1200)
 		})},
+		{Name: "kind", Node: parquet.String(), Values: each(func(i int) any { return []string{"a", "b", " a"}[i%3] })},
 		{Name: "y", Node: small, Values: each(func(i int) any { return int32(i / 3 % 2) })},
 	}
 	var text strings.Builder
@@ -178,6 +179,7 @@ func TestParquetIsItsText(t *testing.T) {
 		"drop":        {Missing: tabular.MissingDropped},
 		"marked":      {Missing: tabular.MissingImputed, MissingValues: []string{"0.5", "17"}},
 		"categories":  {Ignore: gaps, Categorical: []string{"code", "same", "grade"}, Groups: []string{"grade"}, Attributes: []string{"code"}},
+		"blanks":      {Ignore: gaps, Groups: []string{"kind"}},
 		"many values": {Ignore: gaps, Categorical: []string{"number"}},
 		"a number":    {Ignore: gaps, Label: "eighths>=100"},
 	} {
