@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := shapes[c.Name]
-				want.Data = Synthetic
+				want.Data = synthetic
 				if diff := cmp.Diff(want, r.Shape); diff != "" {
 					t.Error(diff)
 				}
@@ -173,7 +173,7 @@ func TestRealData(t *testing.T) {
 		case "dp-bank":
 			want = Shape{Rows: bankRows, Features: bankFeatures}
 		}
-		if w.shape.Data != FromFiles || w.shape.Rows != want.Rows || w.shape.Features != want.Features {
+		if w.shape.Data != fromFiles || w.shape.Rows != want.Rows || w.shape.Features != want.Features {
 			t.Errorf("%s: %+v", c.Name, w.shape)
 		}
 	}

@@ -66,7 +66,7 @@ func openImages(ctx context.Context, s setting, testPerClass int) (*workload, er
 	if err != nil {
 		return nil, err
 	}
-	return onImages(run, s, FromFiles), nil
+	return onImages(run, s, fromFiles), nil
 }
 
 // openRandomImages builds the run on random images with the data set's shape. The time of an
@@ -86,7 +86,7 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 	if err != nil {
 		return nil, err
 	}
-	return onImages(run, s, Synthetic), nil
+	return onImages(run, s, synthetic), nil
 }
 
 func onImages(run *session.Session, s setting, data string) *workload {

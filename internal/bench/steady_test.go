@@ -41,7 +41,7 @@ func TestMemory(t *testing.T) {
 	if m.Bound != want.Packed+want.OtherSplits+want.Parameters+want.Activations+want.Allowance {
 		t.Errorf("the bound is %d", m.Bound)
 	}
-	if m.Name != "memory-fashion-mnist" || m.Data != Synthetic || m.ProcessPeak == 0 || m.LoadedPeak > m.ProcessPeak {
+	if m.Name != "memory-fashion-mnist" || m.Data != synthetic || m.ProcessPeak == 0 || m.LoadedPeak > m.ProcessPeak {
 		t.Errorf("%+v", m)
 	}
 }

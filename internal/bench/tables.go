@@ -118,11 +118,11 @@ func loadTable(s setting, random func() *tabular.Table) (t *tabular.Table, data 
 	tables, err := datasets.LoadTable(s.dataDir, s.Dataset, s.TableOptions())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return random(), Synthetic, nil
+		return random(), synthetic, nil
 	case err != nil:
 		return nil, "", err
 	}
-	return tables.Train, FromFiles, nil
+	return tables.Train, fromFiles, nil
 }
 
 // onTable builds the training run of the setting's configuration on the table.

@@ -54,17 +54,17 @@ func alternate(ctx context.Context, limit time.Duration, activities []activity) 
 	return times, nil
 }
 
-// Timing summarises the distribution of an activity's times, in milliseconds.
-type Timing struct {
+// timing summarises the distribution of an activity's times, in milliseconds.
+type timing struct {
 	Median    float64
 	Quartiles [2]float64 // the first and the third quartile
 	Runs      int
 }
 
 // newTiming sorts times and returns their summary.
-func newTiming(times []time.Duration) Timing {
+func newTiming(times []time.Duration) timing {
 	slices.Sort(times)
-	return Timing{Median: quantile(times, 0.5), Quartiles: [2]float64{quantile(times, 0.25), quantile(times, 0.75)}, Runs: len(times)}
+	return timing{Median: quantile(times, 0.5), Quartiles: [2]float64{quantile(times, 0.25), quantile(times, 0.75)}, Runs: len(times)}
 }
 
 // quantile interpolates linearly between the sorted times.

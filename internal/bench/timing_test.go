@@ -19,11 +19,11 @@ func TestTiming(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		times []time.Duration
-		want  Timing
+		want  timing
 	}{
-		{ms(7), Timing{Median: 7, Quartiles: [2]float64{7, 7}, Runs: 1}},
-		{ms(5, 1, 3, 2, 4), Timing{Median: 3, Quartiles: [2]float64{2, 4}, Runs: 5}},
-		{ms(4, 1, 2, 3), Timing{Median: 2.5, Quartiles: [2]float64{1.75, 3.25}, Runs: 4}},
+		{ms(7), timing{Median: 7, Quartiles: [2]float64{7, 7}, Runs: 1}},
+		{ms(5, 1, 3, 2, 4), timing{Median: 3, Quartiles: [2]float64{2, 4}, Runs: 5}},
+		{ms(4, 1, 2, 3), timing{Median: 2.5, Quartiles: [2]float64{1.75, 3.25}, Runs: 4}},
 	} {
 		if diff := cmp.Diff(tc.want, newTiming(tc.times)); diff != "" {
 			t.Error(diff)

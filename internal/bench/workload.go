@@ -33,13 +33,13 @@ type Shape struct {
 	NonZeros    int    `json:"non_zeros,omitempty"` // of sparse rows
 	Parameters  int    `json:"parameters"`
 	Constraints int    `json:"constraints"`
-	Data        string `json:"data"` // FromFiles or Synthetic
+	Data        string `json:"data"` // fromFiles or synthetic
 }
 
 // The values of Shape.Data.
 const (
-	FromFiles = "files"
-	Synthetic = "synthetic"
+	fromFiles = "files"
+	synthetic = "synthetic"
 )
 
 // dense returns the floor of dense rows as the only reference.

@@ -71,10 +71,10 @@ const (
 )
 
 // Write writes the picture to a file, whose directory it creates.
-func (p *BarPicture) Write(path string) error { return writeFile(path, p.SVG()) }
+func (p *BarPicture) Write(path string) error { return writeFile(path, p.svg()) }
 
-// SVG returns the picture as an SVG file.
-func (p *BarPicture) SVG() []byte {
+// svg returns the picture as an SVG file.
+func (p *BarPicture) svg() []byte {
 	columns, width := 2, twoColumns
 	if len(p.Charts) == 1 {
 		columns, width = 1, oneColumn

@@ -46,9 +46,9 @@ type Dash string
 
 // The patterns of lines.
 const (
-	Solid  Dash = ""
+	solid  Dash = ""
 	Dashed Dash = "dashed"
-	Dotted Dash = "dotted"
+	dotted Dash = "dotted"
 )
 
 // colors is the number of colours of lines; beyond, the colours repeat with dotted lines.
@@ -58,7 +58,7 @@ const colors = 6
 func LineOf(name string, k int) Line {
 	l := Line{Name: name, Color: fmt.Sprintf("c%d", k%colors)}
 	if k/colors%2 == 1 {
-		l.Dash = Dotted
+		l.Dash = dotted
 	}
 	return l
 }

@@ -9,10 +9,10 @@ type Picture struct {
 }
 
 // Write writes the picture to a file, whose directory it creates.
-func (p *Picture) Write(path string) error { return writeFile(path, p.SVG()) }
+func (p *Picture) Write(path string) error { return writeFile(path, p.svg()) }
 
-// SVG returns the picture as an SVG file.
-func (p *Picture) SVG() []byte {
+// svg returns the picture as an SVG file.
+func (p *Picture) svg() []byte {
 	columns, width := max(1, p.Columns), oneColumn
 	if columns > 1 {
 		width = twoColumns
@@ -123,7 +123,7 @@ func (b *drawingBoard) mark(at Place, class string) {
 
 // stroke returns the attributes of a line.
 func (l *Line) stroke() string {
-	width, dashes := "1.8", map[Dash]string{Dashed: "5 4", Dotted: "2 3"}[l.Dash]
+	width, dashes := "1.8", map[Dash]string{Dashed: "5 4", dotted: "2 3"}[l.Dash]
 	switch {
 	case l.Color == "k":
 		width = "2.2"

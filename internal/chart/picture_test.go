@@ -125,7 +125,7 @@ func TestAreasAgree(t *testing.T) {
 		large.Views[0].Curves[0].Y[i] *= 1e5
 	}
 	long.Note = strings.Repeat("This note has many words. ", 8)
-	svg := (&Picture{Head: "plada on adult", Charts: []*Chart{small, large, long, small}, Columns: 2}).SVG()
+	svg := (&Picture{Head: "plada on adult", Charts: []*Chart{small, large, long, small}, Columns: 2}).svg()
 	inside(t, svg)
 	var lefts, widths []string
 	for _, m := range regexp.MustCompile(`<path d="M0 [\d.]+H([\d.]+)"|<g transform="translate\(([\d.]+) `).FindAllStringSubmatch(string(svg), -1) {
@@ -146,7 +146,7 @@ func TestLongNames(t *testing.T) {
 		"positive_rate[native_country=Mexico, relationship=Husband]"
 	c := curves(name, "short", "<script>&\x1b\u202e")
 	c.Title = strings.Repeat("a long title ", 12)
-	texts := inside(t, (&Picture{Head: "run", Charts: []*Chart{c}}).SVG())
+	texts := inside(t, (&Picture{Head: "run", Charts: []*Chart{c}}).svg())
 	for _, want := range []string{"short", "<script>&\ufffd\ufffd", "bound 0.2", "iteration"} {
 		if _, found := find(texts, want); !found {
 			t.Errorf("no %q", want)
@@ -169,7 +169,7 @@ func TestPicture(t *testing.T) {
 	c.Views[0].Curves[2] = Curve{X: []float64{1}, Y: []float64{0.5}}
 	c.Views[0].Curves[0].Low, c.Views[0].Curves[0].High = c.Views[0].Curves[1].Y, c.Views[0].Curves[0].Y
 	p := &Picture{Head: "run", Charts: []*Chart{c}}
-	svg := p.SVG()
+	svg := p.svg()
 	texts := inside(t, svg)
 	if _, found := find(texts, "aside"); found {
 		t.Error("the legend lists a curve that belongs to another")
@@ -180,11 +180,11 @@ func TestPicture(t *testing.T) {
 	if n := bytes.Count(svg, []byte("fill-opacity")); n != 1 {
 		t.Errorf("%d bands, want 1", n)
 	}
-	if !bytes.Equal(svg, p.SVG()) {
+	if !bytes.Equal(svg, p.svg()) {
 		t.Error("the picture differs the second time")
 	}
 	empty := &Chart{Lines: []Line{{Name: "nothing"}}, Views: []View{{Curves: []Curve{{}}}}}
-	inside(t, (&Picture{Charts: []*Chart{empty}}).SVG())
+	inside(t, (&Picture{Charts: []*Chart{empty}}).svg())
 }
 
 func TestBars(t *testing.T) {
@@ -192,7 +192,7 @@ func TestBars(t *testing.T) {
 	for k, name := range []string{"all rows", "sex=Female", strings.Repeat("a very long group ", 5)} {
 		c.Groups = append(c.Groups, BarGroup{Name: name, Bars: []Bar{{Split: "train", Value: 0.1 * float64(k)}, {Split: "test", Value: 0.2, Interval: &[2]float64{0.15, 0.25}}}})
 	}
-	texts := inside(t, (&BarPicture{Head: "run", Splits: []Bar{{Split: "train", Word: "training rows"}}, Charts: []*Bars{c, c, c}}).SVG())
+	texts := inside(t, (&BarPicture{Head: "run", Splits: []Bar{{Split: "train", Word: "training rows"}}, Charts: []*Bars{c, c, c}}).svg())
 	for _, want := range []string{"sex=Female", "training rows", "20%", "0%"} {
 		if _, found := find(texts, want); !found {
 			t.Errorf("no %q", want)

@@ -12,8 +12,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// Auto is the method that a configuration replaces by alm, ppala or plada.
-const Auto = "auto"
+// auto is the method that a configuration replaces by alm, ppala or plada.
+const auto = "auto"
 
 // The methods from which Auto chooses. Only alm has quasi-Newton steps, and only plada supports a
 // constraint with a kink.

@@ -61,7 +61,7 @@ func (k *Key) Usage() string {
 // setting of the data, the model or the problem would let the method with the easiest problem win.
 func (k *Key) WhyShared() string {
 	switch {
-	case k.Name == option.NamePreset || k.Group == GroupData || k.Group == GroupModel || k.Group == GroupProblem:
+	case k.Name == option.NamePreset || k.Group == groupData || k.Group == groupModel || k.Group == groupProblem:
 		return fmt.Sprintf("changes the problem, which all methods share; give --%s to the whole comparison", k.Name)
 	case k.Name == "feasibility-tolerance":
 		return "changes which runs count as feasible; give --feasibility-tolerance to the whole comparison"
@@ -106,7 +106,7 @@ func taskKeys() []*Key {
 	for _, d := range session.Tasks() {
 		owners = append(owners, owner{d.Name, session.TaskOptions(d.New())})
 	}
-	return sharedKeys(GroupProblem, option.NameProblem, owners, session.DefaultTask)
+	return sharedKeys(groupProblem, option.NameProblem, owners, session.DefaultTask)
 }
 
 // sharedKeys returns the settings of the owners, one for each name, for the runs in which the named

@@ -126,7 +126,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	if err := r.settle(r.options[option.NameMethod]); err != nil {
 		return nil, err
 	}
-	if r.train.Method.Name == Auto {
+	if r.train.Method.Name == auto {
 		if err := r.chooseMethod(); err != nil {
 			return nil, err
 		}

@@ -16,17 +16,17 @@ import (
 
 // The groups of the help.
 const (
-	GroupData    = "Data"
-	GroupModel   = "Model"
-	GroupProblem = "Problem"
+	groupData    = "Data"
+	groupModel   = "Model"
+	groupProblem = "Problem"
 	GroupMethod  = "Method"
 	GroupRun     = "Run"
-	GroupDevice  = "Device"
+	groupDevice  = "Device"
 )
 
 // Groups returns the headings of the help in order.
 func Groups() []string {
-	return []string{GroupData, GroupModel, GroupProblem, GroupMethod, GroupRun, GroupDevice}
+	return []string{groupData, groupModel, groupProblem, GroupMethod, GroupRun, groupDevice}
 }
 
 // everyday are the settings of the short help.
@@ -90,13 +90,13 @@ func none() string { return "" }
 // presets.
 func (t *Train) groups() []group {
 	return []group{
-		{GroupData, preset.Apply(t.Data.options()), nil},
-		{GroupModel, preset.Apply(t.Model.options()), nil},
-		{GroupProblem, append([]*option.Option{t.Data.classes()}, preset.Apply(session.TaskOptions(t.Task))...), taskKeys},
-		{GroupProblem, preset.Apply(t.Problem.regularizer()), nil},
+		{groupData, preset.Apply(t.Data.options()), nil},
+		{groupModel, preset.Apply(t.Model.options()), nil},
+		{groupProblem, append([]*option.Option{t.Data.classes()}, preset.Apply(session.TaskOptions(t.Task))...), taskKeys},
+		{groupProblem, preset.Apply(t.Problem.regularizer()), nil},
 		{GroupMethod, preset.Apply(t.Method.options()), methodKeys},
 		{GroupRun, preset.Apply(insert(t.Session.RunOptions(), "record-every", t.Run.options()...)), nil},
-		{GroupDevice, preset.Apply(insert(t.Session.Device.Options(), "dtype", t.Run.deviceOptions()...)), nil},
+		{groupDevice, preset.Apply(insert(t.Session.Device.Options(), "dtype", t.Run.deviceOptions()...)), nil},
 	}
 }
 
@@ -105,7 +105,7 @@ func (t *Train) program() []group {
 	return []group{
 		{GroupMethod, t.Method.options(), nil},
 		{GroupRun, t.Run.options(), nil},
-		{GroupDevice, t.Run.deviceOptions(), nil},
+		{groupDevice, t.Run.deviceOptions(), nil},
 	}
 }
 
@@ -142,7 +142,7 @@ func (p *Problem) regularizer() []*option.Option {
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Name, "choose the method (see ppal methods); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{Auto}, method.Names()...)...).As("NAME"),
+		option.Choice(option.NameMethod, &m.Name, "choose the method (see ppal methods); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{auto}, method.Names()...)...).As("NAME"),
 		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well in practice, or the values of the paper by Moon et al.",
 			preset.Practical, preset.Paper),
 	}

@@ -20,7 +20,7 @@ func difference(a, b Train) string {
 // device. They share everything that defines the problem or the budget.
 func TestWhyShared(t *testing.T) {
 	for _, k := range Keys() {
-		free := k.Group == GroupDevice && k.Name != "threads" && k.Name != "explain" || k.Group == GroupMethod && k.Owners != nil || k.Name == "batch-size"
+		free := k.Group == groupDevice && k.Name != "threads" && k.Name != "explain" || k.Group == GroupMethod && k.Owners != nil || k.Name == "batch-size"
 		if got := k.WhyShared() == ""; got != free {
 			t.Errorf("%s (%s): free %v, want %v", k.Name, k.Group, got, free)
 		}

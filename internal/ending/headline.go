@@ -36,9 +36,9 @@ func Ended(sum *results.Summary, tolerance float64) Status {
 		}
 		return Status{"bad", "Finished, but a constraint is violated", "0: done", lead}
 	case o.Met():
-		return Status{Kind(o.Rating()), Headline(o), "0: done", lead}
+		return Status{Kind(o.Rating()), headline(o), "0: done", lead}
 	}
-	return Status{"bad", Headline(o), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
+	return Status{"bad", headline(o), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
 }
 
 // Kind returns the kind of a rating: good, warn or bad.
@@ -46,8 +46,8 @@ func Kind(g results.Rating) string {
 	return map[results.Rating]string{results.Unmet: "bad", results.TrainOnly: "warn", results.Good: "good"}[g]
 }
 
-// Headline says how the bounds stand.
-func Headline(o *results.Outcome) string {
+// headline says how the bounds stand.
+func headline(o *results.Outcome) string {
 	n, unmet := len(o.Constraints), o.Unmet()
 	judged := slices.ContainsFunc(unmet, func(c results.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
 	switch {

@@ -59,7 +59,7 @@ func TestHeadlines(t *testing.T) {
 		"2 of 3 bounds are not met":      {met, unjudged, missed},
 		"Neither bound is met":           {missed, unjudged},
 	} {
-		if got := Headline(&results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: list}); got != want {
+		if got := headline(&results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: list}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -84,9 +84,9 @@ func OpenInput(ctx context.Context, path string) (Input, error) {
 	return OpenSteady(path)
 }
 
-// SpooledInMemory is the largest content of a pipe that stays in memory, in bytes. Larger content
+// spooledInMemory is the largest content of a pipe that stays in memory, in bytes. Larger content
 // goes to a temporary file.
-const SpooledInMemory = 64 << 20
+const spooledInMemory = 64 << 20
 
 // Spools keeps the content of pipes by path.
 type Spools struct {
@@ -115,7 +115,7 @@ func (s *Spools) Open(ctx context.Context, path string, pipe func() (io.ReadClos
 			return nil, FileError(path, err)
 		}
 		defer r.Close()
-		if kept, err = NewSpool(ContextReader{ctx, r}, SpooledInMemory); err != nil {
+		if kept, err = NewSpool(ContextReader{ctx, r}, spooledInMemory); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -147,7 +147,7 @@ func NewSpool(r io.Reader, most int64) (*Spool, error) {
 
 // SpoolBinary does the work of NewSpool for content in a binary format, whose end r knows.
 func SpoolBinary(r io.Reader) (*Spool, error) {
-	return newSpool(r, SpooledInMemory, func([]byte) error { return nil })
+	return newSpool(r, spooledInMemory, func([]byte) error { return nil })
 }
 
 // newSpool reads r to its end, unless check returns an error for the first most bytes.

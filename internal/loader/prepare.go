@@ -39,10 +39,10 @@ func featureColumns(p *tabular.Preparation) map[string]bool {
 	return columns
 }
 
-// FitScales sets the centres and scales of the numbers from the given rows, without missing values,
+// fitScales sets the centres and scales of the numbers from the given rows, without missing values,
 // and returns the names of the columns that are constant in these rows. It returns ErrColumn if
 // numbers are too large or too close together to be standardised.
-func FitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int) (constant []string, err error) {
+func fitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int) (constant []string, err error) {
 	groups := groupsOf(preparedColumns(p, s))
 	recordio.InParallel(len(groups), func(i int) {
 		all := make([]totals, len(groups[i]))
@@ -57,7 +57,7 @@ func FitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int) (constant 
 	return checkScales(p, s)
 }
 
-// checkScales completes FitScales after the centres and scales are set.
+// checkScales completes fitScales after the centres and scales are set.
 func checkScales(p *tabular.Preparation, s *columnar.Sheet) (constant []string, err error) {
 	for i := range p.Encodings {
 		e := &p.Encodings[i]

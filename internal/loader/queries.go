@@ -153,9 +153,9 @@ func ParseRelevant(text string) (above int, each bool, err error) {
 	return above, false, nil
 }
 
-// Relevance returns the two classes of documents and their label, for grades in the named column.
+// relevance returns the two classes of documents and their label, for grades in the named column.
 // above is the largest grade of a document that is not relevant.
-func Relevance(column string, above int) (classes []string, label tabular.Label) {
+func relevance(column string, above int) (classes []string, label tabular.Label) {
 	name := cmp.Or(column, tabular.GradeName)
 	label = tabular.Label{Column: column, Grades: true, Condition: fmt.Sprintf("%s>%d", name, above), Otherwise: fmt.Sprintf("%s<=%d", name, above)}
 	return label.Values(), label

@@ -71,11 +71,11 @@ func (e *Encoded) takeLocal(rows []int) (matrix.Matrix, error) {
 	return &matrix.Part{Rows: len(rows), From: from, Own: own}, nil
 }
 
-// standardise does the work of FitScales for rows that processes may share. The centres and scales
+// standardise does the work of fitScales for rows that processes may share. The centres and scales
 // have the bits of a single process, because the processes add their rows one after the other.
 func (e *Encoded) standardise(train []int) (constant []string, err error) {
 	if e.share == nil {
-		return FitScales(e.By, e.Sheet, train)
+		return fitScales(e.By, e.Sheet, train)
 	}
 	positions, _ := e.localPositions(train)
 	groups := groupsOf(preparedColumns(e.By, e.own))

@@ -70,7 +70,7 @@ func (s *Source) setGrades(path string, file *LIBSVM, opts *tabular.TableOptions
 	if each {
 		return s.SetClasses(path, file.Labels, nil)
 	}
-	s.Classes, s.Label = Relevance("", above)
+	s.Classes, s.Label = relevance("", above)
 	s.setLabels(file.Labels, func(x float64) int { return tabular.LabelOf(textvalue.Indicator(int(x) > above), 2) })
 	return nil
 }

@@ -14,9 +14,9 @@ import (
 	"ppal/internal/inputfile"
 )
 
-// Array is an array in a file. The first index of the array counts the rows. The other indices
+// array is an array in a file. The first index of the array counts the rows. The other indices
 // count the columns, in the order of NumPy's reshape(rows, -1).
-type Array struct {
+type array struct {
 	Name string
 	header
 	r       io.ReaderAt
@@ -27,8 +27,8 @@ type Array struct {
 }
 
 // newArray returns the array in r. r has size bytes.
-func newArray(name string, r io.ReaderAt, size int64) (*Array, error) {
-	a := &Array{Name: name, r: r, columns: 1}
+func newArray(name string, r io.ReaderAt, size int64) (*array, error) {
+	a := &array{Name: name, r: r, columns: 1}
 	var err error
 	if a.header, err = readHeader(r, size); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func newArray(name string, r io.ReaderAt, size int64) (*Array, error) {
 		return nil, fmt.Errorf("the shape () is a single number, want an array of rows")
 	}
 	for _, n := range a.shape[1:] {
-		if n > MaxColumns || n*a.columns > MaxColumns {
-			return nil, fmt.Errorf("the shape %s gives more than %d columns", a.shapeText(), MaxColumns)
+		if n > maxColumns || n*a.columns > maxColumns {
+			return nil, fmt.Errorf("the shape %s gives more than %d columns", a.shapeText(), maxColumns)
 		}
 		a.columns *= n
 	}
@@ -57,18 +57,18 @@ func newArray(name string, r io.ReaderAt, size int64) (*Array, error) {
 }
 
 // Rows returns the number of rows.
-func (a *Array) Rows() int { return a.shape[0] }
+func (a *array) Rows() int { return a.shape[0] }
 
 // Block reports whether the array is a block of columns of numbers: an array of two dimensions or
 // more. An array of one dimension is a single column.
-func (a *Array) Block() bool { return len(a.shape) > 1 && !a.text() }
+func (a *array) Block() bool { return len(a.shape) > 1 && !a.text() }
 
 // text reports whether the elements are texts.
-func (a *Array) text() bool { return a.kind == wideText || a.kind == byteText }
+func (a *array) text() bool { return a.kind == wideText || a.kind == byteText }
 
 // Names returns the names of the columns: the array's name, followed by the column's number from 0
 // if the array has two dimensions or more.
-func (a *Array) Names() (names []string) {
+func (a *array) Names() (names []string) {
 	if len(a.shape) == 1 {
 		return []string{a.Name}
 	}
@@ -79,13 +79,13 @@ func (a *Array) Names() (names []string) {
 }
 
 // Single reports whether float32 represents the elements without rounding.
-func (a *Array) Single() bool {
+func (a *array) Single() bool {
 	return a.kind == booleans || a.kind == floats && a.size <= 4 || (a.kind == integers || a.kind == naturals) && a.size <= 2
 }
 
 // bytes returns the elements of rows [from, to), row by row. The result uses the memory of buffer
 // if the capacity of buffer is sufficient.
-func (a *Array) bytes(buffer []byte, from, to int) ([]byte, error) {
+func (a *array) bytes(buffer []byte, from, to int) ([]byte, error) {
 	rows, width := to-from, a.columns*a.size
 	buffer = slices.Grow(buffer[:0], rows*width)[:rows*width]
 	if !a.fortran || a.columns == 1 {
@@ -108,7 +108,7 @@ func (a *Array) bytes(buffer []byte, from, to int) ([]byte, error) {
 }
 
 // readAt fills p with the bytes of the elements from position at.
-func (a *Array) readAt(p []byte, at int64) error {
+func (a *array) readAt(p []byte, at int64) error {
 	n, err := a.r.ReadAt(p, a.offset+at)
 	if n == len(p) {
 		return nil
@@ -121,7 +121,7 @@ func (a *Array) readAt(p []byte, at int64) error {
 
 // file returns the regular file that holds the elements, and the position of the first element in
 // bytes; nil if no regular file holds the elements.
-func (a *Array) file(source io.ReaderAt) (*os.File, int64) {
+func (a *array) file(source io.ReaderAt) (*os.File, int64) {
 	if a.packed {
 		return nil, 0
 	}
@@ -130,21 +130,21 @@ func (a *Array) file(source io.ReaderAt) (*os.File, int64) {
 
 // native reports whether the bytes of the elements are those of a Go slice of floating-point
 // numbers of the given size.
-func (a *Array) native(size int) bool {
+func (a *array) native(size int) bool {
 	one := uint16(1)
 	little := *(*byte)(unsafe.Pointer(&one)) == 1
 	return a.kind == floats && a.size == size && a.big != little
 }
 
-// Read32 writes the elements of rows [from, to) to dst, row by row. The array must be Single.
-func (a *Array) Read32(dst []float32, from, to int) error { return readNumbers(a, dst, from, to) }
+// read32 writes the elements of rows [from, to) to dst, row by row. The array must be Single.
+func (a *array) read32(dst []float32, from, to int) error { return readNumbers(a, dst, from, to) }
 
-// Read64 writes the elements of rows [from, to) to dst, row by row. Integers beyond 2^53 are
+// read64 writes the elements of rows [from, to) to dst, row by row. Integers beyond 2^53 are
 // rounded to the nearest float64.
-func (a *Array) Read64(dst []float64, from, to int) error { return readNumbers(a, dst, from, to) }
+func (a *array) read64(dst []float64, from, to int) error { return readNumbers(a, dst, from, to) }
 
 // readNumbers writes the elements of rows [from, to) to dst, row by row.
-func readNumbers[T float32 | float64](a *Array, dst []T, from, to int) error {
+func readNumbers[T float32 | float64](a *array, dst []T, from, to int) error {
 	size := int(unsafe.Sizeof(T(0)))
 	if a.native(size) && (!a.fortran || a.columns == 1) {
 		if len(dst) == 0 {
@@ -163,7 +163,7 @@ func readNumbers[T float32 | float64](a *Array, dst []T, from, to int) error {
 }
 
 // number returns the element at the beginning of p as a float64.
-func (a *Array) number(p []byte) float64 {
+func (a *array) number(p []byte) float64 {
 	switch {
 	case a.kind == integers:
 		return float64(a.integer(p))
@@ -180,7 +180,7 @@ func (a *Array) number(p []byte) float64 {
 }
 
 // natural returns the bits of the element at the beginning of p as an unsigned integer.
-func (a *Array) natural(p []byte) uint64 {
+func (a *array) natural(p []byte) uint64 {
 	switch {
 	case a.size == 1:
 		return uint64(p[0])
@@ -199,7 +199,7 @@ func (a *Array) natural(p []byte) uint64 {
 }
 
 // integer returns the signed integer at the beginning of p.
-func (a *Array) integer(p []byte) int64 {
+func (a *array) integer(p []byte) int64 {
 	shift := 64 - 8*a.size
 	return int64(a.natural(p)<<shift) >> shift
 }
@@ -220,7 +220,7 @@ func half(bits uint16) float64 {
 }
 
 // codePoint returns the code point at the beginning of p.
-func (a *Array) codePoint(p []byte) uint32 {
+func (a *array) codePoint(p []byte) uint32 {
 	if a.big {
 		return binary.BigEndian.Uint32(p)
 	}
@@ -230,7 +230,7 @@ func (a *Array) codePoint(p []byte) uint32 {
 // appendText appends an element to a slice as text: a number with the fewest digits that its type
 // distinguishes, True or False, or the text without trailing zeros. NaN appends nothing. An invalid
 // code point appends a byte that is not UTF-8.
-func (a *Array) appendText(to, p []byte) []byte {
+func (a *array) appendText(to, p []byte) []byte {
 	switch a.kind {
 	case booleans:
 		if p[0] == 0 {

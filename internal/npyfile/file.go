@@ -13,45 +13,45 @@ import (
 	"ppal/internal/inputfile"
 )
 
-// ArchiveMagic is the first bytes of a .npz file, as of every zip archive.
-const ArchiveMagic = "PK\x03\x04"
+// archiveMagic is the first bytes of a .npz file, as of every zip archive.
+const archiveMagic = "PK\x03\x04"
 
-// PlainName is the name of the array in a .npy file.
-const PlainName = "X"
+// plainName is the name of the array in a .npy file.
+const plainName = "X"
 
 // ending is the file name extension of the members of an archive.
 const ending = ".npy"
 
-// IsArchive reports whether a file with the first bytes head is an archive whose first member is an
+// isArchive reports whether a file with the first bytes head is an archive whose first member is an
 // array.
-func IsArchive(head []byte) bool {
+func isArchive(head []byte) bool {
 	const lengthAt, nameAt = 26, 30 // in the header of a member
-	if len(head) < nameAt || string(head[:len(ArchiveMagic)]) != ArchiveMagic {
+	if len(head) < nameAt || string(head[:len(archiveMagic)]) != archiveMagic {
 		return false
 	}
 	length := int(head[lengthAt]) | int(head[lengthAt+1])<<8
 	return nameAt+length <= len(head) && strings.HasSuffix(string(head[nameAt:nameAt+length]), ending)
 }
 
-// Open returns the arrays of a file of size bytes. All arrays have the same number of rows. An
+// open returns the arrays of a file of size bytes. All arrays have the same number of rows. An
 // error about an archive names the array.
-func Open(r io.ReaderAt, size int64) ([]*Array, error) {
+func open(r io.ReaderAt, size int64) ([]*array, error) {
 	var magic [len(Magic)]byte
 	if _, err := r.ReadAt(magic[:], 0); err != nil && err != io.EOF {
 		return nil, err
 	}
 	if string(magic[:]) == Magic {
-		a, err := newArray(PlainName, r, size)
+		a, err := newArray(plainName, r, size)
 		if err != nil {
 			return nil, fmt.Errorf("the array: %w", err)
 		}
-		return []*Array{a}, nil
+		return []*array{a}, nil
 	}
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("the archive: %w", err)
 	}
-	var list []*Array
+	var list []*array
 	for _, member := range archive.File {
 		name, is := strings.CutSuffix(member.Name, ending)
 		if !is || name == "" {
@@ -78,7 +78,7 @@ const mostInflated = 1032
 // openMember returns the array in a member of an archive. An uncompressed array stays in the
 // archive and is read there. A compressed array is decompressed into memory or, if it is large,
 // into a file without a name.
-func openMember(r io.ReaderAt, size int64, member *zip.File, name string) (*Array, error) {
+func openMember(r io.ReaderAt, size int64, member *zip.File, name string) (*array, error) {
 	bytes := int64(member.UncompressedSize64)
 	if member.Method == zip.Store {
 		at, err := member.DataOffset()

@@ -63,7 +63,7 @@ var sameNumbers = cmp.Comparer(func(a, b float64) bool { return math.Float64bits
 // Read32 and Read64 return the numbers of any range of rows.
 func TestNumbers(t *testing.T) {
 	each(t, func(t *testing.T, want datatest.Array, content []byte) {
-		list, err := Open(bytes.NewReader(content), int64(len(content)))
+		list, err := open(bytes.NewReader(content), int64(len(content)))
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
@@ -75,7 +75,7 @@ func TestNumbers(t *testing.T) {
 			for to := from; to <= 7; to++ {
 				own := want.Numbers[from*a.columns : to*a.columns]
 				double := make([]float64, len(own))
-				if err := a.Read64(double, from, to); err != nil {
+				if err := a.read64(double, from, to); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(own, double, sameNumbers); diff != "" {
@@ -85,7 +85,7 @@ func TestNumbers(t *testing.T) {
 					continue
 				}
 				single := make([]float32, len(own))
-				if err := a.Read32(single, from, to); err != nil {
+				if err := a.read32(single, from, to); err != nil {
 					t.Fatal(err)
 				}
 				for i, x := range single {
@@ -105,7 +105,7 @@ func TestTexts(t *testing.T) {
 	for _, typ := range []string{"<U5", ">U5", "|S20"} {
 		a := datatest.Array{Name: "sex", Type: typ, Shape: []int{5}, Texts: want}
 		content := datatest.NPZ(t, false, a)
-		list, err := Open(bytes.NewReader(content), int64(len(content)))
+		list, err := open(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestNumbersAsTexts(t *testing.T) {
 		"<u8": {1 << 53, "9007199254740992"}, "|i1": {-128, "-128"},
 	} {
 		content := datatest.Array{Type: typ, Shape: []int{1}, Numbers: []float64{c.x}}.NPY()
-		list, err := Open(bytes.NewReader(content), int64(len(content)))
+		list, err := open(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func damaged(t testing.TB) map[string][]byte {
 
 func TestDamagedFiles(t *testing.T) {
 	for says, content := range damaged(t) {
-		if _, err := Open(bytes.NewReader(content), int64(len(content))); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+		if _, err := open(bytes.NewReader(content), int64(len(content))); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q in one line", err, says)
 		}
 	}
@@ -200,7 +200,7 @@ func TestWrongShapeAllocatesNothing(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range times {
-		if _, err := Open(bytes.NewReader(content), int64(len(content))); err == nil {
+		if _, err := open(bytes.NewReader(content), int64(len(content))); err == nil {
 			t.Fatal("no error")
 		}
 	}
@@ -209,15 +209,15 @@ func TestWrongShapeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// IsArchive distinguishes archives of arrays from other archives.
+// isArchive distinguishes archives of arrays from other archives.
 func TestIsArchive(t *testing.T) {
 	x := datatest.Array{Name: "X", Type: "<f4", Shape: []int{1}, Numbers: []float64{1}}
 	archive := datatest.NPZ(t, false, x)
 	other := bytes.ReplaceAll(archive, []byte("X.npy"), []byte("X.txt"))
-	if !IsArchive(archive) || IsArchive(other) || IsArchive(archive[:31]) || IsArchive(x.NPY()) {
-		t.Error(IsArchive(archive), IsArchive(other), IsArchive(archive[:31]), IsArchive(x.NPY()))
+	if !isArchive(archive) || isArchive(other) || isArchive(archive[:31]) || isArchive(x.NPY()) {
+		t.Error(isArchive(archive), isArchive(other), isArchive(archive[:31]), isArchive(x.NPY()))
 	}
-	if _, err := Open(bytes.NewReader(other), int64(len(other))); err == nil || !strings.Contains(err.Error(), `the file "X.txt"`) {
+	if _, err := open(bytes.NewReader(other), int64(len(other))); err == nil || !strings.Contains(err.Error(), `the file "X.txt"`) {
 		t.Error(err)
 	}
 }
@@ -233,7 +233,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		list, err := Open(bytes.NewReader(content), int64(len(content)))
+		list, err := open(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			return
 		}
@@ -248,7 +248,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			numbers := make([]float64, rows*a.columns)
 			if !a.text() {
-				if err := a.Read64(numbers, 0, rows); err != nil {
+				if err := a.read64(numbers, 0, rows); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -17,8 +17,8 @@ const Magic = "\x93NUMPY"
 // texts have about 100 bytes.
 const maxHeader = 1 << 20
 
-// MaxColumns is the largest number of columns of an array.
-const MaxColumns = 1 << 20
+// maxColumns is the largest number of columns of an array.
+const maxColumns = 1 << 20
 
 // kind is the kind of the elements of an array.
 type kind byte

@@ -14,7 +14,7 @@ import (
 // init registers the formats .npy and .npz with the readers of tables.
 func init() {
 	recordio.RegisterFormat(recordio.BinaryFormat{Magic: Magic, Open: openTable})
-	recordio.RegisterFormat(recordio.BinaryFormat{Magic: ArchiveMagic, Is: IsArchive, Open: openTable})
+	recordio.RegisterFormat(recordio.BinaryFormat{Magic: archiveMagic, Is: isArchive, Open: openTable})
 }
 
 // field is a column of an array.
@@ -28,7 +28,7 @@ type table struct {
 	name   string // for errors
 	file   recordio.RandomAccess
 	size   int64 // of the file
-	arrays []*Array
+	arrays []*array
 	fields []field
 	names  []string
 	texts  []int // numbers of the fields with texts
@@ -51,7 +51,7 @@ const (
 func openTable(file recordio.RandomAccess, size int64, name string) (recordio.BinaryTable, error) {
 	t := &table{name: name, file: file, size: size}
 	var err error
-	if t.arrays, err = Open(file, size); err != nil {
+	if t.arrays, err = open(file, size); err != nil {
 		return nil, t.fail(err)
 	}
 	width, most := 0, chunkBytes
@@ -67,8 +67,8 @@ func openTable(file recordio.RandomAccess, size int64, name string) (recordio.Bi
 			}
 			t.fields, t.names = append(t.fields, field{k, column}), append(t.names, name)
 		}
-		if len(t.fields) > MaxColumns {
-			return nil, t.fail(fmt.Errorf("the arrays give more than %d columns", MaxColumns))
+		if len(t.fields) > maxColumns {
+			return nil, t.fail(fmt.Errorf("the arrays give more than %d columns", maxColumns))
 		}
 	}
 	if len(t.fields) == 0 {
@@ -159,7 +159,7 @@ func (t *table) Blocks() (list []recordio.Block) {
 }
 
 // readRows writes the elements of rows [from, to) of the table to dst.
-func readRows[T float32 | float64](t *table, a *Array, dst []T, from, to int) error {
+func readRows[T float32 | float64](t *table, a *array, dst []T, from, to int) error {
 	err := t.runs(from, to, func(at, from, to int) error {
 		return readNumbers(a, dst[at*a.columns:][:(to-from)*a.columns], from, to)
 	})
@@ -214,7 +214,7 @@ type records struct {
 
 // element returns the array of a field, and the bytes from the row's element on; nil after an
 // error.
-func (r *records) element(field int) (*Array, []byte) {
+func (r *records) element(field int) (*array, []byte) {
 	f := &r.table.fields[field]
 	a := r.table.arrays[f.array]
 	if !r.loaded[f.array] && r.failed == nil {
@@ -228,7 +228,7 @@ func (r *records) element(field int) (*Array, []byte) {
 }
 
 // read returns the bytes of an array in the given rows. It uses the memory of buffer.
-func (t *table) read(a *Array, buffer []byte, rows recordio.RowRange) ([]byte, error) {
+func (t *table) read(a *array, buffer []byte, rows recordio.RowRange) ([]byte, error) {
 	buffer = buffer[:0]
 	err := t.runs(rows.From, rows.To, func(_, from, to int) error {
 		part, err := a.bytes(buffer[len(buffer):], from, to)

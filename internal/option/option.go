@@ -328,9 +328,9 @@ func (o *Option) Items(text string) []string {
 	case o.statements():
 		return SplitStatements(text)
 	case o.names():
-		return SplitNames(text)
+		return splitNames(text)
 	}
-	return Split(text)
+	return split(text)
 }
 
 // Join returns the list that Items splits into the items.
@@ -347,9 +347,9 @@ func (o *Option) Free() bool {
 	return ok
 }
 
-// Bracket returns the text in round brackets at the end of the help: default, range, unit, and the
+// bracket returns the text in round brackets at the end of the help: default, range, unit, and the
 // settings that the option needs.
-func (o *Option) Bracket() string {
+func (o *Option) bracket() string {
 	var parts []string
 	if d := o.DefaultHelp(); d != "" {
 		parts = append(parts, d)
@@ -417,7 +417,7 @@ func (c Condition) short() string {
 }
 
 // Sentence returns the help with its bracket.
-func (o *Option) Sentence() string { return strings.TrimSpace(o.Help + " " + o.Bracket()) }
+func (o *Option) Sentence() string { return strings.TrimSpace(o.Help + " " + o.bracket()) }
 
 // List joins words with commas, the last one with the conjunction: "a, b or c".
 func List(words []string, conjunction string) string {

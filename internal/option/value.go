@@ -112,7 +112,7 @@ type numbersValue[T number] struct {
 
 func (v *numbersValue[T]) set(text string) error {
 	var list []T
-	for _, part := range Split(text) {
+	for _, part := range split(text) {
 		x, err := parse[T](part, v.in)
 		if err != nil {
 			if strings.Contains(text, ",") {
@@ -172,8 +172,8 @@ func (v *pairValue) text() string { return format(*v.low) + "," + format(*v.high
 func (v *pairValue) several()     {}
 func (v *pairValue) zero() bool   { return *v.low == 0 && *v.high == 0 }
 
-// Split returns the values of a comma-separated list, without the spaces around them.
-func Split(text string) []string {
+// split returns the values of a comma-separated list, without the spaces around them.
+func split(text string) []string {
 	parts := strings.Split(text, ",")
 	for i, p := range parts {
 		parts[i] = strings.TrimSpace(p)
@@ -181,10 +181,10 @@ func Split(text string) []string {
 	return parts
 }
 
-// SplitNames returns the texts of a comma-separated list, without the spaces around them. A text
+// splitNames returns the texts of a comma-separated list, without the spaces around them. A text
 // may stand in double quotes, as in a CSV file: a comma inside is a part of the text, and two
 // quotes are one.
-func SplitNames(text string) (names []string) {
+func splitNames(text string) (names []string) {
 	for rest := text; ; {
 		rest = strings.TrimLeft(rest, " ")
 		var name strings.Builder
@@ -208,7 +208,7 @@ func SplitNames(text string) (names []string) {
 	}
 }
 
-// JoinNames returns the list that SplitNames splits into the names.
+// JoinNames returns the list that splitNames splits into the names.
 func JoinNames(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -237,7 +237,7 @@ type namesValue struct{ field *[]string }
 func (v *namesValue) set(text string) error {
 	*v.field = nil
 	if text != "" {
-		*v.field = SplitNames(text)
+		*v.field = splitNames(text)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestOverview(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"Validation error": true, "iteration (epoch)": true, "Largest violation": false, "gradient evaluations": false} {
-		if strings.Contains(wellFormed(t, filepath.Join(dir, Overview)), name) != want {
+		if strings.Contains(wellFormed(t, filepath.Join(dir, overview)), name) != want {
 			t.Errorf("overview.svg shows %q: want %v", name, want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"ppal/trainer"
 )
 
-// Overview is the file name of the picture with several charts.
-const Overview = "overview.svg"
+// overview is the file name of the picture with several charts.
+const overview = "overview.svg"
 
 // axis is a horizontal axis of records. name is the axis in the names of files, or "" if there is
 // no file for the axis.
@@ -115,7 +115,7 @@ func (f *folder) writeOverview(head string, charts []*chart.Chart, k int) error 
 	for _, c := range charts {
 		p.Charts = append(p.Charts, c.Over(k))
 	}
-	return f.write(Overview, p)
+	return f.write(overview, p)
 }
 
 // named returns the charts with the names, in the order of the charts.

@@ -14,17 +14,17 @@ func Gains(q *tabular.Queries, scores []float64) map[int]float64 {
 	if !slices.ContainsFunc(q.Grades, func(grade uint8) bool { return grade > 0 }) {
 		return nil
 	}
-	return map[int]float64{5: NDCG(q, scores, 5), 10: NDCG(q, scores, 10)}
+	return map[int]float64{5: ndcg(q, scores, 5), 10: ndcg(q, scores, 10)}
 }
 
-// NDCG returns the normalized discounted cumulative gain of the first k documents of each query,
+// ndcg returns the normalized discounted cumulative gain of the first k documents of each query,
 // for documents in the order of decreasing scores, and of the rows for equal scores:
 //
 //	DCG = sum over the places p = 1..k of (2^grade - 1) / log2(p + 1),   NDCG = DCG / largest DCG.
 //
 // The value is the mean over the queries with a document of a grade above 0; NaN without such a
 // query. (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002.)
-func NDCG(q *tabular.Queries, scores []float64, k int) float64 {
+func ndcg(q *tabular.Queries, scores []float64, k int) float64 {
 	sum, queries := 0.0, 0
 	gain := func(row int) float64 { return math.Exp2(float64(q.Grades[row])) - 1 }
 	dcg := func(rows []int) (sum float64) {

@@ -66,8 +66,8 @@ type Block struct {
 	Offset int64
 }
 
-// ColumnTable is a BinaryTable that decodes whole columns. Its RecordReaders are ColumnReaders.
-type ColumnTable interface {
+// columnTable is a BinaryTable that decodes whole columns. Its RecordReaders are ColumnReaders.
+type columnTable interface {
 	// Spelling returns a number of ColumnReader.Numbers as text.
 	Spelling(field int, x float64) string
 	// Skip lets Next leave out a field that the file stores as numbers.

@@ -221,13 +221,13 @@ func (d *Delimited) BesideAdvice() string {
 
 // Spelling returns a number that a binary format stores as text: see BinaryTable.
 func (d *Delimited) Spelling(field int, x float64) string {
-	return d.binary.(ColumnTable).Spelling(field, x)
+	return d.binary.(columnTable).Spelling(field, x)
 }
 
 // Skip lets Next leave out the fields of a binary format that want does not have and that the file
 // stores as numbers. The readers of records must not ask for them.
 func (d *Delimited) Skip(want []int) {
-	table, ok := d.binary.(ColumnTable)
+	table, ok := d.binary.(columnTable)
 	if !ok {
 		return
 	}
@@ -248,7 +248,7 @@ func (d *Delimited) Skip(want []int) {
 // Keep lets Next keep fields that a binary format stores as numbers, for Numbers. It returns the
 // memory that they take.
 func (d *Delimited) Keep(fields []int) (bytes uint64) {
-	if table, ok := d.binary.(ColumnTable); ok {
+	if table, ok := d.binary.(columnTable); ok {
 		return table.Keep(fields)
 	}
 	return 0
@@ -257,7 +257,7 @@ func (d *Delimited) Keep(fields []int) (bytes uint64) {
 // Numbers returns a field of all rows, after Next has returned io.EOF, if Keep has kept it and all
 // its numbers are finite; nil otherwise.
 func (d *Delimited) Numbers(field int) []float64 {
-	if table, ok := d.binary.(ColumnTable); ok {
+	if table, ok := d.binary.(columnTable); ok {
 		return table.Numbers(field)
 	}
 	return nil

@@ -28,16 +28,16 @@ type SweepPoint struct {
 	Bound, Run, Page string // Page is the relative link to the page of the run; "": none
 	Colour           string // good, warn or bad
 	Met              string
-	Measure          []SplitCell // of the swept measure
-	Objective        []SplitCell
+	Measure          []splitCell // of the swept measure
+	Objective        []splitCell
 	Slope, Epsilon   string
 }
 
-// SplitCell is a value on a split.
-type SplitCell = cell
+// splitCell is a value on a split.
+type splitCell = cell
 
 // Cells returns the values of all splits that have one, with their intervals.
-func Cells(values []ending.Value) []SplitCell { return cells(values) }
+func Cells(values []ending.Value) []splitCell { return cells(values) }
 
 // Stand returns the standing of a constraint in words, and the colour of the outcome's rating. If
 // another constraint has a worse rating, the words say so.

@@ -147,7 +147,7 @@ func TestReport(t *testing.T) {
 	a := run("a", dual(1, 0.5, 0), dual(1, 0.9, 0))
 	a.Records[1].Iteration = 1
 	dir := t.TempDir()
-	if err := f.Write(dir, []string{Published}, []*compare.Outcome{outcome(a, run("b", at(0, 1, 1)))}); err != nil {
+	if err := f.Write(dir, []string{published}, []*compare.Outcome{outcome(a, run("b", at(0, 1, 1)))}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "summary.md"))
@@ -162,7 +162,7 @@ func TestReport(t *testing.T) {
 	if strings.Contains(string(text), "of somebody else") {
 		t.Error("a verdict on methods that were not compared")
 	}
-	if _, err := os.Stat(filepath.Join(dir, Published, "plots", "multipliers-a.svg")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, published, "plots", "multipliers-a.svg")); err != nil {
 		t.Error(err)
 	}
 }

@@ -46,8 +46,8 @@ type Options struct {
 
 // The names of a figure's comparisons.
 const (
-	Published = "published"
-	Automatic = "automatic"
+	published = "published"
+	automatic = "automatic"
 )
 
 // Figures returns all experiments in the order of the list.
@@ -86,7 +86,7 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 		if contenders == nil {
 			continue
 		}
-		name := []string{Published, Automatic}[i]
+		name := []string{published, automatic}[i]
 		s := &compare.Study{Title: fmt.Sprintf("%s (%s steps)", f.Title, name), Budget: f.budgets[i], Measures: f.measures, Overview: f.overview, Records: f.records,
 			Workers: o.Workers, Threads: 1}
 		for k := range o.Seeds {

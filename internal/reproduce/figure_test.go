@@ -24,7 +24,7 @@ func TestStudiesResolve(t *testing.T) {
 		}
 		for _, full := range []bool{false, true} {
 			names, studies := f.Studies(Options{Full: full, Seeds: 2, DataDir: "data", Workers: 2})
-			if !slices.Equal(names, []string{Published, Automatic}) || len(f.claims) == 0 {
+			if !slices.Equal(names, []string{published, automatic}) || len(f.claims) == 0 {
 				t.Errorf("%s: comparisons %v, %d claims", f.Name, names, len(f.claims))
 			}
 			for _, s := range studies {

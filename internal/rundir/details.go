@@ -12,7 +12,7 @@ import (
 
 // Details is the content of details.json: what report.html shows and no other file of the run has.
 type Details struct {
-	Schema int `json:"schema"` // the version of the keys: the constant DetailsSchema
+	Schema int `json:"schema"` // the version of the keys: the constant detailsSchema
 	// Objective is the name of f, and Constraints are the names of g_1..g_m, as in metrics.jsonl.
 	Objective   string   `json:"objective"`
 	Constraints []string `json:"constraints"`
@@ -23,8 +23,8 @@ type Details struct {
 	Examples *results.Examples `json:"examples,omitempty"`
 }
 
-// DetailsSchema is the version of the keys of details.json.
-const DetailsSchema = 1
+// detailsSchema is the version of the keys of details.json.
+const detailsSchema = 1
 
 // Details returns the path of details.json.
 func (d Dir) Details() string { return filepath.Join(string(d), "details.json") }
@@ -44,7 +44,7 @@ func (d Dir) RemovePictures() error {
 
 // WriteDetails writes details.json, with the version of its keys.
 func (d Dir) WriteDetails(details Details) error {
-	details.Schema = DetailsSchema
+	details.Schema = detailsSchema
 	data, err := json.Marshal(details)
 	if err != nil {
 		return fmt.Errorf("rundir: details.json: %w", err)
@@ -67,7 +67,7 @@ func (d Dir) ReadDetails(sealed Seal) (Details, error) {
 	if err := json.Unmarshal(data, &details); err != nil {
 		return Details{}, fmt.Errorf("rundir: %s: %w", d.Details(), err)
 	}
-	if details.Schema != DetailsSchema {
+	if details.Schema != detailsSchema {
 		return Details{}, nil
 	}
 	return details, nil

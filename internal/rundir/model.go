@@ -13,10 +13,10 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// ModelSchema is the version of the keys of model.json. A key that is removed or changes its
+// modelSchema is the version of the keys of model.json. A key that is removed or changes its
 // meaning raises the version. A new key does not.
 // Schema 1 had no checksums.
-const ModelSchema = 2
+const modelSchema = 2
 
 // ErrIncomplete says that a directory does not hold a complete run.
 var ErrIncomplete = errors.New("not a complete run directory")
@@ -27,7 +27,7 @@ func (d Dir) ModelDescription() string { return filepath.Join(string(d), "model.
 // WriteModel writes model.json, with the version of its keys and the checksums of the files that it
 // names.
 func (d Dir) WriteModel(m results.Model) error {
-	m.Schema, m.Files = ModelSchema, map[string]string{}
+	m.Schema, m.Files = modelSchema, map[string]string{}
 	for _, name := range parts(&m) {
 		data, err := Seal{}.Read(filepath.Join(string(d), name))
 		if err != nil {
@@ -109,9 +109,9 @@ func (d Dir) ParseModel(data []byte) (m results.Model, sealed Seal, err error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, sealed, fmt.Errorf("rundir: %s: %w: %w", path, ErrIncomplete, err)
 	}
-	if m.Schema < 1 || m.Schema > ModelSchema {
+	if m.Schema < 1 || m.Schema > modelSchema {
 		return m, sealed, fmt.Errorf("rundir: %s: %w: its schema is %d, this program reads schemas up to %d; use a newer ppal",
-			path, ErrIncomplete, m.Schema, ModelSchema)
+			path, ErrIncomplete, m.Schema, modelSchema)
 	}
 	for _, name := range append(parts(&m), m.Rows) {
 		switch {

@@ -16,7 +16,7 @@ import (
 
 func TestModelRoundTrip(t *testing.T) {
 	number := 3
-	want := results.Model{Schema: ModelSchema, Version: "v", Task: "decisions", Dataset: "csv", Kind: "linear", Weights: "model.safetensors",
+	want := results.Model{Schema: modelSchema, Version: "v", Task: "decisions", Dataset: "csv", Kind: "linear", Weights: "model.safetensors",
 		Input: results.Input{Format: results.FormatText, Features: 2, Preparation: "preparation.yaml"},
 		Decision: results.Decision{Rule: results.RuleSign, Classes: []results.Class{{Name: "y=no", Value: "no"}, {Name: "y=yes", Value: "yes", Number: &number}},
 			Label: &tabular.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, Threshold: 0.25, Probability: &results.Sigmoid{Slope: 2, Intercept: -1}},
@@ -75,7 +75,7 @@ func TestReadModelErrors(t *testing.T) {
 func TestModelChecksums(t *testing.T) {
 	d := Dir(t.TempDir())
 	for what, m := range map[string]results.Model{
-		"no checksum of the weights": {Schema: ModelSchema, Weights: "model.safetensors", Files: map[string]string{"x": "1"}},
+		"no checksum of the weights": {Schema: modelSchema, Weights: "model.safetensors", Files: map[string]string{"x": "1"}},
 		"no checksum of its own":     {Schema: 1, Weights: "model.safetensors"},
 	} {
 		text, err := ModelText(m)

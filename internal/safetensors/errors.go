@@ -7,10 +7,10 @@ import (
 
 // The kinds of errors. A [FormatError] wraps one of them.
 var (
-	ErrTruncated = errors.New("file ends too early")
-	ErrHeader    = errors.New("invalid header")
-	ErrDtype     = errors.New("unsupported element type")
-	ErrLayout    = errors.New("invalid data layout")
+	errTruncated = errors.New("file ends too early")
+	errHeader    = errors.New("invalid header")
+	errDtype     = errors.New("unsupported element type")
+	errLayout    = errors.New("invalid data layout")
 )
 
 // FormatError describes an error in a file and its position.
@@ -18,7 +18,7 @@ type FormatError struct {
 	Offset int64  // bytes from the file's start
 	Tensor string // the tensor with the error; empty if no tensor is involved
 	Detail string
-	Err    error // ErrTruncated, ErrHeader, ErrDtype or ErrLayout
+	Err    error // errTruncated, errHeader, errDtype or errLayout
 }
 
 // Error returns a message of one line.

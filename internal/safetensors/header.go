@@ -32,10 +32,10 @@ type headerParser struct {
 // parseHeader parses the header's JSON, which starts at byte lengthSize of the file.
 func parseHeader(text []byte) (map[string]string, []entry, error) {
 	if !utf8.Valid(text) {
-		return nil, nil, &FormatError{Offset: lengthSize, Err: ErrHeader, Detail: "not UTF-8"}
+		return nil, nil, &FormatError{Offset: lengthSize, Err: errHeader, Detail: "not UTF-8"}
 	}
 	if len(text) == 0 || text[0] != '{' {
-		return nil, nil, &FormatError{Offset: lengthSize, Err: ErrHeader, Detail: "does not begin with {"}
+		return nil, nil, &FormatError{Offset: lengthSize, Err: errHeader, Detail: "does not begin with {"}
 	}
 	p := &headerParser{dec: json.NewDecoder(bytes.NewReader(text))}
 	p.dec.UseNumber()
@@ -54,7 +54,7 @@ func parseHeader(text []byte) (map[string]string, []entry, error) {
 		return nil, nil, err
 	}
 	if _, err := p.dec.Token(); err != io.EOF {
-		return nil, nil, p.fail(ErrHeader, "text follows the closing }")
+		return nil, nil, p.fail(errHeader, "text follows the closing }")
 	}
 	return metadata, entries, nil
 }
@@ -69,7 +69,7 @@ func (p *headerParser) metadata() (map[string]string, error) {
 		}
 		value, ok := token.(string)
 		if !ok {
-			return p.fail(ErrHeader, fmt.Sprintf("metadata %q is not a string", key))
+			return p.fail(errHeader, fmt.Sprintf("metadata %q is not a string", key))
 		}
 		metadata[key] = value
 		return nil
@@ -93,10 +93,10 @@ func (p *headerParser) entry(name string) (entry, error) {
 			}
 			dtype, ok := token.(string)
 			if !ok {
-				return p.fail(ErrHeader, "dtype is not a string")
+				return p.fail(errHeader, "dtype is not a string")
 			}
 			if e.dtype = Dtype(dtype); e.dtype.Size() == 0 {
-				return p.fail(ErrDtype, fmt.Sprintf("%q, supported are F32 and F64", dtype))
+				return p.fail(errDtype, fmt.Sprintf("%q, supported are F32 and F64", dtype))
 			}
 		case "shape":
 			shape, err := p.integers()
@@ -112,11 +112,11 @@ func (p *headerParser) entry(name string) (entry, error) {
 				return err
 			}
 			if len(offsets) != 2 {
-				return p.fail(ErrHeader, fmt.Sprintf("%d data_offsets, want 2", len(offsets)))
+				return p.fail(errHeader, fmt.Sprintf("%d data_offsets, want 2", len(offsets)))
 			}
 			e.begin, e.end = offsets[0], offsets[1]
 		default:
-			return p.fail(ErrHeader, fmt.Sprintf("unknown key %q", key))
+			return p.fail(errHeader, fmt.Sprintf("unknown key %q", key))
 		}
 		return nil
 	})
@@ -124,7 +124,7 @@ func (p *headerParser) entry(name string) (entry, error) {
 		return e, err
 	}
 	if seen != 3 {
-		return e, p.fail(ErrHeader, "dtype, shape or data_offsets is missing")
+		return e, p.fail(errHeader, "dtype, shape or data_offsets is missing")
 	}
 	e.offset = p.offset()
 	return e, nil
@@ -143,7 +143,7 @@ func (p *headerParser) object(value func(key string) error) error {
 		}
 		key := token.(string) // the decoder accepts only strings here
 		if keys[key] {
-			return p.fail(ErrHeader, fmt.Sprintf("key %q appears twice", key))
+			return p.fail(errHeader, fmt.Sprintf("key %q appears twice", key))
 		}
 		keys[key] = true
 		if err := value(key); err != nil {
@@ -166,12 +166,12 @@ func (p *headerParser) integers() ([]int64, error) {
 		}
 		number, ok := token.(json.Number)
 		if !ok {
-			return nil, p.fail(ErrHeader, fmt.Sprintf("%v instead of an integer", token))
+			return nil, p.fail(errHeader, fmt.Sprintf("%v instead of an integer", token))
 		}
 		// Sizes must fit an int, so they have 31 bits where int has 32.
 		value, err := strconv.ParseUint(number.String(), 10, strconv.IntSize-1)
 		if err != nil {
-			return nil, p.fail(ErrHeader, fmt.Sprintf("%s is not a valid size or offset", number))
+			return nil, p.fail(errHeader, fmt.Sprintf("%s is not a valid size or offset", number))
 		}
 		values = append(values, int64(value))
 	}
@@ -185,7 +185,7 @@ func (p *headerParser) delim(want json.Delim) error {
 		return err
 	}
 	if token != want {
-		return p.fail(ErrHeader, fmt.Sprintf("%v instead of %v", token, want))
+		return p.fail(errHeader, fmt.Sprintf("%v instead of %v", token, want))
 	}
 	return nil
 }
@@ -193,10 +193,10 @@ func (p *headerParser) delim(want json.Delim) error {
 func (p *headerParser) token() (json.Token, error) {
 	token, err := p.dec.Token()
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil, p.fail(ErrHeader, "ends within the JSON object")
+		return nil, p.fail(errHeader, "ends within the JSON object")
 	}
 	if err != nil {
-		return nil, p.fail(ErrHeader, err.Error())
+		return nil, p.fail(errHeader, err.Error())
 	}
 	return token, nil
 }

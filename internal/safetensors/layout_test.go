@@ -64,8 +64,8 @@ func TestWriteRefusesTensors(t *testing.T) {
 		is   error
 		want string
 	}{
-		{File{Tensors: []Tensor{{Name: "a", Dtype: "I8", Shape: []int{0}}}}, ErrDtype, `"I8"`},
-		{File{Tensors: []Tensor{{Name: "a", Dtype: F64, Shape: []int{-1}}}}, ErrLayout, "0 bytes for shape [-1]"},
+		{File{Tensors: []Tensor{{Name: "a", Dtype: "I8", Shape: []int{0}}}}, errDtype, `"I8"`},
+		{File{Tensors: []Tensor{{Name: "a", Dtype: F64, Shape: []int{-1}}}}, errLayout, "0 bytes for shape [-1]"},
 		{File{Metadata: map[string]string{"a\xff": "b"}}, nil, "is not UTF-8"},
 		{File{Metadata: map[string]string{"a": "b\xff"}}, nil, "is not UTF-8"},
 	} {
@@ -78,8 +78,8 @@ func TestWriteRefusesTensors(t *testing.T) {
 
 // TestLongestHeader checks the limit of the header's length, which Read and Write share.
 func TestLongestHeader(t *testing.T) {
-	_, err := Read(bytes.NewReader(binary.LittleEndian.AppendUint64(nil, MaxHeader)))
-	if !errors.Is(err, ErrTruncated) || !strings.Contains(err.Error(), "has 0 bytes of 100000000") {
+	_, err := Read(bytes.NewReader(binary.LittleEndian.AppendUint64(nil, maxHeader)))
+	if !errors.Is(err, errTruncated) || !strings.Contains(err.Error(), "has 0 bytes of 100000000") {
 		t.Errorf("a header of the greatest length: %v", err)
 	}
 	// {"__metadata__":{"a":"b"}} has 26 bytes, and 6 spaces follow.

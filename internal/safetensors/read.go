@@ -15,8 +15,8 @@ const (
 	// lengthSize is the size of the header's length, in bytes.
 	lengthSize = 8
 
-	// MaxHeader is the longest accepted header in bytes, as in the reference implementation.
-	MaxHeader = 100_000_000
+	// maxHeader is the longest accepted header in bytes, as in the reference implementation.
+	maxHeader = 100_000_000
 )
 
 // Read reads and checks a whole file: the tensors must cover the data without gaps, overlaps or
@@ -31,9 +31,9 @@ func Read(r io.Reader) (File, error) {
 		return File{}, truncated(len(length), "the header's length needs 8 bytes")
 	}
 	n := binary.LittleEndian.Uint64(length)
-	if n > MaxHeader {
-		return File{}, &FormatError{Err: ErrHeader,
-			Detail: fmt.Sprintf("length %d, at most %d is accepted", n, MaxHeader)}
+	if n > maxHeader {
+		return File{}, &FormatError{Err: errHeader,
+			Detail: fmt.Sprintf("length %d, at most %d is accepted", n, maxHeader)}
 	}
 	header, err := readUpTo(r, int64(n))
 	if err != nil {
@@ -63,7 +63,7 @@ func Read(r io.Reader) (File, error) {
 		return File{}, err
 	}
 	if len(rest) > 0 {
-		return File{}, &FormatError{Offset: int64(start) + size, Err: ErrLayout, Detail: "bytes follow the last tensor"}
+		return File{}, &FormatError{Offset: int64(start) + size, Err: errLayout, Detail: "bytes follow the last tensor"}
 	}
 	file := File{Metadata: metadata}
 	for _, e := range entries {
@@ -82,7 +82,7 @@ func checkLayout(entries []entry) (int64, error) {
 	var size int64
 	for _, e := range entries {
 		fail := func(format string, args ...any) (int64, error) {
-			return 0, &FormatError{Offset: e.offset, Tensor: e.name, Err: ErrLayout, Detail: fmt.Sprintf(format, args...)}
+			return 0, &FormatError{Offset: e.offset, Tensor: e.name, Err: errLayout, Detail: fmt.Sprintf(format, args...)}
 		}
 		bytes, ok := byteSize(e.dtype, e.shape)
 		switch {
@@ -124,5 +124,5 @@ func readUpTo(r io.Reader, n int64) ([]byte, error) {
 }
 
 func truncated(at int, detail string) error {
-	return &FormatError{Offset: int64(at), Err: ErrTruncated, Detail: detail}
+	return &FormatError{Offset: int64(at), Err: errTruncated, Detail: detail}
 }

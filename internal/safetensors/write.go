@@ -15,7 +15,7 @@ import (
 // type, larger types first, and then by name, so that all of them are aligned. Write refuses what
 // [Read] refuses: a name that is reserved, not UTF-8 or duplicate, an element type that is not
 // supported, and data that do not fill the shape.
-func Write(w io.Writer, f File) error { return write(w, f, MaxHeader) }
+func Write(w io.Writer, f File) error { return write(w, f, maxHeader) }
 
 // write writes the file if its header has at most the given number of bytes.
 func write(w io.Writer, f File, most int) error {
@@ -116,12 +116,12 @@ func (t Tensor) check() error {
 		return fmt.Errorf("safetensors: write: %q cannot name a tensor", t.Name)
 	}
 	if t.Dtype.Size() == 0 {
-		return fmt.Errorf("safetensors: write: tensor %q: %w: %q", t.Name, ErrDtype, t.Dtype)
+		return fmt.Errorf("safetensors: write: tensor %q: %w: %q", t.Name, errDtype, t.Dtype)
 	}
 	size, ok := byteSize(t.Dtype, t.Shape)
 	if !ok || size != int64(len(t.Data)) {
 		return fmt.Errorf("safetensors: write: tensor %q: %w: %d bytes for shape %v of %s",
-			t.Name, ErrLayout, len(t.Data), t.Shape, t.Dtype)
+			t.Name, errLayout, len(t.Data), t.Shape, t.Dtype)
 	}
 	return nil
 }

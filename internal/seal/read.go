@@ -23,18 +23,18 @@ var (
 
 // The largest sizes of files, in bytes.
 const (
-	Text      = 64 << 20 // settings and descriptions
-	Details   = 1 << 30  // summary.json and details.json, which may hold thousands of groups or pictures
+	text      = 64 << 20 // settings and descriptions
+	details   = 1 << 30  // summary.json and details.json, which may hold thousands of groups or pictures
 	Records   = 4 << 30  // metrics.jsonl and the splits of the rows
 	Weights   = 8 << 30  // weights
 	State     = 32 << 30 // checkpoints
-	OtherFile = Text     // a file with another name
+	otherFile = text     // a file with another name
 )
 
 // limits has the largest size of each file of a run, by name.
 var limits = map[string]int64{
-	"config.yaml": Text, "preparation.yaml": Text, ModelName: Text,
-	SummaryName: Details, "details.json": Details,
+	"config.yaml": text, "preparation.yaml": text, modelName: text,
+	SummaryName: details, "details.json": details,
 	"metrics.jsonl": Records, "rows.csv": Records, "rows.csv.gz": Records,
 	"checkpoint": State, "checkpoint.previous": State,
 }
@@ -48,7 +48,7 @@ func limitOf(path string) int64 {
 	if filepath.Ext(name) == ".safetensors" {
 		return Weights
 	}
-	return OtherFile
+	return otherFile
 }
 
 // Read returns the content of a file of a run, of at most the size that its name allows. The errors

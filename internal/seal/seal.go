@@ -14,7 +14,7 @@ import (
 
 // The names of the files that have checksums of other files.
 const (
-	ModelName   = "model.json"
+	modelName   = "model.json"
 	SummaryName = "summary.json"
 )
 
@@ -89,7 +89,7 @@ func ReadBeside(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{ModelName, SummaryName} {
+	for _, name := range []string{modelName, SummaryName} {
 		beside := filepath.Join(filepath.Dir(path), name)
 		text, err := Read(beside)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -74,14 +74,14 @@ func TestReadBeside(t *testing.T) {
 	write(t, filepath.Join(dir, SummaryName), closed(map[string]string{"w.safetensors": "old", "b.safetensors": "b"}))
 	check("other weights", weights, ErrChanged)
 	check("best weights", other, nil)
-	write(t, filepath.Join(dir, ModelName), closed(map[string]string{"w.safetensors": "w"}))
+	write(t, filepath.Join(dir, modelName), closed(map[string]string{"w.safetensors": "w"}))
 	check("weights of model.json", weights, nil)
 	write(t, weights, []byte("x"))
 	check("changed weights", weights, ErrChanged)
 	write(t, weights, []byte("w"))
-	write(t, filepath.Join(dir, ModelName), []byte(strings.Replace(string(closed(map[string]string{"w.safetensors": "w"})), "files", "filez", 1)))
+	write(t, filepath.Join(dir, modelName), []byte(strings.Replace(string(closed(map[string]string{"w.safetensors": "w"})), "files", "filez", 1)))
 	check("changed model.json", weights, ErrChanged)
-	write(t, filepath.Join(dir, ModelName), []byte("of another program"))
+	write(t, filepath.Join(dir, modelName), []byte("of another program"))
 	check("model.json of another program", weights, ErrChanged)
 	check("no file", filepath.Join(dir, "none"), os.ErrNotExist)
 }
@@ -89,7 +89,7 @@ func TestReadBeside(t *testing.T) {
 // Read takes a regular file, or a link to one, up to the size that the name allows.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, ModelName)
+	path := filepath.Join(dir, modelName)
 	write(t, path, []byte("text"))
 	link := filepath.Join(dir, "config.yaml")
 	if err := os.Symlink(path, link); err != nil {
@@ -103,7 +103,7 @@ func TestRead(t *testing.T) {
 	if _, err := Read(dir); !errors.Is(err, ErrKind) {
 		t.Errorf("a directory: %v", err)
 	}
-	for name, limit := range map[string]int64{ModelName: Text, "x": OtherFile, "details.json": Details, "metrics.jsonl": Records, "w.safetensors": Weights, "checkpoint": State} {
+	for name, limit := range map[string]int64{modelName: text, "x": otherFile, "details.json": details, "metrics.jsonl": Records, "w.safetensors": Weights, "checkpoint": State} {
 		path := filepath.Join(t.TempDir(), name)
 		write(t, path, nil)
 		if err := os.Truncate(path, limit+1); err != nil { // a file with a hole takes no space

@@ -21,21 +21,21 @@ type Python struct {
 	Log         string // the processes append their stderr to this file
 }
 
-// ErrNoPython marks a missing environment of the other libraries.
-var ErrNoPython = errors.New("the other libraries cannot be measured")
+// errNoPython marks a missing environment of the other libraries.
+var errNoPython = errors.New("the other libraries cannot be measured")
 
 // FindPython returns the environment that `make peers` makes in a checkout of ppal. program is a
-// file of the package peers that the environment must have. The error wraps ErrNoPython and says
+// file of the package peers that the environment must have. The error wraps errNoPython and says
 // how to make the environment.
 func FindPython(checkout, program, log string, threads int) (*Python, error) {
 	log, err := filepath.Abs(log)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoPython, err)
+		return nil, fmt.Errorf("%w: %w", errNoPython, err)
 	}
 	p := &Python{Interpreter: filepath.Join(checkout, ".venv-peers", "bin", "python"), Modules: filepath.Join(checkout, "internal"), Threads: threads, Log: log}
 	for _, path := range []string{p.Interpreter, filepath.Join(p.Modules, "peers", program)} {
 		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("%w: there is no %s; in a checkout of ppal, make the Python environment with `make peers` and repeat the command there", ErrNoPython, path)
+			return nil, fmt.Errorf("%w: there is no %s; in a checkout of ppal, make the Python environment with `make peers` and repeat the command there", errNoPython, path)
 		}
 	}
 	return p, nil

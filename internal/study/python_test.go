@@ -111,7 +111,7 @@ func TestOutput(t *testing.T) {
 // Without the Python environment, the reason says how to make the environment.
 func TestFindPython(t *testing.T) {
 	checkout := t.TempDir()
-	if _, err := FindPython(checkout, "decisions/peer.py", "log", 1); !errors.Is(err, ErrNoPython) || !strings.Contains(err.Error(), "make peers") {
+	if _, err := FindPython(checkout, "decisions/peer.py", "log", 1); !errors.Is(err, errNoPython) || !strings.Contains(err.Error(), "make peers") {
 		t.Error(err)
 	}
 	for _, path := range []string{".venv-peers/bin/python", "internal/peers/decisions/peer.py"} {

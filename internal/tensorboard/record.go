@@ -48,7 +48,7 @@ func distinct(names []string) []string {
 
 // Record implements trainer.Recorder.
 func (r *Recorder) Record(x *trainer.Record) error {
-	return r.w.Scalars(r.now(), int64(x.Iteration), r.scalars(x))
+	return r.w.scalars(r.now(), int64(x.Iteration), r.scalars(x))
 }
 
 // Close closes the file.

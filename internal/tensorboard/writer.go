@@ -120,8 +120,8 @@ func after(dir string, seconds int64) (int64, error) {
 	return seconds, nil
 }
 
-// Scalars writes numbers at a step.
-func (w *Writer) Scalars(now time.Time, step int64, list []Scalar) error {
+// scalars writes numbers at a step.
+func (w *Writer) scalars(now time.Time, step int64, list []Scalar) error {
 	var summary []byte
 	for _, s := range list {
 		value := protowire.AppendString(protowire.AppendTag(nil, valueTag, protowire.BytesType), clean(s.Tag))

@@ -9,10 +9,10 @@ import (
 	"ppal/internal/cpu/kernel"
 )
 
-// BFloat16 prepares the products with dense floats in digits of bfloat16, Z = X W and G = X^T Z, as
+// bfloat16 prepares the products with dense floats in digits of bfloat16, Z = X W and G = X^T Z, as
 // the device computes them: every run splits W and Z into digits. The device has products
 // plan.BF16x3 or plan.BF16x2. FLOPs counts the arithmetic of float32 products.
-func BFloat16(d *cpu.Device, rows, cols, width int) (*Products, error) {
+func bfloat16(d *cpu.Device, rows, cols, width int) (*Products, error) {
 	if p := d.Products(cols); rows < 1 || cols < 1 || width < 1 || !p.BFloat16() {
 		return nil, fmt.Errorf("floor: products of %d x %d by %d columns in %v, want positive sizes and bfloat16", rows, cols, width, p)
 	}

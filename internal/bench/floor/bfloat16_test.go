@@ -19,7 +19,7 @@ func TestBFloat16(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rows, cols, width = kernel.RowBlock + 3, 40, 5
-	p, err := BFloat16(d, rows, cols, width)
+	p, err := bfloat16(d, rows, cols, width)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,11 +27,11 @@ func TestBFloat16(t *testing.T) {
 		t.Errorf("%v operations", p.FLOPs())
 	}
 	for _, size := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
-		if _, err := BFloat16(d, size[0], size[1], size[2]); err == nil {
+		if _, err := bfloat16(d, size[0], size[1], size[2]); err == nil {
 			t.Errorf("%v is accepted", size)
 		}
 	}
-	if _, err := BFloat16(plain, 1, 1, 1); err == nil {
+	if _, err := bfloat16(plain, 1, 1, 1); err == nil {
 		t.Error("a device without bfloat16 is accepted")
 	}
 }

@@ -41,7 +41,7 @@ func DigitSpeed(d *cpu.Device) (float64, error) {
 // BFloat16Speed measures the products with dense floats in digits of bfloat16 in the same way as
 // Speed. It counts the arithmetic of the float32 products.
 func BFloat16Speed(d *cpu.Device) (float64, error) {
-	p, err := BFloat16(d, speedRows*d.Threads(), speedFeatures, speedWidth)
+	p, err := bfloat16(d, speedRows*d.Threads(), speedFeatures, speedWidth)
 	if err != nil {
 		return 0, err
 	}

@@ -86,8 +86,8 @@ func (c Contender) Grid(p Problem) []Setting {
 	return list
 }
 
-// AtEdge returns the ordered axes on which a setting is at an end of the grid.
-func (c Contender) AtEdge(p Problem, s Setting) []string {
+// atEdge returns the ordered axes on which a setting is at an end of the grid.
+func (c Contender) atEdge(p Problem, s Setting) []string {
 	var names []string
 	for _, a := range c.grid(p) {
 		if i := slices.Index(a.Values, s[a.Name]); a.Ordered && (i == 0 || i == len(a.Values)-1) {
@@ -97,9 +97,9 @@ func (c Contender) AtEdge(p Problem, s Setting) []string {
 	return names
 }
 
-// Final returns the settings that run on every split: the best setting, and the setting with the
+// final returns the settings that run on every split: the best setting, and the setting with the
 // next larger value on the axis wider.
-func (c Contender) Final(p Problem, best Setting) []Setting {
+func (c Contender) final(p Problem, best Setting) []Setting {
 	list := []Setting{best}
 	for _, a := range c.grid(p) {
 		if i := slices.Index(a.Values, best[a.Name]); a.Name == c.wider && i >= 0 && i+1 < len(a.Values) {
@@ -132,17 +132,17 @@ func choice(name string, values ...any) Axis { return Axis{Name: name, Values: v
 // gapsOnly returns the axes of f for the problems that bound gaps.
 func gapsOnly(f func(p Problem) []Axis) func(p Problem) []Axis {
 	return func(p Problem) []Axis {
-		if p.Kind == NeymanPearson {
+		if p.Kind == neymanPearson {
 			return nil
 		}
 		return f(p)
 	}
 }
 
-// ExponentiatedGradient is the name of the contender with which ppal's time is compared.
-const ExponentiatedGradient = "ExponentiatedGradient"
+// exponentiatedGradient is the name of the contender with which ppal's time is compared.
+const exponentiatedGradient = "ExponentiatedGradient"
 
-// Contenders returns the methods of the other libraries. fairlearn gets the solver of fairlearn's
+// contenders returns the methods of the other libraries. fairlearn gets the solver of fairlearn's
 // own examples, which is the fastest solver of scikit-learn here.
 //
 // On COMPAS, the smallest table, the grids have more axes. There the eps of ExponentiatedGradient
@@ -150,11 +150,11 @@ const ExponentiatedGradient = "ExponentiatedGradient"
 // logistic loss for Cooper, and a better objective than the hinge for the proxy-Lagrangian. The
 // larger tables therefore search only the remaining axes. On COMPAS and on Bank, GridSearch meets
 // no bound on equalized odds with 85 models. The larger tables therefore use 41 models there.
-func Contenders() []Contender {
+func contenders() []Contender {
 	small := func(p Problem) bool { return p.Data.Name == "compas" }
 	learner := choice("solver", "liblinear")
 	return []Contender{
-		{Name: ExponentiatedGradient, Worker: "fairlearn", Call: "exponentiated-gradient", wider: "difference_bound",
+		{Name: exponentiatedGradient, Worker: "fairlearn", Call: "exponentiated-gradient", wider: "difference_bound",
 			grid: gapsOnly(func(p Problem) []Axis {
 				eps := fixed("eps", 0.01)
 				if small(p) {
@@ -165,7 +165,7 @@ func Contenders() []Contender {
 		{Name: "GridSearch", Worker: "fairlearn", Call: "grid-search", Deterministic: true,
 			grid: gapsOnly(func(p Problem) []Axis {
 				switch {
-				case p.Kind == DemographicParity:
+				case p.Kind == demographicParity:
 					return []Axis{learner, fixed("grid_size", 41), numbers("grid_limit", 0.5, 1, 2, 4)}
 				case small(p): // a grid in two dimensions
 					return []Axis{learner, fixed("grid_size", 85), numbers("grid_limit", 0.05, 0.15, 0.5)}
@@ -176,7 +176,7 @@ func Contenders() []Contender {
 		{Name: "ThresholdOptimizer", Worker: "fairlearn", Call: "threshold-optimizer", NeedsGroup: true,
 			grid: gapsOnly(func(p Problem) []Axis {
 				axes := []Axis{learner, fixed("grid_size", 1000)}
-				if p.Kind == DemographicParity { // equalized odds has no tolerance
+				if p.Kind == demographicParity { // equalized odds has no tolerance
 					axes = append(axes, numbers("tol", p.Bound/2, p.Bound, 2*p.Bound))
 				}
 				return axes
@@ -199,7 +199,7 @@ func Contenders() []Contender {
 				if p.Data.Name == "adult" { // the features are not standardised
 					rate = numbers("rate", 0.003, 0.01, 0.03, 0.1)
 				}
-				if p.Kind == NeymanPearson {
+				if p.Kind == neymanPearson {
 					dual = numbers("dual_rate", 0.1, 1, 10)
 				}
 				return []Axis{objective, rate, dual, fixed("iterations", 500)}
@@ -212,10 +212,10 @@ func Contenders() []Contender {
 	}
 }
 
-// Searched returns the problem whose search also serves p. The three bounds on a false positive
+// searched returns the problem whose search also serves p. The three bounds on a false positive
 // rate use the search at 5 %.
-func (p Problem) Searched() Problem {
-	if p.Kind == NeymanPearson {
+func (p Problem) searched() Problem {
+	if p.Kind == neymanPearson {
 		p.Bound = 0.05
 	}
 	return p

@@ -17,8 +17,8 @@ type Measured struct {
 	Rates []float64
 }
 
-// Largest returns the largest bounded value.
-func (m Measured) Largest() float64 {
+// largest returns the largest bounded value.
+func (m Measured) largest() float64 {
 	largest := 0.0
 	for _, r := range m.Rates {
 		largest = max(largest, r)
@@ -26,20 +26,20 @@ func (m Measured) Largest() float64 {
 	return largest
 }
 
-// Measure computes the values of a problem on a split from the accepted rows.
-func Measure(kind Kind, totals, accepted Counts, split int) Measured {
+// measure computes the values of a problem on a split from the accepted rows.
+func measure(kind Kind, totals, accepted Counts, split int) Measured {
 	n, a := totals[split], accepted[split]
 	rate := func(group, label int) float64 { return a[group][label] / n[group][label] }
 	both := func(c [2][2]float64, label int) float64 { return c[0][label] + c[1][label] }
 	rows := both(n, 0) + both(n, 1)
 	m := Measured{Error: (both(a, 0) + both(n, 1) - both(a, 1)) / rows}
 	switch kind {
-	case DemographicParity:
+	case demographicParity:
 		positive := func(g int) float64 { return (a[g][0] + a[g][1]) / (n[g][0] + n[g][1]) }
 		m.Rates = []float64{math.Abs(positive(1) - positive(0))}
-	case EqualizedOdds:
+	case equalizedOdds:
 		m.Rates = []float64{math.Abs(rate(1, 1) - rate(0, 1)), math.Abs(rate(1, 0) - rate(0, 0))}
-	case NeymanPearson:
+	case neymanPearson:
 		m.Rates = []float64{both(a, 0) / both(n, 0)}
 		m.Error = 1 - both(a, 1)/both(n, 1)
 	}

@@ -29,28 +29,28 @@ func near(t *testing.T, what string, got, want float64) {
 
 func TestMeasure(t *testing.T) {
 	accepted := cells(10, 40, 8, 12)
-	dp := Measure(DemographicParity, total(), accepted, 0)
+	dp := measure(demographicParity, total(), accepted, 0)
 	near(t, "error", dp.Error, (10+8+10+8)/210.)
 	near(t, "gap of positive rates", dp.Rates[0], 50/150.-20/60.)
-	eo := Measure(EqualizedOdds, total(), accepted, 2)
+	eo := measure(equalizedOdds, total(), accepted, 2)
 	near(t, "gap of true positive rates", eo.Rates[0], 0.8-0.6)
 	near(t, "gap of false positive rates", eo.Rates[1], 0.2-0.1)
-	near(t, "larger gap", eo.Largest(), 0.2)
-	np := Measure(NeymanPearson, total(), accepted, 1)
-	near(t, "false positive rate", np.Largest(), 18/140.)
+	near(t, "larger gap", eo.largest(), 0.2)
+	np := measure(neymanPearson, total(), accepted, 1)
+	near(t, "false positive rate", np.largest(), 18/140.)
 	near(t, "false negative rate", np.Error, 1-52/70.)
 }
 
 // A bound is met with an excess of one row of its own cells. It is not met with an excess of two
 // rows, and it is not judged if one row weighs too much.
 func TestMetToOneRow(t *testing.T) {
-	p := Problem{Kind: NeymanPearson, Bound: 0.05} // 7 of 140 rows
+	p := Problem{Kind: neymanPearson, Bound: 0.05} // 7 of 140 rows
 	for accepted, want := range map[float64]bool{7: true, 8: true, 9: false} {
 		if p.met(total(), cells(accepted, 50, 0, 20), 0) != want {
 			t.Errorf("%v of 140 false positives for 5 %%: met is %v", accepted, !want)
 		}
 	}
-	odds := Problem{Kind: EqualizedOdds, Bound: 0.1} // the true positive rates count 50 and 20 rows, the false ones 100 and 40
+	odds := Problem{Kind: equalizedOdds, Bound: 0.1} // the true positive rates count 50 and 20 rows, the false ones 100 and 40
 	for _, c := range []struct {
 		accepted Counts
 		want     [2]constraints.State

@@ -7,22 +7,22 @@ import "math"
 func signed(kind Kind, totals, accepted Counts, split int) []float64 {
 	n, a := totals[split], accepted[split]
 	switch kind {
-	case DemographicParity:
+	case demographicParity:
 		rate := func(g int) float64 { return (a[g][0] + a[g][1]) / (n[g][0] + n[g][1]) }
 		return []float64{rate(1) - rate(0)}
-	case EqualizedOdds:
+	case equalizedOdds:
 		return []float64{a[1][1]/n[1][1] - a[0][1]/n[0][1], a[1][0]/n[1][0] - a[0][0]/n[0][0]}
 	default:
 		return []float64{(a[0][0] + a[1][0]) / (n[0][0] + n[1][0])}
 	}
 }
 
-// EqualGap returns a mixture of at most two classifiers of a contender. Among the mixtures whose
+// equalGap returns a mixture of at most two classifiers of a contender. Among the mixtures whose
 // training values are at most limit, the result has the least training error. A mixture uses the
 // first classifier with probability 1 - t and the second classifier with probability t. A
-// contender with a classifier on either side of a gap is thus compared at the gap. EqualGap
+// contender with a classifier on either side of a gap is thus compared at the gap. equalGap
 // returns false if every mixture exceeds the limit.
-func EqualGap(kind Kind, totals Counts, points []Counts, limit float64) (Counts, bool) {
+func equalGap(kind Kind, totals Counts, points []Counts, limit float64) (Counts, bool) {
 	var best Counts
 	least, found := math.Inf(1), false
 	for i, a := range points {
@@ -33,7 +33,7 @@ func EqualGap(kind Kind, totals Counts, points []Counts, limit float64) (Counts,
 			}
 			for _, t := range []float64{from, to} {
 				m := mix(a, b, t)
-				if e := Measure(kind, totals, m, 0).Error; e < least {
+				if e := measure(kind, totals, m, 0).Error; e < least {
 					best, least, found = m, e, true
 				}
 			}

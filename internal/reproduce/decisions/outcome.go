@@ -26,7 +26,7 @@ type Row struct {
 	Models       []float64
 	// Excess is the contender's test error minus ppal's test error at equal measured gap. The
 	// contender's error is the error of its best mixture that meets the bound on training rows up
-	// to one row (see EqualGap). A split without such a mixture has no element.
+	// to one row (see equalGap). A split without such a mixture has no element.
 	Excess []float64
 	// Unreached counts the splits without an element in Excess.
 	Unreached int
@@ -39,7 +39,7 @@ type Row struct {
 func (o *Outcome) Table(p Problem) []Row {
 	list := []Row{o.row(p, Contender{Name: Own, Deterministic: true}, nil)}
 	for _, c := range o.Options.Contenders {
-		if best, ok := Chosen(p, c, o.Fits); ok {
+		if best, ok := chosen(p, c, o.Fits); ok {
 			list = append(list, o.row(p, c, best))
 		}
 	}
@@ -51,7 +51,7 @@ func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 	r := Row{Contender: c, Setting: best}
 	final := map[string]bool{}
 	if best != nil {
-		for _, s := range c.Final(p, best) {
+		for _, s := range c.final(p, best) {
 			final[s.Key()] = true
 		}
 	}
@@ -74,9 +74,9 @@ func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 			continue
 		}
 		first := chosen[0]
-		point, _ := first.Best(p)
+		point, _ := first.best(p)
 		for s := range r.At {
-			r.At[s] = append(r.At[s], Measure(p.Kind, first.Totals, point.Accepted, s))
+			r.At[s] = append(r.At[s], measure(p.Kind, first.Totals, point.Accepted, s))
 		}
 		if p.met(first.Totals, point.Accepted, 0) {
 			r.Met++
@@ -93,7 +93,7 @@ func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 
 // compare appends the excess of a single split.
 func (r *Row) compare(p Problem, own Fit, runs []Fit) {
-	point, ok := own.Best(p)
+	point, ok := own.best(p)
 	if !ok {
 		return
 	}
@@ -105,16 +105,16 @@ func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 	}
 	// contenders within the tolerance of the bound are equal; if ppal violates the bound further,
 	// ppal's own gap is the limit
-	limit := Measure(p.Kind, own.Totals, point.Accepted, 0).Largest()
+	limit := measure(p.Kind, own.Totals, point.Accepted, 0).largest()
 	for _, j := range p.judged(own.Totals, point.Accepted, 0) {
 		limit = max(limit, p.Bound+j.Tolerance)
 	}
-	mixture, ok := EqualGap(p.Kind, own.Totals, points, limit)
+	mixture, ok := equalGap(p.Kind, own.Totals, points, limit)
 	if !ok {
 		r.Unreached++
 		return
 	}
-	r.Excess = append(r.Excess, Measure(p.Kind, own.Totals, mixture, 2).Error-Measure(p.Kind, own.Totals, point.Accepted, 2).Error)
+	r.Excess = append(r.Excess, measure(p.Kind, own.Totals, mixture, 2).Error-measure(p.Kind, own.Totals, point.Accepted, 2).Error)
 }
 
 // runs returns the timed runs of a contender on a split.

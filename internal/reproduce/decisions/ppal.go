@@ -67,9 +67,9 @@ func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) (
 // statement states a problem in the language of constraints. attribute names its groups.
 func (p Problem) statement(attribute string) session.Decisions {
 	switch p.Kind {
-	case DemographicParity:
+	case demographicParity:
 		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.PositiveRate, attribute).AtMost(p.Bound)}}
-	case EqualizedOdds:
+	case equalizedOdds:
 		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, attribute).AtMost(p.Bound),
 			constraints.Gap(constraints.FPR, attribute).AtMost(p.Bound)}}
 	default:

@@ -7,13 +7,13 @@ type Kind string
 
 // The kinds of problems.
 const (
-	// DemographicParity minimises the error with a bound on the gap of the groups' positive rates.
-	DemographicParity Kind = "dp"
-	// EqualizedOdds minimises the error with a bound on the gap of the groups' true positive rates
+	// demographicParity minimises the error with a bound on the gap of the groups' positive rates.
+	demographicParity Kind = "dp"
+	// equalizedOdds minimises the error with a bound on the gap of the groups' true positive rates
 	// and on the gap of their false positive rates.
-	EqualizedOdds Kind = "eo"
-	// NeymanPearson minimises the false negative rate with a bound on the false positive rate.
-	NeymanPearson Kind = "np"
+	equalizedOdds Kind = "eo"
+	// neymanPearson minimises the false negative rate with a bound on the false positive rate.
+	neymanPearson Kind = "np"
 )
 
 // Dataset is a published table.
@@ -32,31 +32,31 @@ type Problem struct {
 	Bound float64
 }
 
-// GapBound is the bound on the gaps.
-const GapBound = 0.01
+// gapBound is the bound on the gaps.
+const gapBound = 0.01
 
-// Problems returns the compared problems. Bank excludes the duration of a call from the features,
+// problems returns the compared problems. Bank excludes the duration of a call from the features,
 // because the duration is known only after the outcome.
-func Problems() []Problem {
+func problems() []Problem {
 	adult := Dataset{Name: "adult", Group: "sex=Female", Attribute: "sex"}
 	bank := Dataset{Name: "bank", Ignore: []string{"duration"}, Group: "25<=age<60", Attribute: "25<=age<60"}
 	compas := Dataset{Name: "compas", Group: "race=African-American", Attribute: "race=African-American"}
 	var list []Problem
-	for _, kind := range []Kind{DemographicParity, EqualizedOdds} {
+	for _, kind := range []Kind{demographicParity, equalizedOdds} {
 		for _, d := range []Dataset{adult, bank, compas} {
-			list = append(list, Problem{kind, d, GapBound})
+			list = append(list, Problem{kind, d, gapBound})
 		}
 	}
 	for _, d := range []Dataset{bank, adult} {
 		for _, bound := range []float64{0.01, 0.05, 0.10} {
-			list = append(list, Problem{NeymanPearson, d, bound})
+			list = append(list, Problem{neymanPearson, d, bound})
 		}
 	}
 	return list
 }
 
-// Datasets returns the tables of the problems.
-func Datasets(problems []Problem) []Dataset {
+// tableSets returns the tables of the problems.
+func tableSets(problems []Problem) []Dataset {
 	var list []Dataset
 	for _, p := range problems {
 		if !slices.ContainsFunc(list, func(d Dataset) bool { return d.Name == p.Data.Name }) {

@@ -17,9 +17,9 @@ import (
 func (p Problem) Title() string {
 	data := map[string]string{"adult": "Adult", "bank": "Bank", "compas": "COMPAS"}[p.Data.Name]
 	switch p.Kind {
-	case DemographicParity:
+	case demographicParity:
 		return "demographic parity on " + data
-	case EqualizedOdds:
+	case equalizedOdds:
 		return "equalized odds on " + data
 	default:
 		return fmt.Sprintf("false positives at most %g %% on %s", 100*p.Bound, data)
@@ -28,7 +28,7 @@ func (p Problem) Title() string {
 
 // name returns the problem's name in file names.
 func (p Problem) name() string {
-	if p.Kind == NeymanPearson {
+	if p.Kind == neymanPearson {
 		return fmt.Sprintf("%s-%s-%g", p.Kind, p.Data.Name, 100*p.Bound)
 	}
 	return string(p.Kind) + "-" + p.Data.Name
@@ -51,7 +51,7 @@ func (o *Outcome) Markdown() string {
 	}
 	var edges []string
 	for _, p := range o.Options.Problems {
-		edges = append(edges, o.Edges(p)...)
+		edges = append(edges, o.edges(p)...)
 	}
 	if len(edges) > 0 {
 		fmt.Fprintf(&out, "\n## Settings at an end of their grid\n\n")
@@ -68,11 +68,11 @@ func (o *Outcome) verdicts() string {
 	fmt.Fprintf(&out, "- bounds: ppal meets the bound on the training decisions of every split, as `ppal train` judges it\n")
 	fmt.Fprintf(&out, "- test error: ppal's test error is at most the best other's at equal measured gap on training rows, up to two standard errors\n")
 	fmt.Fprintf(&out, "  (the numbers are the other's error minus ppal's, in points)\n")
-	fmt.Fprintf(&out, "- time: ppal is at least %d times faster than %s in wall time (median and range over the splits)\n\n", Speedup, ExponentiatedGradient)
+	fmt.Fprintf(&out, "- time: ppal is at least %d times faster than %s in wall time (median and range over the splits)\n\n", speedup, exponentiatedGradient)
 	out.WriteString("| problem | bounds | test error | time |\n|---|---|---|---|\n")
 	for _, p := range o.Options.Problems {
 		cell := func(v study.Verdict) string { return fmt.Sprintf("**%s**, %s", v.Ruling, v.Numbers) }
-		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.Title(), cell(o.Bounds(p)), cell(o.Errors(p)), cell(o.Times(p)))
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.Title(), cell(o.Bounds(p)), cell(o.Errors(p)), cell(o.times(p)))
 	}
 	return out.String()
 }
@@ -82,7 +82,7 @@ func (o *Outcome) verdicts() string {
 // gap. The last column is Row.Excess.
 func (o *Outcome) tableText(p Problem) string {
 	value, failure := "gap", "error"
-	if p.Kind == NeymanPearson {
+	if p.Kind == neymanPearson {
 		value, failure = "rate", "missed"
 	}
 	var out strings.Builder
@@ -105,7 +105,7 @@ func (o *Outcome) tableText(p Problem) string {
 		fmt.Fprintf(&out, " %d of %d |", r.Met, o.Options.Splits)
 		for s := range r.At {
 			mean, standard := meanError(each(r.At[s], func(m Measured) float64 { return m.Error }))
-			gap, _ := meanError(each(r.At[s], Measured.Largest))
+			gap, _ := meanError(each(r.At[s], Measured.largest))
 			fmt.Fprintf(&out, " %.2f ± %.2f | %.2f |", 100*mean, 100*standard, 100*gap)
 		}
 		fmt.Fprintf(&out, " %.2f | %.2f | %g | %s |\n", median(r.Seconds), median(r.CPU), median(r.Models), r.excess())
@@ -181,7 +181,7 @@ func (o *Outcome) Write(dir string) error {
 func (o *Outcome) picture(p Problem) *chart.Picture {
 	c := &chart.Chart{Title: "Error (%) against gap (points)", Note: "Test rows. Each point is a split of the data."}
 	v := chart.View{Axis: "gap (points)"}
-	if p.Kind == NeymanPearson {
+	if p.Kind == neymanPearson {
 		c.Title, v.Axis = "Missed positives (%) against false positive rate (%)", "false positive rate (%)"
 	}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -193,7 +193,7 @@ func (o *Outcome) picture(p Problem) *chart.Picture {
 		l.Dot = true
 		var points chart.Curve
 		for _, m := range r.At[2] {
-			points.X, points.Y = append(points.X, 100*m.Largest()), append(points.Y, 100*m.Error)
+			points.X, points.Y = append(points.X, 100*m.largest()), append(points.Y, 100*m.Error)
 		}
 		if points.X != nil {
 			low, high = min(low, slices.Min(points.Y)), max(high, slices.Max(points.Y))

@@ -42,10 +42,10 @@ func (f Fit) solves(p Problem) bool {
 	return f.Kind == p.Kind && f.Dataset == p.Data.Name && f.Bound == p.Bound
 }
 
-// Best returns the point of the fit with the best training decisions. Among points whose
+// best returns the point of the fit with the best training decisions. Among points whose
 // bounds count as met, Best returns the point with the least error; otherwise Best returns the
 // point with the least violation. Best returns false if the fit failed.
-func (f Fit) Best(p Problem) (Point, bool) {
+func (f Fit) best(p Problem) (Point, bool) {
 	var best Point
 	found := false
 	for _, at := range f.Points {
@@ -58,14 +58,14 @@ func (f Fit) Best(p Problem) (Point, bool) {
 
 // better reports whether the training decisions of a are better than the training decisions of b.
 func better(p Problem, totals, a, b Counts) bool {
-	x, y := Measure(p.Kind, totals, a, 0), Measure(p.Kind, totals, b, 0)
+	x, y := measure(p.Kind, totals, a, 0), measure(p.Kind, totals, b, 0)
 	switch metX, metY := p.met(totals, a, 0), p.met(totals, b, 0); {
 	case metX != metY:
 		return metX
 	case metX:
 		return x.Error < y.Error
 	default:
-		return x.Largest() < y.Largest()
+		return x.largest() < y.largest()
 	}
 }
 

@@ -10,11 +10,11 @@ func TestBest(t *testing.T) {
 		points []Counts
 		want   Counts
 	}{{[]Counts{unmet, fair, better}, better}, {[]Counts{worse, unmet}, unmet}} {
-		if got, ok := with(Own, nil, 1, 1, 1, c.points...).Best(parity); !ok || got.Accepted != c.want {
+		if got, ok := with(Own, nil, 1, 1, 1, c.points...).best(parity); !ok || got.Accepted != c.want {
 			t.Errorf("%v, want %v", got.Accepted, c.want)
 		}
 	}
-	if _, ok := with(Own, nil, 1, 1, 1).Best(parity); ok {
+	if _, ok := with(Own, nil, 1, 1, 1).best(parity); ok {
 		t.Error("a fit without points has a best point")
 	}
 }

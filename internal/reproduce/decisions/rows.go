@@ -21,8 +21,8 @@ type Rows struct {
 	totals                 Counts
 }
 
-// LoadRows reads a published table and splits its rows with a seed.
-func LoadRows(dir string, d Dataset, seed uint64) (*Rows, error) {
+// loadRows reads a published table and splits its rows with a seed.
+func loadRows(dir string, d Dataset, seed uint64) (*Rows, error) {
 	t, err := datasets.LoadTable(dir, d.Name, tabular.TableOptions{Seed: seed, Ignore: d.Ignore, Groups: []string{d.Group}, Attributes: []string{d.Attribute}})
 	if err != nil {
 		return nil, err

@@ -46,10 +46,10 @@ type comparison struct {
 // then all contenders in turns on every split. Only one process computes at a time.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	if o.Problems == nil {
-		o.Problems = Problems()
+		o.Problems = problems()
 	}
 	if o.Contenders == nil {
-		o.Contenders = Contenders()
+		o.Contenders = contenders()
 	}
 	if o.Python == nil {
 		o.Contenders = nil
@@ -61,13 +61,13 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	c := &comparison{Options: o, journal: j, libraries: map[string]*library{}}
 	c.study = study.Study[Fit]{Store: j, Total: c.count(), Progress: o.Progress}
 	defer c.close()
-	for _, d := range Datasets(o.Problems) {
+	for _, d := range tableSets(o.Problems) {
 		if err := c.search(ctx, d); err != nil {
 			return nil, err
 		}
 	}
 	for split := range uint64(o.Splits) {
-		for _, d := range Datasets(o.Problems) {
+		for _, d := range tableSets(o.Problems) {
 			if err := c.turns(ctx, d, split+1); err != nil {
 				return nil, err
 			}
@@ -86,8 +86,8 @@ func (c *comparison) count() int {
 			if len(grid) == 0 {
 				continue
 			}
-			n += c.Splits * len(contender.Final(p, grid[0]))
-			if p.Bound == p.Searched().Bound {
+			n += c.Splits * len(contender.final(p, grid[0]))
+			if p.Bound == p.searched().Bound {
 				n += len(grid)
 			}
 		}
@@ -115,7 +115,7 @@ func (c *comparison) versions() map[string]string {
 
 // load loads the rows of a split and writes the rows for the libraries.
 func (c *comparison) load(d Dataset, split uint64) error {
-	rows, err := LoadRows(c.DataDir, d, split)
+	rows, err := loadRows(c.DataDir, d, split)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (c *comparison) search(ctx context.Context, d Dataset) error {
 	}
 	var jobs []study.Job[Fit]
 	for _, p := range c.Problems {
-		if p.Data.Name != d.Name || p.Bound != p.Searched().Bound {
+		if p.Data.Name != d.Name || p.Bound != p.searched().Bound {
 			continue
 		}
 		for _, contender := range c.Contenders {
@@ -169,11 +169,11 @@ func (c *comparison) turns(ctx context.Context, d Dataset, split uint64) error {
 		}
 		ppal()
 		for i, contender := range c.Contenders {
-			best, ok := Chosen(p, contender, c.journal.Records())
+			best, ok := chosen(p, contender, c.journal.Records())
 			if !ok {
 				continue
 			}
-			for _, s := range contender.Final(p, best) {
+			for _, s := range contender.final(p, best) {
 				jobs = append(jobs, c.fit(ctx, p, contender, s, split, 1))
 			}
 			if i == 0 {
@@ -227,18 +227,18 @@ func (c *comparison) job(f Fit, do func(ctx context.Context, f *Fit) error) stud
 // a setting inside the grid is preferred to a setting at an end of the grid.
 const indifferent = 5e-4
 
-// Chosen returns the setting of the search with the best training decisions on the first split.
+// chosen returns the setting of the search with the best training decisions on the first split.
 // Chosen returns false if the contender does not support the problem, or if all runs of the
 // contender failed.
-func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
-	p = p.Searched()
+func chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
+	p = p.searched()
 	grid := map[string]bool{}
 	for _, s := range c.Grid(p) {
 		grid[s.Key()] = true
 	}
 	var best, inner *Fit
 	counts := func(f *Fit) Counts {
-		point, _ := f.Best(p)
+		point, _ := f.best(p)
 		return point.Accepted
 	}
 	for i := range fits {
@@ -249,7 +249,7 @@ func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 		if best == nil || better(p, f.Totals, counts(f), counts(best)) {
 			best = f
 		}
-		if len(c.AtEdge(p, f.Setting)) == 0 && (inner == nil || better(p, f.Totals, counts(f), counts(inner))) {
+		if len(c.atEdge(p, f.Setting)) == 0 && (inner == nil || better(p, f.Totals, counts(f), counts(inner))) {
 			inner = f
 		}
 	}
@@ -257,7 +257,7 @@ func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 		return nil, false
 	}
 	if inner != nil {
-		a, b := Measure(p.Kind, best.Totals, counts(inner), 0), Measure(p.Kind, best.Totals, counts(best), 0)
+		a, b := measure(p.Kind, best.Totals, counts(inner), 0), measure(p.Kind, best.Totals, counts(best), 0)
 		if p.met(best.Totals, counts(inner), 0) == p.met(best.Totals, counts(best), 0) && a.Error <= b.Error+indifferent {
 			best = inner
 		}

@@ -20,11 +20,11 @@ var standIn = Dataset{Name: "synthetic-compas", Group: "race=African-American", 
 
 // The counts of a run of ppal give the values and the judgements of its outcome.
 func TestJudgedAsTrained(t *testing.T) {
-	rows, err := LoadRows("", standIn, 1)
+	rows, err := loadRows("", standIn, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []Problem{{DemographicParity, standIn, 0.05}, {EqualizedOdds, standIn, 0.05}, {EqualizedOdds, standIn, 0.001}, {NeymanPearson, standIn, 0.1}} {
+	for _, p := range []Problem{{demographicParity, standIn, 0.05}, {equalizedOdds, standIn, 0.05}, {equalizedOdds, standIn, 0.001}, {neymanPearson, standIn, 0.1}} {
 		fit := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: 1}
 		o, err := train(t.Context(), p, rows, 1, &fit)
 		if err != nil {
@@ -32,7 +32,7 @@ func TestJudgedAsTrained(t *testing.T) {
 		}
 		accepted := fit.Points[0].Accepted
 		for k, want := range o.Constraints {
-			got, m := p.judged(rows.Totals(), accepted, 0)[k], Measure(p.Kind, rows.Totals(), accepted, 0)
+			got, m := p.judged(rows.Totals(), accepted, 0)[k], measure(p.Kind, rows.Totals(), accepted, 0)
 			if got.State != want.State || math.Abs(got.Tolerance-want.Tolerance) > 1e-12 || math.Abs(m.Rates[k]-*want.Train) > 1e-12 {
 				t.Errorf("%s: %v with tolerance %v at %v, and the run says %v with %v at %v", want.Constraint, got.State, got.Tolerance, m.Rates[k],
 					want.State, want.Tolerance, *want.Train)
@@ -43,7 +43,7 @@ func TestJudgedAsTrained(t *testing.T) {
 
 // The files have NumPy's format, and hold the rows of all splits in order.
 func TestRowsWrite(t *testing.T) {
-	rows, err := LoadRows("", standIn, 1)
+	rows, err := loadRows("", standIn, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ const accepting = `{"result": {"seconds": 3, "cpu": 2, "notes": ["slow"], "point
 // A study of one problem on a stand-in runs the search and the repeated fits. The same call again
 // runs nothing.
 func TestRun(t *testing.T) {
-	p := Problem{DemographicParity, standIn, 0.01}
+	p := Problem{demographicParity, standIn, 0.01}
 	python := stubLibrary(t, strings.ReplaceAll(accepting, "\n", ""))
 	contender := Contender{Name: "library", Worker: "fairlearn", Call: "fitted", grid: func(Problem) []Axis { return []Axis{numbers("rate", 1, 2, 3)} }, wider: "rate"}
 	last := 0.0
@@ -152,7 +152,7 @@ func TestRun(t *testing.T) {
 
 // A library that fails is a result. A process that ends is an error.
 func TestFailures(t *testing.T) {
-	p := Problem{DemographicParity, standIn, 0.01}
+	p := Problem{demographicParity, standIn, 0.01}
 	contender := Contender{Name: "library", Worker: "w", grid: func(Problem) []Axis { return []Axis{fixed("rate", 1.)} }}
 	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 0, Threads: 1, Out: t.TempDir(), Python: stubLibrary(t, `{"error": "ValueError: no"}`)}
 	outcome, err := Run(t.Context(), o)

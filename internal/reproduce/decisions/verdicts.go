@@ -7,8 +7,8 @@ import (
 	"ppal/internal/study"
 )
 
-// Speedup is the claimed ratio of ExponentiatedGradient's wall time to ppal's.
-const Speedup = 10
+// speedup is the claimed ratio of ExponentiatedGradient's wall time to ppal's.
+const speedup = 10
 
 // Bounds judges this claim: ppal meets the bound on the training decisions of every split, up to
 // one row.
@@ -52,12 +52,12 @@ func (o *Outcome) Errors(p Problem) study.Verdict {
 	return study.Verdict{Ruling: ruling, Numbers: fmt.Sprintf("%s ± %.2f, %s", signedPoints(mean), 100*standard, best.Contender.Name)}
 }
 
-// Times judges this claim: ppal is at least Speedup times faster than ExponentiatedGradient in
+// times judges this claim: ppal is at least speedup times faster than ExponentiatedGradient in
 // wall time. The measure is the median over the splits of the ratio within a turn. The numbers are
 // the ratios of the wall times with their range, and the ratios of the CPU times.
-func (o *Outcome) Times(p Problem) study.Verdict {
+func (o *Outcome) times(p Problem) study.Verdict {
 	rows := o.Table(p)
-	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == ExponentiatedGradient })
+	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == exponentiatedGradient })
 	if at < 0 || len(rows[at].Seconds) == 0 || len(rows[at].Seconds) != len(rows[0].Seconds) {
 		return study.Verdict{Ruling: study.NotJudged, Numbers: "not measured"}
 	}
@@ -65,7 +65,7 @@ func (o *Outcome) Times(p Problem) study.Verdict {
 	ratios := quotients(other.Seconds, own.Seconds)
 	ratio := median(ratios)
 	ruling := study.Confirmed
-	if ratio < Speedup {
+	if ratio < speedup {
 		ruling = study.NotConfirmed
 	}
 	return study.Verdict{Ruling: ruling, Numbers: fmt.Sprintf("%.1f (%.1f to %.1f), CPU %.1f", ratio, slices.Min(ratios), slices.Max(ratios), median(quotients(other.CPU, own.CPU)))}
@@ -80,11 +80,11 @@ func quotients(a, b []float64) []float64 {
 	return list
 }
 
-// Edges returns a sentence for each contender whose best setting is at an end of its grid.
-func (o *Outcome) Edges(p Problem) []string {
+// edges returns a sentence for each contender whose best setting is at an end of its grid.
+func (o *Outcome) edges(p Problem) []string {
 	var list []string
 	for _, r := range o.Table(p)[1:] {
-		for _, axis := range r.Contender.AtEdge(p, r.Setting) {
+		for _, axis := range r.Contender.atEdge(p, r.Setting) {
 			list = append(list, fmt.Sprintf("%s on %s: %s %v is at an end of its grid", r.Contender.Name, p.Title(), axis, r.Setting[axis]))
 		}
 	}

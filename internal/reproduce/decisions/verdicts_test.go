@@ -11,7 +11,7 @@ import (
 )
 
 // parity is the problem of the tests: a gap of at most 0.05 with rows of 1/60.
-var parity = Problem{Kind: DemographicParity, Data: Dataset{Name: "compas"}, Bound: 0.05}
+var parity = Problem{Kind: demographicParity, Data: Dataset{Name: "compas"}, Bound: 0.05}
 
 // with returns a fit of a contender. Its classifiers accept the given numbers of rows.
 func with(contender string, setting Setting, split uint64, repeat int, seconds float64, accepted ...Counts) Fit {
@@ -31,7 +31,7 @@ func onTest(c Counts, accepted float64) Counts {
 
 // eg returns the contender of the tests: ExponentiatedGradient with one setting.
 func eg() Contender {
-	return Contender{Name: ExponentiatedGradient, grid: func(Problem) []Axis { return []Axis{numbers("eps", 1, 2, 3)} }}
+	return Contender{Name: exponentiatedGradient, grid: func(Problem) []Axis { return []Axis{numbers("eps", 1, 2, 3)} }}
 }
 
 // compared returns an outcome in which ppal and ExponentiatedGradient make the same training
@@ -41,9 +41,9 @@ func eg() Contender {
 func compared(theirs [2]float64, own, others [2]float64) *Outcome {
 	o := &Outcome{Options: Options{Problems: []Problem{parity}, Contenders: []Contender{eg()}, Splits: 2}}
 	at := cells(0, 40, 0, 16) // no gap
-	o.Fits = append(o.Fits, with(ExponentiatedGradient, Setting{"eps": 2.}, 1, 0, 1, at))
+	o.Fits = append(o.Fits, with(exponentiatedGradient, Setting{"eps": 2.}, 1, 0, 1, at))
 	for i := range 2 {
-		o.Fits = append(o.Fits, with(Own, nil, uint64(i+1), 1, own[i], onTest(at, 40)), with(ExponentiatedGradient, Setting{"eps": 2.}, uint64(i+1), 1, others[i], onTest(at, theirs[i])))
+		o.Fits = append(o.Fits, with(Own, nil, uint64(i+1), 1, own[i], onTest(at, 40)), with(exponentiatedGradient, Setting{"eps": 2.}, uint64(i+1), 1, others[i], onTest(at, theirs[i])))
 	}
 	return o
 }
@@ -88,12 +88,12 @@ func TestVerdictOnTimes(t *testing.T) {
 		others [2]float64
 		ruling study.Ruling
 	}{{[2]float64{10, 12}, study.Confirmed}, {[2]float64{9, 10}, study.NotConfirmed}} {
-		if v := compared([2]float64{40, 40}, [2]float64{1, 1}, c.others).Times(parity); v.Ruling != c.ruling {
+		if v := compared([2]float64{40, 40}, [2]float64{1, 1}, c.others).times(parity); v.Ruling != c.ruling {
 			t.Errorf("%v: %v, want %s", c.others, v, c.ruling)
 		}
 	}
-	np := Problem{Kind: NeymanPearson, Data: parity.Data, Bound: 0.05}
-	if v := compared([2]float64{40, 40}, [2]float64{1, 1}, [2]float64{1, 1}).Times(np); v.Ruling != study.NotJudged {
+	np := Problem{Kind: neymanPearson, Data: parity.Data, Bound: 0.05}
+	if v := compared([2]float64{40, 40}, [2]float64{1, 1}, [2]float64{1, 1}).times(np); v.Ruling != study.NotJudged {
 		t.Error(v)
 	}
 }
@@ -113,19 +113,19 @@ func TestChosen(t *testing.T) {
 	} {
 		var fits []Fit
 		for i, a := range c.at {
-			fits = append(fits, with(ExponentiatedGradient, Setting{"eps": float64(i + 1)}, 1, 0, 1, a))
+			fits = append(fits, with(exponentiatedGradient, Setting{"eps": float64(i + 1)}, 1, 0, 1, a))
 		}
-		best, ok := Chosen(parity, eg(), fits)
+		best, ok := chosen(parity, eg(), fits)
 		if !ok || best["eps"] != c.want {
 			t.Errorf("chose %v, want %v", best, c.want)
 		}
-		if edges := eg().AtEdge(parity, best); (len(edges) > 0) != (c.want != 2) {
+		if edges := eg().atEdge(parity, best); (len(edges) > 0) != (c.want != 2) {
 			t.Errorf("eps %v: at the edge on %v", c.want, edges)
 		}
 	}
-	for what, fit := range map[string]Fit{"a failed run": with(ExponentiatedGradient, Setting{"eps": 1.}, 1, 0, 1),
-		"a setting of an older grid": with(ExponentiatedGradient, Setting{"eps": 9.}, 1, 0, 1, fair)} {
-		if best, ok := Chosen(parity, eg(), []Fit{fit}); ok {
+	for what, fit := range map[string]Fit{"a failed run": with(exponentiatedGradient, Setting{"eps": 1.}, 1, 0, 1),
+		"a setting of an older grid": with(exponentiatedGradient, Setting{"eps": 9.}, 1, 0, 1, fair)} {
+		if best, ok := chosen(parity, eg(), []Fit{fit}); ok {
 			t.Errorf("%s: chose %v", what, best)
 		}
 	}
@@ -162,16 +162,16 @@ func TestReport(t *testing.T) {
 // contains values on both sides of the bound.
 func TestProblemsAndGrids(t *testing.T) {
 	var names []string
-	for _, p := range Problems() {
+	for _, p := range problems() {
 		names = append(names, p.name())
-		for _, c := range Contenders() {
+		for _, c := range contenders() {
 			grid := c.Grid(p)
-			if fairlearn := c.Worker == "fairlearn"; (len(grid) == 0) != (fairlearn && p.Kind == NeymanPearson) {
+			if fairlearn := c.Worker == "fairlearn"; (len(grid) == 0) != (fairlearn && p.Kind == neymanPearson) {
 				t.Errorf("%s has %d settings for %s", c.Name, len(grid), p.name())
 			}
-			if c.Name == ExponentiatedGradient && len(grid) > 0 {
+			if c.Name == exponentiatedGradient && len(grid) > 0 {
 				for _, b := range []float64{p.Bound / 2, p.Bound} {
-					if !slices.ContainsFunc(grid, func(s Setting) bool { return s["difference_bound"] == b && len(c.AtEdge(p, s)) == 0 }) {
+					if !slices.ContainsFunc(grid, func(s Setting) bool { return s["difference_bound"] == b && len(c.atEdge(p, s)) == 0 }) {
 						t.Errorf("%s: no difference_bound %v inside the grid", p.name(), b)
 					}
 				}

@@ -11,7 +11,7 @@ func List() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "problem\tfamily\tseed\tdtype\tuse")
-	for _, p := range Problems() {
+	for _, p := range problems() {
 		dtype, use := "float32", "tuning"
 		if p.Float64 {
 			dtype = "float64"

@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// FeasibilityTolerance is the largest violation of a feasible point.
-const FeasibilityTolerance = 1e-3
+// feasibilityTolerance is the largest violation of a feasible point.
+const feasibilityTolerance = 1e-3
 
 // Checkpoints returns the numbers of evaluations at which a meter measures certificates.
 func Checkpoints() []int { return []int{10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000} }
@@ -26,9 +26,9 @@ type Evaluation struct {
 	Violation number `json:"violation"`
 }
 
-// Feasible reports whether f is finite and the violation is at most FeasibilityTolerance.
-func (e Evaluation) Feasible() bool {
-	return float64(e.Violation) <= FeasibilityTolerance && !math.IsNaN(float64(e.F)) && !math.IsInf(float64(e.F), 0)
+// feasible reports whether f is finite and the violation is at most feasibilityTolerance.
+func (e Evaluation) feasible() bool {
+	return float64(e.Violation) <= feasibilityTolerance && !math.IsNaN(float64(e.F)) && !math.IsInf(float64(e.F), 0)
 }
 
 // Checkpoint describes a run after a number of evaluations: a line of a trace.
@@ -110,7 +110,7 @@ func (t *meter) Forward(g []float64) (float64, error) {
 	t.last.F, t.last.Violation = number(full), number(max(problem.MaxViolation(g), t.outside()))
 	space := t.Space()
 	space.Combine(t.lastAt, 1, problem.Iterate, 0, problem.Iterate)
-	if t.last.Feasible() && !(t.best <= full) {
+	if t.last.feasible() && !(t.best <= full) {
 		t.best, t.stale = full, true
 		space.Combine(t.bestAt, 1, problem.Iterate, 0, problem.Iterate)
 	}

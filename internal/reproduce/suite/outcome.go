@@ -61,7 +61,7 @@ func (s solver) cost(targets map[string]target, problem string, tau float64, uni
 
 // contenders returns the names of the contenders that ran, ppal's own first.
 func (o *Outcome) contenders() (own, others []string) {
-	for _, c := range Owns() {
+	for _, c := range owns() {
 		if slices.ContainsFunc(o.Runs, func(r *Run) bool { return r.Contender == c.Name }) {
 			own = append(own, c.Name)
 		}
@@ -115,7 +115,7 @@ func (o *Outcome) single(contender string, targets map[string]target) solver {
 		s := o.with(contender, setting)
 		var costs []float64
 		for _, p := range problems {
-			for _, tau := range Tolerances() {
+			for _, tau := range tolerances() {
 				costs = append(costs, s.cost(targets, p.Name, tau, inEvaluations))
 			}
 		}
@@ -138,12 +138,12 @@ func duel(problems []Problem, targets map[string]target, tau float64, unit cost,
 func (s solver) stationary(problems []Problem) int {
 	count := 0
 	for _, p := range problems {
-		if slices.ContainsFunc(s.runs(p.Name), func(r *Run) bool { return r.epsilon() <= Stationary }) {
+		if slices.ContainsFunc(s.runs(p.Name), func(r *Run) bool { return r.epsilon() <= stationary }) {
 			count++
 		}
 	}
 	return count
 }
 
-// Stationary is the epsilon of a certificate that counts as feasible and stationary.
-const Stationary = 1e-3
+// stationary is the epsilon of a certificate that counts as feasible and stationary.
+const stationary = 1e-3

@@ -20,9 +20,9 @@ type Own struct {
 	Method string
 }
 
-// Owns returns ppal's contenders, the default for smooth problems first. All are methods by name,
+// owns returns ppal's contenders, the default for smooth problems first. All are methods by name,
 // so that they stay comparable if the default changes.
-func Owns() []Own {
+func owns() []Own {
 	return []Own{
 		{Default, "alm"},
 		{"nesterov", "ppala"},
@@ -80,6 +80,6 @@ func (o Own) optimise(ctx context.Context, t *meter, task string, iterations int
 		return nil, err
 	}
 	return trainer.Train(ctx, t, m, trainer.Settings{
-		Iterations: iterations, RecordEvery: iterations, Full: t.Problem, FeasibilityTolerance: FeasibilityTolerance, IgnoreConflict: true,
+		Iterations: iterations, RecordEvery: iterations, Full: t.Problem, FeasibilityTolerance: feasibilityTolerance, IgnoreConflict: true,
 	})
 }

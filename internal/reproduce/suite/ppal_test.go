@@ -16,7 +16,7 @@ func TestOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range list {
-		for _, own := range Owns() {
+		for _, own := range owns() {
 			b, err := Build(t.Context(), p, "", 0, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -54,7 +54,7 @@ func TestOwnCounts(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	r, err := Owns()[1].optimise(ctx, m, "", 1000)
+	r, err := owns()[1].optimise(ctx, m, "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestOwnCancelled(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := Owns()[0].train(ctx, b, "", &Run{Limit: 50}); err != context.Canceled {
+	if err := owns()[0].train(ctx, b, "", &Run{Limit: 50}); err != context.Canceled {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

@@ -14,10 +14,10 @@ type Family string
 
 // The families.
 const (
-	Pictures  Family = "pictures"  // Neyman-Pearson classification of pictures, one hidden layer, a ball
-	Fairness  Family = "fairness"  // bounds on gaps of rates, on tables
-	Decisions Family = "decisions" // the smooth problem of one round of bounds on decisions, on tables
-	Functions Family = "functions" // problems of few variables from the literature
+	pictures  Family = "pictures"  // Neyman-Pearson classification of pictures, one hidden layer, a ball
+	fairness  Family = "fairness"  // bounds on gaps of rates, on tables
+	decisions Family = "decisions" // the smooth problem of one round of bounds on decisions, on tables
+	functions Family = "functions" // problems of few variables from the literature
 )
 
 // Problem is a problem of the suite. Exactly one of Functions and Task is set.
@@ -66,10 +66,10 @@ func (p Problem) taskName() string {
 // heldOutEvery is the distance between the held-out problems in the alphabetical order of names.
 const heldOutEvery = 4
 
-// Problems returns all problems in the alphabetical order of their names. Every fourth problem is
+// problems returns all problems in the alphabetical order of their names. Every fourth problem is
 // held out: the 4th, the 8th, and further. The rule was fixed before any optimiser ran on the
 // suite.
-func Problems() []Problem {
+func problems() []Problem {
 	list := slices.Concat(pictureProblems(), fairnessProblems(), decisionProblems(), functionProblems())
 	slices.SortFunc(list, func(a, b Problem) int {
 		if a.Name < b.Name {
@@ -95,7 +95,7 @@ func quick() []string {
 
 // Select returns the problems with the given names, or all problems without names.
 func Select(names ...string) ([]Problem, error) {
-	all := Problems()
+	all := problems()
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -127,7 +127,7 @@ func functionProblems() []Problem {
 		{"hs117", "HS117"},              // n = 15, m = 20
 		{"qp-50x20", "qp-random-50x20"}, // n = 50, m = 20
 	} {
-		list = append(list, Problem{Name: e.name, Family: Functions, Seed: 1, Float64: true, Functions: e.functions})
+		list = append(list, Problem{Name: e.name, Family: functions, Seed: 1, Float64: true, Functions: e.functions})
 	}
 	return list
 }

@@ -54,7 +54,7 @@ func pictureProblems() []Problem {
 		}
 		list = append(list, Problem{
 			Name:   fmt.Sprintf("%s-%s-k%v-t%v-w%d-n%d", e.data, named, e.kappa, e.theta, e.width, e.rows),
-			Family: Pictures, Seed: e.seed,
+			Family: pictures, Seed: e.seed,
 			Task: session.NeymanPearson{Kappa: []float64{e.kappa}},
 			Data: func(dir string) session.Source {
 				return session.Images{Dataset: dataset, Dir: dir, Classes: classes, RowsPerClass: e.rows, Normalize: models.NormalizeStandardize}

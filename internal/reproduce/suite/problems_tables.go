@@ -71,7 +71,7 @@ func fairnessProblems() []Problem {
 		model, spec := modelOf(e.width)
 		list = append(list, Problem{
 			Name:   fmt.Sprintf("%s-%s-%v-%s", e.data, e.gap, e.epsilon, model),
-			Family: Fairness, Seed: e.seed, Float64: e.double,
+			Family: fairness, Seed: e.seed, Float64: e.double,
 			Task: task, Data: tables()[e.data].source(), Model: spec,
 		})
 	}
@@ -110,7 +110,7 @@ func decisionProblems() []Problem {
 		model, spec := modelOf(e.width)
 		list = append(list, Problem{
 			Name:   fmt.Sprintf("%s-decisions-%s-%v-%s", e.data, e.kind, e.bound, model),
-			Family: Decisions, Seed: e.seed,
+			Family: decisions, Seed: e.seed,
 			Task: task, Data: t.source(), Model: spec, Ridge: session.DefaultRidge,
 		})
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestProblems(t *testing.T) {
-	list := Problems()
+	list := problems()
 	if len(list) < 28 {
 		t.Errorf("%d problems, want at least 28", len(list))
 	}
@@ -46,7 +46,7 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s is not in the list", p.Name)
 		}
 	}
-	for _, f := range []Family{Pictures, Fairness, Decisions, Functions} {
+	for _, f := range []Family{pictures, fairness, decisions, functions} {
 		if families[f] < 5 {
 			t.Errorf("%d problems of %s", families[f], f)
 		}

@@ -8,8 +8,8 @@ import (
 	"ppal/internal/chart"
 )
 
-// Tolerances returns the tolerances tau of the convergence test, the loosest first.
-func Tolerances() []float64 { return []float64{1e-1, 1e-3, 1e-5} }
+// tolerances returns the tolerances tau of the convergence test, the loosest first.
+func tolerances() []float64 { return []float64{1e-1, 1e-3, 1e-5} }
 
 // leastScale is the least scale of the convergence test, relative to 1 + |f*|.
 const leastScale = 1e-3

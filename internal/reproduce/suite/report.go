@@ -87,7 +87,7 @@ func (o *Outcome) duels(out *strings.Builder, targets map[string]target, single,
 	}
 	out.WriteString("\n|---|---|---|---|---|---|---|\n")
 	row := func(other solver, kind string) {
-		for _, tau := range Tolerances() {
+		for _, tau := range tolerances() {
 			fmt.Fprintf(out, "| %s | %s | %g |", other.name, kind, tau)
 			for _, unit := range []cost{inEvaluations, inSeconds} {
 				for _, u := range o.uses() {
@@ -123,7 +123,7 @@ func (d Duel) String() string {
 
 // certificates writes how many problems end feasible and stationary.
 func (o *Outcome) certificates(out *strings.Builder, list []solver) {
-	fmt.Fprintf(out, "\n## Feasible and stationary: epsilon <= %g within %d evaluations\n\n| solver | tuning | held out |\n|---|---|---|\n", Stationary, o.Options.Evaluations)
+	fmt.Fprintf(out, "\n## Feasible and stationary: epsilon <= %g within %d evaluations\n\n| solver | tuning | held out |\n|---|---|---|\n", stationary, o.Options.Evaluations)
 	for _, s := range list {
 		fmt.Fprintf(out, "| %s |", s.name)
 		for _, u := range o.uses() {
@@ -153,7 +153,7 @@ func (s solver) end(t target, problem string) ending {
 // worseThan reports whether the best feasible f is larger by more than a thousandth of the target's
 // scale, or whether only the other run is stationary.
 func (e ending) worseThan(other ending) bool {
-	return e.gap > other.gap+worseGap || e.epsilon > Stationary && other.epsilon <= Stationary
+	return e.gap > other.gap+worseGap || e.epsilon > stationary && other.epsilon <= stationary
 }
 
 // worseGap is the difference of two gaps that counts.
@@ -164,7 +164,7 @@ func (o *Outcome) worse(out *strings.Builder, targets map[string]target, list []
 	own, _ := o.contenders()
 	for i := 1; i < len(own); i++ {
 		fmt.Fprintf(out, "\n## Where %s ends worse than %s\n\nThe best feasible f is larger by more than %g of the scale of the convergence test, or only %s has an epsilon <= %g.\n\n",
-			own[0], own[i], worseGap, own[i], Stationary)
+			own[0], own[i], worseGap, own[i], stationary)
 		var lines []string
 		for _, p := range o.Options.Problems {
 			t, ok := targets[p.Name]
@@ -300,7 +300,7 @@ func (o *Outcome) Write(dir string) error {
 				name string
 				unit cost
 			}{{"evaluations", inEvaluations}, {"seconds", inSeconds}} {
-				for _, tau := range Tolerances() {
+				for _, tau := range tolerances() {
 					name := fmt.Sprintf("profile-%s-%s-%s-%g.svg", choice.name, strings.ReplaceAll(u.name, " ", "-"), measure.name, tau)
 					p := profileOf(targets, u, measure.name, measure.unit, tau, list)
 					if err := p.Write(filepath.Join(dir, "plots", name)); err != nil {

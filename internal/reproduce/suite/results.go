@@ -57,7 +57,7 @@ func (r *Run) evaluate(e Evaluation) {
 		r.Start = e.F
 	}
 	r.Spent, r.Seconds = e.Evaluations, e.Seconds
-	if !e.Feasible() {
+	if !e.feasible() {
 		return
 	}
 	at := Point{e.Evaluations, e.Seconds, e.F, e.Violation}

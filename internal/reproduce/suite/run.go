@@ -53,7 +53,7 @@ type comparison struct {
 // Compare measures every run that the directory of the results lacks. A run computes on one thread.
 func Compare(ctx context.Context, o Options) (*Outcome, error) {
 	if o.Problems == nil {
-		o.Problems = Problems()
+		o.Problems = problems()
 	}
 	o.Evaluations, o.Workers = cmp.Or(o.Evaluations, Evaluations), max(1, o.Workers)
 	j, err := openJournal(o.Out)
@@ -87,7 +87,7 @@ func (c *comparison) plan(ctx context.Context) error {
 		}
 	}
 	known := slices.Sorted(maps.Keys(grids))
-	for _, own := range Owns() {
+	for _, own := range owns() {
 		known = append(known, own.Name)
 	}
 	for _, name := range c.Contenders {
@@ -102,7 +102,7 @@ func (c *comparison) plan(ctx context.Context) error {
 				c.add(p, own, Run{Problem: p.Name, Contender: contender, Setting: setting, Limit: c.Evaluations})
 			}
 		}
-		for _, own := range Owns() {
+		for _, own := range owns() {
 			add(&own, own.Name, "")
 		}
 		for _, name := range slices.Sorted(maps.Keys(grids)) {
