@@ -74,9 +74,11 @@ type Parameter struct {
 	Name  string
 	Shape []int
 	// FanIn decides the initial values: they are uniform in [-b, b) with b = Gain/sqrt(FanIn). 0 means
-	// that all values begin at 0. Gain 0 means 1.
+	// that all values begin at Start. Gain 0 means 1.
 	FanIn int
 	Gain  float64
+	// Start is the initial value of all numbers if FanIn is 0.
+	Start float64
 	// FirstLayer marks a weight [h, d] that multiplies the row, W x. The next parameter is its bias
 	// [h]. If an architecture has such weights, the row occurs in no other place: the center and the
 	// scale of the rows then go into these parameters. Otherwise they are a layer of their own.
@@ -93,7 +95,7 @@ const MaxTensors = 1 << 16
 var kinds = struct {
 	sync.RWMutex
 	decode map[string]func(description []byte) (Architecture, error)
-}{decode: map[string]func([]byte) (Architecture, error){KindConv: decodeAs[Conv]}}
+}{decode: map[string]func([]byte) (Architecture, error){KindConv: decodeAs[Conv], KindResNet: decodeAs[ResNet]}}
 
 // Register lets [Load] read models whose architecture has the type A and the given kind. A program
 // calls Register once for each kind of its own, before it loads a model. Register panics if the

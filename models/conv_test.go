@@ -11,17 +11,29 @@ import (
 )
 
 // The scores of the nodes on Gorgonia's machine equal those of the host's loops: odd pictures of
-// two channels, and every activation.
-func TestConvScores(t *testing.T) {
-	for i, activation := range []Activation{ReLU, Tanh, Sigmoid, Tanh} {
-		c := Conv{Picture: Picture{2, 7, 5}, Channels: []int{3, 4}, Hidden: []int{6}, Activation: activation, Pool: []Pool{MaxPool, AveragePool}[i/2]}
-		sized, err := Sized(c, 70, 3)
+// two channels, and every activation, pooling and normalization.
+func TestPictureScores(t *testing.T) {
+	p := Picture{2, 7, 5}
+	for _, a := range []Architecture{
+		Conv{Picture: p, Channels: []int{3, 4}, Hidden: []int{6}},
+		Conv{Picture: p, Channels: []int{3, 4}, Activation: Tanh, Pool: AveragePool, Norm: GroupNorm},
+		Conv{Picture: p, Channels: []int{3, 4}, Activation: Sigmoid, Pool: NoPool},
+		Conv{Picture: p, Channels: []int{4}, Activation: LeakyReLU, Pool: NoPool, Stride: 3, Norm: GroupNorm},
+		ResNet{Picture: p, Channels: []int{3, 4}, Hidden: []int{6}},
+		ResNet{Picture: p, Channels: []int{4}, Blocks: 2, Activation: Softplus},
+	} {
+		sized, err := Sized(a, 70, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		weights, err := Init(sized, generator(1))
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, w := range weights { // biases and gains other than 0 and 1
+			for i := range w.Data {
+				w.Data[i] += 0.1 * float64(i%3)
+			}
 		}
 		const n = 3
 		rows := normals(generator(2), n*70, 1)
@@ -45,7 +57,7 @@ func TestConvScores(t *testing.T) {
 		}
 		for i, got := range scores.Value().Data().([]float64) {
 			if math.Abs(got-want[i]) > 1e-13 {
-				t.Errorf("%s: score %d is %v, want %v", activation, i, got, want[i])
+				t.Errorf("%v: score %d is %v, want %v", a, i, got, want[i])
 			}
 		}
 	}
@@ -80,16 +92,21 @@ func TestConvParameters(t *testing.T) {
 
 func TestConvRefuses(t *testing.T) {
 	p := Picture{1, 8, 8}
-	for says, c := range map[string]Conv{
-		"64 features without the shape of a picture":                              {Channels: []int{2}},
-		"the rows have 64 features":                                               {Channels: []int{2}, Picture: Picture{1, 8, 9}},
-		"needs channels, such as 16,32":                                           {Picture: p},
-		"0 channels in block 2":                                                   {Picture: p, Channels: []int{2, 0}},
-		"too deep for pictures of 8x8: block 4 has no pixels left, use at most 3": {Picture: p, Channels: []int{1, 1, 1, 1}},
-		`unknown pooling "sum"`:                                                   {Picture: p, Channels: []int{1}, Pool: "sum"},
-		`unknown activation "gelu"`:                                               {Picture: p, Channels: []int{1}, Activation: "gelu"},
-		"-1 units in hidden layer 0":                                              {Picture: p, Channels: []int{1}, Hidden: []int{-1}},
-		"conv.1.weight has shape [32767 32767 3 3]":                               {Picture: p, Channels: []int{32767, 32767}},
+	for says, c := range map[string]Architecture{
+		"a residual network needs channels":                                       ResNet{Picture: p},
+		"a residual network has -1 blocks":                                        ResNet{Picture: p, Channels: []int{1}, Blocks: -1},
+		"steps of 2 pixels and pooling max, expected":                             Conv{Picture: p, Channels: []int{1}, Stride: 2},
+		"steps of -1 pixels and pooling none, expected":                           Conv{Picture: p, Channels: []int{1}, Stride: -1, Pool: NoPool},
+		`unknown normalization "batch"`:                                           Conv{Picture: p, Channels: []int{1}, Norm: "batch"},
+		"64 features without the shape of a picture":                              Conv{Channels: []int{2}},
+		"the rows have 64 features":                                               Conv{Channels: []int{2}, Picture: Picture{1, 8, 9}},
+		"needs channels, such as 16,32":                                           Conv{Picture: p},
+		"0 channels in block 2":                                                   Conv{Picture: p, Channels: []int{2, 0}},
+		"too deep for pictures of 8x8: block 4 has no pixels left, use at most 3": Conv{Picture: p, Channels: []int{1, 1, 1, 1}},
+		`unknown pooling "sum"`:                                                   Conv{Picture: p, Channels: []int{1}, Pool: "sum"},
+		`unknown activation "gelu"`:                                               Conv{Picture: p, Channels: []int{1}, Activation: "gelu"},
+		"-1 units in hidden layer 0":                                              Conv{Picture: p, Channels: []int{1}, Hidden: []int{-1}},
+		"conv.1.weight has shape [32767 32767 3 3]":                               Conv{Picture: p, Channels: []int{32767, 32767}},
 	} {
 		if _, err := Sized(c, 64, 2); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

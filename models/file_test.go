@@ -28,11 +28,14 @@ type goldenCase struct {
 	Scores [][]float64     `json:"scores"`
 }
 
-// architecture returns the case's model, a Conv if it names channels.
+// architecture returns the case's model: a ResNet if it names blocks, a Conv if it names channels.
 func (c goldenCase) architecture(t *testing.T) Architecture {
 	t.Helper()
 	kind := ""
-	if bytes.Contains(c.Model, []byte(`"channels"`)) {
+	switch {
+	case bytes.Contains(c.Model, []byte(`"blocks"`)):
+		kind = KindResNet
+	case bytes.Contains(c.Model, []byte(`"channels"`)):
 		kind = KindConv
 	}
 	a, err := decodeArchitecture(kind, string(c.Model))

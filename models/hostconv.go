@@ -1,77 +1,116 @@
 package models
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
-// hostConv computes the blocks of a Conv for one picture at a time, in float64.
-type hostConv struct {
-	conv           Conv
-	patches, z, to []float64
+// numbers are the channels of one picture in float64.
+type numbers struct {
+	Picture
+	data []float64
 }
 
-func newHostConv(c Conv) *hostConv {
-	h := &hostConv{conv: c}
-	patches, places := 0, 0
-	p := c.Picture
-	for _, n := range c.Channels {
-		patches, places = max(patches, p.Pixels()*filterSide*filterSide), max(places, p.Height*p.Width*n)
-		p = c.after(p, n)
+// hostLayers implements layers for one picture at a time, in float64.
+type hostLayers struct {
+	weights Weights // those that no layer has taken yet
+	patches []float64
+}
+
+var _ layers[numbers] = &hostLayers{}
+
+// predictPictures writes the scores of rows, as pictureScores does.
+func predictPictures(scores, rows []float64, weights Weights, p Picture, dense Spec, features func(l layers[numbers], a numbers) numbers) {
+	inputs := make([]float64, 0, len(rows)/p.Pixels()*dense.Inputs)
+	l := &hostLayers{}
+	for ; len(rows) > 0; rows = rows[p.Pixels():] {
+		l.weights = weights
+		inputs = append(inputs, features(l, numbers{p, rows[:p.Pixels()]}).data...)
 	}
-	h.patches, h.z, h.to = make([]float64, patches), make([]float64, places), make([]float64, places)
-	return h
+	dense.PredictRows(scores, inputs, weights[len(weights)-len(dense.Parameters()):])
 }
 
-// blocks returns the features of a picture. The next call overwrites them.
-func (h *hostConv) blocks(picture []float64, weights Weights) []float64 {
-	p := h.conv.Picture
-	for k, n := range h.conv.Channels {
-		convolveRow(h.z, h.patches, picture, p, weights[2*k].Data, weights[2*k+1].Data)
-		h.conv.Activation.apply(h.z[:n*p.Height*p.Width])
-		p.Channels = n
-		poolRow(h.to, h.z, p, h.conv.Pool)
-		p = h.conv.after(p, n)
-		picture = h.to[:p.Pixels()]
+func (l *hostLayers) next() []float64 {
+	w := l.weights[0]
+	l.weights = l.weights[1:]
+	return w.Data
+}
+
+// convolve computes the channels z [k, places] = F [k, c s s] P [c s s, places] + b, with the
+// patches P of the pixels.
+func (l *hostLayers) convolve(a numbers, _ string, filters, side, stride int, bias bool) numbers {
+	z := numbers{Picture: a.convolved(filters, side, stride)}
+	z.data = make([]float64, z.Pixels())
+	places, rows := z.Height*z.Width, a.Channels*side*side
+	if len(l.patches) < rows*places {
+		l.patches = make([]float64, rows*places)
 	}
-	return picture
-}
-
-// convolveRow computes the channels z [k, h w] = F [k, c 3 3] P [c 3 3, h w] + b of a picture, with
-// the patches P of its pixels.
-func convolveRow(z, patches, picture []float64, p Picture, filters, bias []float64) {
-	places, rows := p.Height*p.Width, p.Channels*filterSide*filterSide
-	clear(patches[:rows*places])
+	clear(l.patches[:rows*places])
 	for r := range rows {
-		c, i, j := r/(filterSide*filterSide), r/filterSide%filterSide-padding, r%filterSide-padding
-		for y := max(0, -i); y < min(p.Height, p.Height-i); y++ {
-			from, to := max(0, -j), min(p.Width, p.Width-j)
-			copy(patches[r*places+y*p.Width+from:r*places+y*p.Width+to], picture[(c*p.Height+y+i)*p.Width+from+j:])
-		}
-	}
-	for k, b := range bias {
-		for i := range places {
-			z[k*places+i] = b
-		}
-	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1,
-		blas64.General{Rows: len(bias), Cols: rows, Stride: rows, Data: filters},
-		blas64.General{Rows: rows, Cols: places, Stride: places, Data: patches},
-		1, blas64.General{Rows: len(bias), Cols: places, Stride: places, Data: z})
-}
-
-// poolRow writes the largest or the mean of each 2 x 2 pixels of the channels z.
-func poolRow(to, z []float64, p Picture, pool Pool) {
-	height, width := p.Height/poolSide, p.Width/poolSide
-	for c := range p.Channels {
-		for y := range height {
-			for x := range width {
-				at := (c*p.Height+y*poolSide)*p.Width + x*poolSide
-				out := &to[(c*height+y)*width+x]
-				if *out = max(z[at], z[at+1], z[at+p.Width], z[at+p.Width+1]); pool == AveragePool {
-					*out = (z[at] + z[at+1] + z[at+p.Width] + z[at+p.Width+1]) / (poolSide * poolSide)
+		c, i, j := r/(side*side), r/side%side-side/2, r%side-side/2
+		for y := range z.Height {
+			for x := range z.Width {
+				if v, u := y*stride+i, x*stride+j; v >= 0 && v < a.Height && u >= 0 && u < a.Width {
+					l.patches[r*places+y*z.Width+x] = a.data[(c*a.Height+v)*a.Width+u]
 				}
 			}
 		}
 	}
+	f := l.next()
+	if bias {
+		for k, b := range l.next() {
+			for i := range places {
+				z.data[k*places+i] = b
+			}
+		}
+	}
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1,
+		blas64.General{Rows: filters, Cols: rows, Stride: rows, Data: f},
+		blas64.General{Rows: rows, Cols: places, Stride: places, Data: l.patches},
+		1, blas64.General{Rows: filters, Cols: places, Stride: places, Data: z.data})
+	return z
+}
+
+func (l *hostLayers) normalize(a numbers, _ string) numbers {
+	gain, bias := l.next(), l.next()
+	size := a.Height * a.Width
+	normalizeRanges(a.data, a.data, a.Channels/groupsOf(a.Channels)*size, normEpsilon)
+	for i := range a.data {
+		a.data[i] = a.data[i]*gain[i/size] + bias[i/size]
+	}
+	return a
+}
+
+func (l *hostLayers) activate(a numbers, f Activation) numbers {
+	f.apply(a.data)
+	return a
+}
+
+func (l *hostLayers) pool(a numbers, kind Pool, height, width int) numbers {
+	to := numbers{Picture: a.pooled(height, width)}
+	for c := range to.Channels {
+		for y := range to.Height {
+			for x := range to.Width {
+				largest, sum := math.Inf(-1), 0.0
+				for i := range height {
+					for _, v := range a.data[(c*a.Height+y*height+i)*a.Width+x*width:][:width] {
+						largest, sum = max(largest, v), sum+v
+					}
+				}
+				if kind == AveragePool {
+					largest = sum / float64(height*width)
+				}
+				to.data = append(to.data, largest)
+			}
+		}
+	}
+	return to
+}
+
+func (l *hostLayers) add(a, b numbers) numbers {
+	floats.Add(a.data, b.data)
+	return a
 }

@@ -54,6 +54,10 @@ func activate(a Activation, z *gorgonia.Node) (*gorgonia.Node, error) {
 		return gorgonia.Rectify(z)
 	case Tanh:
 		return gorgonia.Tanh(z)
+	case LeakyReLU:
+		return apply(newLeakyReLU(z.Dims()), z)
+	case Softplus:
+		return apply(newSoftplus(z.Dims()), z)
 	default:
 		return gorgonia.Sigmoid(z)
 	}

@@ -18,19 +18,19 @@ func TestParameters(t *testing.T) {
 		want []Parameter
 	}{
 		"linear": {Spec{Inputs: 5, Outputs: 3}, []Parameter{
-			{"linear.weight", []int{3, 5}, 5, 0, true, false}, {"linear.bias", []int{3}, 5, 0, false, true}}},
+			{"linear.weight", []int{3, 5}, 5, 0, 0, true, false}, {"linear.bias", []int{3}, 5, 0, 0, false, true}}},
 		"two layers": {Spec{Inputs: 784, Hidden: []int{64}, Outputs: 4}, []Parameter{
-			{"hidden.weight", []int{64, 784}, 784, 0, true, false}, {"hidden.bias", []int{64}, 784, 0, false, false},
-			{"output.weight", []int{4, 64}, 64, 0, false, false}, {"output.bias", []int{4}, 64, 0, false, true}}},
+			{"hidden.weight", []int{64, 784}, 784, 0, 0, true, false}, {"hidden.bias", []int{64}, 784, 0, 0, false, false},
+			{"output.weight", []int{4, 64}, 64, 0, 0, false, false}, {"output.bias", []int{4}, 64, 0, 0, false, true}}},
 		"deep": {Spec{Inputs: 7, Hidden: []int{6, 5}, Outputs: 2}, []Parameter{
-			{"hidden.0.weight", []int{6, 7}, 7, 0, true, false}, {"hidden.0.bias", []int{6}, 7, 0, false, false},
-			{"hidden.1.weight", []int{5, 6}, 6, 0, false, false}, {"hidden.1.bias", []int{5}, 6, 0, false, false},
-			{"output.weight", []int{2, 5}, 5, 0, false, false}, {"output.bias", []int{2}, 5, 0, false, true}}},
+			{"hidden.0.weight", []int{6, 7}, 7, 0, 0, true, false}, {"hidden.0.bias", []int{6}, 7, 0, 0, false, false},
+			{"hidden.1.weight", []int{5, 6}, 6, 0, 0, false, false}, {"hidden.1.bias", []int{5}, 6, 0, 0, false, false},
+			{"output.weight", []int{2, 5}, 5, 0, 0, false, false}, {"output.bias", []int{2}, 5, 0, 0, false, true}}},
 		"separate": {Spec{Inputs: 7, Hidden: []int{6}, Outputs: 2, Heads: Separate}, []Parameter{
-			{"head.0.hidden.weight", []int{6, 7}, 7, 0, true, false}, {"head.0.hidden.bias", []int{6}, 7, 0, false, false},
-			{"head.0.output.weight", []int{1, 6}, 6, 0, false, false}, {"head.0.output.bias", []int{1}, 6, 0, false, true},
-			{"head.1.hidden.weight", []int{6, 7}, 7, 0, true, false}, {"head.1.hidden.bias", []int{6}, 7, 0, false, false},
-			{"head.1.output.weight", []int{1, 6}, 6, 0, false, false}, {"head.1.output.bias", []int{1}, 6, 0, false, true}}},
+			{"head.0.hidden.weight", []int{6, 7}, 7, 0, 0, true, false}, {"head.0.hidden.bias", []int{6}, 7, 0, 0, false, false},
+			{"head.0.output.weight", []int{1, 6}, 6, 0, 0, false, false}, {"head.0.output.bias", []int{1}, 6, 0, 0, false, true},
+			{"head.1.hidden.weight", []int{6, 7}, 7, 0, 0, true, false}, {"head.1.hidden.bias", []int{6}, 7, 0, 0, false, false},
+			{"head.1.output.weight", []int{1, 6}, 6, 0, 0, false, false}, {"head.1.output.bias", []int{1}, 6, 0, 0, false, true}}},
 	}
 	for name, test := range tests {
 		if diff := cmp.Diff(test.want, test.spec.Parameters()); diff != "" {

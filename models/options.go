@@ -14,12 +14,15 @@ const (
 
 // Shape has the settings of a model of this package: the flags of ppal train.
 type Shape struct {
-	Model      string // linear, mlp, conv
+	Model      string // linear, mlp, conv, resnet
 	Hidden     []int
 	Activation Activation
 	Heads      Heads
 	Channels   []int
 	Pool       Pool
+	Stride     int // of convolutions without pooling
+	Norm       Norm
+	Blocks     int
 }
 
 // ShapeOf returns the settings of a model of this package. ok is false for other models.
@@ -32,7 +35,10 @@ func ShapeOf(a Architecture) (_ Shape, ok bool) {
 		}
 		return Shape{Model: TextNetwork, Hidden: a.Hidden, Activation: a.Activation, Heads: a.Heads}, true
 	case Conv:
-		return Shape{Model: KindConv, Hidden: a.Hidden, Activation: a.Activation, Channels: a.Channels, Pool: cmp.Or(a.Pool, MaxPool)}, true
+		return Shape{Model: KindConv, Hidden: a.Hidden, Activation: a.Activation, Channels: a.Channels, Pool: cmp.Or(a.Pool, MaxPool),
+			Stride: a.Stride, Norm: cmp.Or(a.Norm, NoNorm)}, true
+	case ResNet:
+		return Shape{Model: KindResNet, Hidden: a.Hidden, Activation: a.Activation, Channels: a.Channels, Blocks: cmp.Or(a.Blocks, 1)}, true
 	}
 	return Shape{}, false
 }
@@ -41,27 +47,41 @@ func ShapeOf(a Architecture) (_ Shape, ok bool) {
 func (s Shape) Architecture() Architecture {
 	switch s.Model {
 	case KindConv:
-		return Conv{Channels: s.Channels, Pool: s.Pool, Hidden: s.Hidden, Activation: s.Activation}
+		return Conv{Channels: s.Channels, Pool: s.Pool, Stride: s.Stride, Norm: s.Norm, Hidden: s.Hidden, Activation: s.Activation}
+	case KindResNet:
+		return ResNet{Channels: s.Channels, Blocks: s.Blocks, Hidden: s.Hidden, Activation: s.Activation}
 	case TextNetwork:
 		return Spec{Hidden: s.Hidden, Activation: s.Activation, Heads: s.Heads}
 	}
 	return Spec{}
 }
 
-// DefaultChannels are the channels of a convolutional network on the command line.
-const DefaultChannels = "16,32"
+// The channels of networks for pictures on the command line.
+const (
+	DefaultChannels       = "16,32"
+	DefaultResNetChannels = "16,32,64"
+)
+
+// ForPictures is the condition that the model is one of the networks for pictures.
+func ForPictures() option.Condition { return option.If("model", KindConv, KindResNet) }
+
+// IsForPictures reports whether a text of the setting model names a network for pictures.
+func IsForPictures(model string) bool { return ForPictures().Holds(model) }
 
 // Options returns the settings, bound to the fields of s.
 func (s *Shape) Options() []*option.Option {
-	layers, blocks := option.If("model", TextNetwork, KindConv), option.If("model", KindConv)
+	layers, blocks, conv := option.If("model", TextNetwork, KindConv, KindResNet), ForPictures(), option.If("model", KindConv)
 	return []*option.Option{
-		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, or a convolutional network for pictures", TextLinear, TextNetwork, KindConv),
-		option.Counts("channels", &s.Channels, option.AtLeast(1), "N[,N...]", "set the number of filters of each block of 3 x 3 convolution and 2 x 2 pooling").
-			Or(DefaultChannels).With(blocks),
-		option.Choice("pool", &s.Pool, "take the largest or the mean of 2 x 2 pixels in each block", MaxPool, AveragePool).With(blocks),
-		option.Counts("hidden", &s.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head; with conv after the blocks").
+		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, or for pictures a convolutional or a residual network", TextLinear, TextNetwork, KindConv, KindResNet),
+		option.Counts("channels", &s.Channels, option.AtLeast(1), "N[,N...]", "set the number of 3 x 3 filters of each block of convolution and pooling, or of each stage of a resnet").
+			For(DefaultResNetChannels, option.If("model", KindResNet)).Or(DefaultChannels).With(blocks),
+		option.Choice("pool", &s.Pool, "take the largest or the mean of 2 x 2 pixels in each block, or all pixels", MaxPool, AveragePool, NoPool).With(conv),
+		option.Count("stride", &s.Stride, option.AtLeast(1), "set the step of the convolutions in pixels").Or("2").With(conv, option.If("pool", string(NoPool))),
+		option.Choice("norm", &s.Norm, "normalize channels after each convolution; group: in gcd(channels, 8) groups", NoNorm, GroupNorm).With(conv),
+		option.Count("blocks", &s.Blocks, option.AtLeast(1), "set the number of blocks of each stage").Or("1").With(option.If("model", KindResNet)),
+		option.Counts("hidden", &s.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head; for pictures after the blocks").
 			For("", blocks).With(layers),
-		option.Choice("activation", &s.Activation, "choose the function between the layers", Sigmoid, ReLU, Tanh).
+		option.Choice("activation", &s.Activation, "choose the function between the layers", activations...).
 			For(string(ReLU), blocks).With(layers),
 		option.Choice("heads", &s.Heads, "train one shared network for all classes, or a separate one for each class", Shared, Separate).
 			With(option.If("model", TextNetwork)),

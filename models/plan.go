@@ -7,6 +7,9 @@ var (
 	_ describe.Described = columnSumsOp{}
 	_ describe.Described = columnsOp{}
 	_ describe.Described = columnOp{}
+	_ describe.Described = elementwiseOp{}
+	_ describe.Described = normalizeOp{}
+	_ describe.Described = normalizeGradOp{}
 )
 
 // Describe implements describe.Described.
@@ -20,3 +23,16 @@ func (op columnsOp) Describe() describe.Description { return describe.Columns{} 
 
 // Describe implements describe.Described.
 func (op columnOp) Describe() describe.Description { return describe.Column{Index: op.i} }
+
+// Describe implements describe.Described.
+func (op elementwiseOp) Describe() describe.Description { return describe.Elementwise{Expr: op.expr} }
+
+// Describe implements describe.Described.
+func (op normalizeOp) Describe() describe.Description {
+	return describe.Normalize{Normalization: op.normalization}
+}
+
+// Describe implements describe.Described.
+func (op normalizeGradOp) Describe() describe.Description {
+	return describe.NormalizeGrad{Normalization: op.normalization}
+}

@@ -167,6 +167,10 @@ func (a Activation) apply(z []float64) {
 			z[i] = max(0, v)
 		case Tanh:
 			z[i] = math.Tanh(v)
+		case LeakyReLU:
+			z[i] = max(v, leak*v)
+		case Softplus:
+			z[i] = max(v, 0) + math.Log1p(math.Exp(-math.Abs(v)))
 		default:
 			z[i] = sigmoid(v)
 		}

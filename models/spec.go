@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrSpec says that an [Architecture] is not valid. Every error about an architecture wraps it.
@@ -29,7 +30,18 @@ const (
 	Sigmoid Activation = "sigmoid" // 1/(1 + exp(-z))
 	ReLU    Activation = "relu"    // max(0, z); its derivative at 0 is 1
 	Tanh    Activation = "tanh"
+
+	LeakyReLU Activation = "leaky-relu" // z for z >= 0, z/100 below 0; its derivative at 0 is 1
+	Softplus  Activation = "softplus"   // log(1 + exp(z))
 )
+
+// activations lists the activations, and their names for messages.
+var activations = []Activation{Sigmoid, ReLU, Tanh, LeakyReLU, Softplus}
+
+const activationNames = "sigmoid, relu, tanh, leaky-relu or softplus"
+
+// Kinked reports whether the function has a kink.
+func (a Activation) Kinked() bool { return a == ReLU || a == LeakyReLU }
 
 // Heads says whether the classes share one network.
 type Heads string
@@ -73,10 +85,8 @@ func (s Spec) Validate() error {
 			return err
 		}
 	}
-	switch s.Activation {
-	case "", Sigmoid, ReLU, Tanh:
-	default:
-		return fmt.Errorf("models: %w: unknown activation %q, use sigmoid, relu or tanh", ErrSpec, s.Activation)
+	if s.Activation != "" && !slices.Contains(activations, s.Activation) {
+		return fmt.Errorf("models: %w: unknown activation %q, use %s", ErrSpec, s.Activation, activationNames)
 	}
 	switch s.Heads {
 	case "", Shared:
@@ -151,7 +161,7 @@ func (s Spec) Sized(inputs, outputs int) (Architecture, error) {
 }
 
 // Kinks implements Kinked.
-func (s Spec) Kinks() bool { return len(s.Hidden) > 0 && s.Activation == ReLU }
+func (s Spec) Kinks() bool { return len(s.Hidden) > 0 && s.Activation.Kinked() }
 
 // Parameters lists the model's parameters from the first layer on, each layer's weight before its
 // bias:

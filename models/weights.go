@@ -38,6 +38,9 @@ func Init(a Architecture, rng *rand.Rand) (Weights, error) {
 	var weights Weights
 	for _, p := range a.Parameters() {
 		t := Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, size(p.Shape))}
+		for i := range t.Data {
+			t.Data[i] = p.Start
+		}
 		if p.FanIn > 0 {
 			bound := cmp.Or(p.Gain, 1) / math.Sqrt(float64(p.FanIn))
 			for i := range t.Data {

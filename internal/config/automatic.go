@@ -62,7 +62,7 @@ func (r *resolver) chooseMethod() error {
 // first-order steps asks for a method with such steps. alm has such steps for convolutional
 // networks only.
 func (r *resolver) suits(k *Key, text, name string) bool {
-	firstOrder := r.text(nameModel) != models.KindConv &&
+	firstOrder := !models.IsForPictures(r.text(nameModel)) &&
 		(k.Name == namePrimal && text != step.Auto.String() && text != step.LBFGS.String() ||
 			k.DependsOn(namePrimal) && slices.Contains(k.Owners, smooth))
 	switch {
@@ -83,11 +83,11 @@ func (r *resolver) byProblem() (name, reason string) {
 		return kinked, "the largest gap has a kink"
 	case r.text(option.NamePreset) == preset.Paper:
 		return smooth, "of --preset paper"
-	case r.text(nameModel) == models.KindConv:
+	case models.IsForPictures(r.text(nameModel)):
 		return multipliers, "its steps by Adam on mini-batches suit convolutional networks"
 	case batch != "" && batch != "0":
 		return smooth, "the steps see a sample of the rows"
-	case r.text("activation") == string(models.ReLU), traits.Kinks:
+	case models.Activation(r.text("activation")).Kinked(), traits.Kinks:
 		return smooth, "the functions have kinks"
 	}
 	switch kind := r.text("regularizer"); kind {

@@ -105,7 +105,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"method=ppala x-step=subgradient", "--x-step subgradient: used only with --method plada (now ppala)"},
 		{"delta0=0.5", "--delta0 0.5: used only with --delta harmonic (now power)"},
 		{"regularizer=none theta=2", "--theta 2: used only with --regularizer ball (now none)"},
-		{"model=linear hidden=3", "--hidden 3: used only with --model mlp or conv (now linear)"},
+		{"model=linear hidden=3", "--hidden 3: used only with --model mlp, conv or resnet (now linear)"},
 		{"primal=adam momentum=0.9", "--momentum 0.9: used only with --primal auto or nesterov (now adam)"},
 		{"primal=adam eta-scale=fixed", "--eta-scale fixed: used only with --primal auto, nesterov or gradient (now adam)"},
 		{"primal=adam eta=auto", "--eta auto: the adam step does not support auto; give a number"},

@@ -16,7 +16,7 @@ const (
 	nameModel  = "model"
 )
 
-// implyPrimal sets the primal step if the choice is automatic: adam for a convolutional network,
+// implyPrimal sets the primal step if the choice is automatic: adam for a network for pictures,
 // nesterov if the user gives a setting that only first-order steps use. The preset paper has its
 // own primal step.
 func (r *resolver) implyPrimal() error {
@@ -31,7 +31,7 @@ func (r *resolver) implyPrimal() error {
 	if !explicit && r.train.Preset == preset.Paper {
 		return nil
 	}
-	if r.text(nameModel) == models.KindConv {
+	if models.IsForPictures(r.text(nameModel)) {
 		r.given[namePrimal] = setting{step.Adam.String(), r.given[nameModel].where}
 		return nil
 	}

@@ -31,7 +31,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 		"file=a label=y columns=\"age,years\",\"say\"\"it\",y,5\"disk ignore=\"age,years\" features=y,\"y,\" group=\"age,years<45\"",
 		"model=linear regularizer=l1 regularizer-weight=1e-4 phi=logistic method=nl-iapial", "regularizer=box box=-1,2 normalize=center",
 		"regularizer=group-l1 regularizer-weight=0.3", "regularizer=none kappa=0.1,0.2,0.3",
-		"iterations=0", "model=conv dataset=fashion-mnist", "model=conv channels=3,4 hidden=5 activation=tanh pool=average", "select=best-train", "split=80/20/0 patience=4", "split=80/20/0 patience=4 select=last", "split=80/20/0 patience=4 output=random", "iterations=7 time-limit=1m30s tolerance=1e-5 batch-size=64 seed=18446744073709551615 output=best feasibility-tolerance=1e-2",
+		"iterations=0", "model=conv dataset=fashion-mnist", "model=conv channels=3,4 hidden=5 activation=tanh pool=average norm=group", "model=conv pool=none stride=3", "model=resnet blocks=2 activation=softplus", "select=best-train", "split=80/20/0 patience=4", "split=80/20/0 patience=4 select=last", "split=80/20/0 patience=4 output=random", "iterations=7 time-limit=1m30s tolerance=1e-5 batch-size=64 seed=18446744073709551615 output=best feasibility-tolerance=1e-2",
 		"record-every=3 near-stationarity=2 init=start.safetensors output=random", "device=cuda:2 products=tf32 micro-batch=100",
 		"device=cpu simd=avx2 products=int8x2 threads=3 memory-limit=3GB", "memory-limit=none", "memory=2GiB", "engine=gorgonia dtype=float64",
 		"method=plada delta=harmonic mu-step=box sigma0=0.5 slack-cap=3 slack-start=zero", "method=plada x-step=inner:4",

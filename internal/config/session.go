@@ -152,7 +152,7 @@ func remedy(d models.Difference, kind string) string {
 		return "as many --classes"
 	case "kind":
 		switch kind {
-		case models.KindConv, models.KindLinear:
+		case models.KindConv, models.KindResNet, models.KindLinear:
 			return "--model " + kind
 		case models.KindNetwork:
 			return "--model mlp"
@@ -162,7 +162,7 @@ func remedy(d models.Difference, kind string) string {
 		return "--channels " + units(d.File)
 	case "hidden":
 		switch {
-		case units(d.File) == "" && kind == models.KindConv:
+		case units(d.File) == "" && models.IsForPictures(kind):
 			return "no --hidden"
 		case units(d.File) == "":
 			return "--model linear"

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math"
+
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/trainer/graph/describe"
@@ -125,6 +127,10 @@ func (w *worker[T]) zeros(n int) []T {
 
 func (w *worker[T]) unary(op describe.Op, out, x []T) {
 	switch op {
+	case describe.Neg:
+		for j, v := range x {
+			out[j] = -v
+		}
 	case describe.ReLU:
 		copy(out, x)
 		w.k.BiasReLU(out, len(out), 1, w.zeros(len(out)))
@@ -136,6 +142,14 @@ func (w *worker[T]) unary(op describe.Op, out, x []T) {
 		w.k.Tanh(out, x)
 	case describe.Log1p:
 		w.k.Log1p(out, x)
+	case describe.Softplus: // max(x, 0) + log(1 + e^-|x|)
+		w.softplus(out, x)
+	case describe.ReLUGrad:
+		for j, v := range x {
+			if out[j] = 1; math.Signbit(float64(v)) {
+				out[j] = 0
+			}
+		}
 	case describe.SigmoidGrad:
 		for j, v := range x {
 			out[j] = v * (1 - v)
@@ -149,6 +163,20 @@ func (w *worker[T]) unary(op describe.Op, out, x []T) {
 			out[j] = T(describe.Unary(op, float64(v)))
 		}
 	}
+}
+
+// softplus computes out = max(x, 0) + log(1 + e^-|x|). out may be x.
+func (w *worker[T]) softplus(out, x []T) {
+	if len(w.positive) < len(x) {
+		w.positive = make([]T, len(x))
+	}
+	positive := w.positive[:len(x)]
+	for j, v := range x {
+		positive[j], out[j] = max(v, 0), min(v, -v)
+	}
+	w.k.Exp(out, out)
+	w.k.Log1p(out, out)
+	w.k.Axpy(out, 1, positive)
 }
 
 func binary[T plan.Float](op describe.Op, out, x, y []T) {

@@ -164,6 +164,7 @@ type worker[T plan.Float] struct {
 	temporary       [][]T                   // rows of intermediate results of expressions
 	patches         *kernel.Patches[T]
 	zero            []T // see zeros
+	positive        []T // see softplus
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {

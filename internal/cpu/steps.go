@@ -55,6 +55,10 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		return newConvolutionInputGrad(e, s)
 	case *plan.ConvolutionFilterGrad:
 		return newConvolutionFilterGrad(e, s)
+	case *plan.Normalize:
+		return &normalize[T]{s}
+	case *plan.NormalizeGrad:
+		return &normalizeGrad[T]{s}
 	case *plan.MaxPool:
 		return &maxPool[T]{s}
 	case *plan.MaxPoolGrad:

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/models"
 	"ppal/trainer/graph"
 )
 
@@ -130,6 +131,13 @@ func elementwiseOperations() []Operation {
 	}
 	activation("relu", true, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node { return must(gorgonia.Rectify(x)) })
 	activation("leaky relu", true, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node { return must(gorgonia.LeakyRelu(x, 0.1)) })
+	for _, f := range []models.Activation{models.LeakyReLU, models.Softplus} {
+		activation("network with "+string(f), f.Kinked(), func(l *Leaves, x *gorgonia.Node) *gorgonia.Node {
+			network := models.Spec{Inputs: 4, Hidden: []int{5}, Outputs: 2, Activation: f}
+			return must(network.Scores(x, gorgonia.Nodes{l.Parameter(4, 5), l.Parameter(1, 5), l.Parameter(5, 2), l.Parameter(1, 2)}))
+		})
+		list[len(list)-1].Deep = true
+	}
 	activation("gelu", false, func(l *Leaves, x *gorgonia.Node) *gorgonia.Node {
 		inner := must(gorgonia.Add(x, l.Times(must(gorgonia.Cube(x)), 0.044715)))
 		gate := must(gorgonia.Add(must(gorgonia.Tanh(l.Times(inner, 0.7978845608))), l.Number(1)))
@@ -277,6 +285,22 @@ func pictureOperations() []Operation {
 		return o
 	}
 	square := func(k int) []int { return []int{k, k} }
+	network := func(name string, a models.OfPictures) Operation {
+		return Operation{Name: name, Deep: true, Pictures: true, Build: func(l *Leaves) *gorgonia.Node {
+			sized := must(models.Sized(a.On(models.Picture{Channels: 2, Height: 6, Width: 5}), 60, 3))
+			var parameters gorgonia.Nodes
+			for _, p := range sized.Parameters() {
+				shape := p.Shape
+				if len(shape) == 1 {
+					shape = []int{1, shape[0]}
+				} else if len(shape) == 2 {
+					shape = []int{shape[1], shape[0]}
+				}
+				parameters = append(parameters, l.Parameter(shape...))
+			}
+			return must(sized.Scores(l.Input(3, 60), parameters))
+		}}
+	}
 	list := []Operation{
 		convolution(3, 1, 1, 1), convolution(3, 0, 2, 1), convolution(3, 1, 3, 1), convolution(3, 2, 1, 2), convolution(1, 0, 2, 1), convolution(8, 0, 8, 1),
 		pictures("max-pooling 2", true, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node {
@@ -302,6 +326,8 @@ func pictureOperations() []Operation {
 		pictures("residual convolution", false, func(l *Leaves, x *gorgonia.Node) *gorgonia.Node {
 			return must(gorgonia.Add(x, l.Convolution(must(gorgonia.Tanh(x)), 4, 3, 1, 1, 1)))
 		}),
+		network("resnet", models.ResNet{Channels: []int{4, 8}, Activation: models.Softplus}),
+		network("conv with group norm", models.Conv{Channels: []int{3, 4}, Norm: models.GroupNorm, Pool: models.AveragePool, Activation: models.Tanh}),
 		pictures("BatchNorm", false, func(l *Leaves, x *gorgonia.Node) *gorgonia.Node {
 			y, _, _, _, err := gorgonia.BatchNorm(x, l.Parameter(1, 4, 1, 1), l.Parameter(1, 4, 1, 1), 0.9, 1e-3)
 			return must(y, err)

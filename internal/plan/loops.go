@@ -129,6 +129,10 @@ func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 		maxPool(s, m, lo, hi)
 	case *MaxPoolGrad:
 		maxPoolGrad(s, m, lo, hi)
+	case *Normalize:
+		normalize(s, m, lo, hi)
+	case *NormalizeGrad:
+		normalizeGrad(s, m, lo, hi)
 	case *PairMeans:
 		pairMeans(s, m)
 	case *PairMeansGrad:

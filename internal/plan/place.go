@@ -328,6 +328,10 @@ func (p *placer) step(v *value) Step {
 		return &MaxPool{ids, v.picture, in[0], out}
 	case poolGrad:
 		return &MaxPoolGrad{ids, v.picture, in[0], in[1], out}
+	case normKind:
+		return &Normalize{ids, v.description.(describe.Normalize).Normalization, in[0], out}
+	case normGrad:
+		return &NormalizeGrad{ids, v.description.(describe.NormalizeGrad).Normalization, in[0], in[1], out}
 	}
 	return &Opaque{ids, v.node.Op(), in, v.shapes, out}
 }

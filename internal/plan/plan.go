@@ -124,8 +124,8 @@ type Operand struct {
 // Step is one of *Product, *BiasActivation, *ActivationGrad, *Map, *Copy, *Sums, *MarginLoss,
 // *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad, *PairMeans,
 // *PairMeansGrad, *Convolution, *ConvolutionInputGrad, *ConvolutionFilterGrad, *MaxPool,
-// *MaxPoolGrad and *Opaque. The access of its operands applies to a step in a region with rows. In
-// other regions a step runs as a whole.
+// *MaxPoolGrad, *Normalize, *NormalizeGrad and *Opaque. The access of its operands applies to a
+// step in a region with rows. In other regions a step runs as a whole.
 type Step interface {
 	// Reads and Writes return the operands. A matrix that the step adds to is in both lists.
 	Reads() []Operand

@@ -72,6 +72,10 @@ func ofDescription(t describe.Description) recognized {
 		return recognized{kind: pairsKind, description: t}
 	case describe.PairMeansGrad:
 		return recognized{kind: pairsGrad, description: t}
+	case describe.Normalize:
+		return recognized{kind: normKind, description: t}
+	case describe.NormalizeGrad:
+		return recognized{kind: normGrad, description: t}
 	}
 	return recognized{kind: opaqueKind}
 }
@@ -207,6 +211,10 @@ func checkDescription(d describe.Description, in []*value) error {
 		}
 	case describe.AddBias:
 		inputs = 2
+	case describe.Normalize:
+		return checkNormalization(d.Normalization, in, 1)
+	case describe.NormalizeGrad:
+		return checkNormalization(d.Normalization, in, 2)
 	case describe.Columns:
 		inputs = len(in)
 	case describe.Column:
@@ -302,7 +310,7 @@ func ofGorgoniasOp(v reflect.Value, n *gorgonia.Node) Operation {
 		return Operation{Product: true}
 	case "maxOp", "maxPoolOp", "clampOp", "sparsemaxOp", "yoloOp":
 		return Operation{Kinks: true}
-	case "constantScalar", "constantTensor", "sizeOp", "reshapeOp", "repeatOp":
+	case "constantScalar", "constantTensor", "sizeOp", "reshapeOp", "repeatOp", "im2colOp", "transposeOp":
 		return Operation{Tested: true}
 	}
 	return Operation{}

@@ -101,6 +101,14 @@ func (w *rewriter) step(s Step, over bool) (Step, error) {
 		t := *s
 		t.In, t.Out = w.row(s.In, over), w.view(s.Out)
 		return &t, nil
+	case *Normalize:
+		t := *s
+		t.In, t.Out = w.row(s.In, over), w.view(s.Out)
+		return &t, nil
+	case *NormalizeGrad:
+		t := *s
+		t.In, t.D, t.Out = w.row(s.In, over), w.row(s.D, over), w.view(s.Out)
+		return &t, nil
 	case *MarginLoss:
 		t := *s
 		t.S, t.Out, t.Margins = w.row(s.S, over), w.view(s.Out), w.margins(s.Margins, over)

@@ -59,7 +59,7 @@ func (s *scheduler) space(v *value) int {
 		}
 	case marginKind, marginGrad, signedKind, signedGrad, meansGrad, pairsGrad:
 		rowWise = true
-	case convolveKind, inputGrad, poolKind, poolGrad:
+	case convolveKind, inputGrad, poolKind, poolGrad, normKind, normGrad:
 		rowWise = v.rows > 1 || s.spaces[v.in[0]] > 0
 	}
 	if rowWise {
@@ -98,7 +98,7 @@ func (s *scheduler) ofPictures(v *value) bool {
 	switch v.kind {
 	case convolveKind, inputGrad, filterGrad, poolKind, poolGrad:
 		reads = true
-	case mapKind, sumsKind, rangeKind, reshapeKind:
+	case mapKind, sumsKind, rangeKind, reshapeKind, normKind, normGrad:
 		for _, w := range v.in {
 			reads = reads || s.spaces[w] > 0 && s.ofPictures(w)
 		}

@@ -31,6 +31,8 @@ const (
 	filterGrad               // picture, over pictures in[0] and D in[1]
 	poolKind                 // picture, over pictures in[0]
 	poolGrad                 // picture, over pictures in[0] and D in[1]
+	normKind                 // description Normalize
+	normGrad                 // description NormalizeGrad over in[0] and D in[1]
 	pairsKind                // description PairMeansOp
 	pairsGrad                // description PairMeansGradOp over scores in[0] and weights in[1]
 	opaqueKind               // node's op

@@ -130,6 +130,12 @@ func TestONNXPictures(t *testing.T) {
 	images := session.Images{Dataset: "synthetic", RowsPerClass: 30}
 	t.Run("network", func(t *testing.T) { onnxPictures(t, images, models.Spec{Hidden: []int{4, 3}}) })
 	t.Run("conv", func(t *testing.T) { onnxPictures(t, images, models.Conv{Channels: []int{2, 3}, Hidden: []int{3}}) })
+	t.Run("resnet", func(t *testing.T) {
+		onnxPictures(t, images, models.ResNet{Channels: []int{2, 4}, Hidden: []int{3}, Activation: models.Softplus})
+	})
+	t.Run("norm", func(t *testing.T) {
+		onnxPictures(t, images, models.Conv{Channels: []int{2}, Norm: models.GroupNorm, Pool: models.NoPool, Activation: models.LeakyReLU})
+	})
 }
 
 func onnxPictures(t *testing.T, images session.Images, model models.Architecture) {

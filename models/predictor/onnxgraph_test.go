@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -127,11 +128,15 @@ func run(t *testing.T, file []byte, values map[string]value) map[string]value {
 	return outputs
 }
 
-// each applies f to pairs of elements. The second operand may have a single element.
+// each applies f to pairs of elements. The second operand may have a single element, or one for
+// each channel of pictures.
 func each(a, b value, f func(x, y float64) float64) value {
-	out := value{shape: a.shape, x: make([]float64, len(a.x))}
+	out, repeat := value{shape: a.shape, x: make([]float64, len(a.x))}, 1
+	if len(b.shape) == 4 && b.shape[2]*b.shape[3] == 1 {
+		repeat = a.shape[2] * a.shape[3]
+	}
 	for i, x := range a.x {
-		out.x[i] = f(x, b.x[i%len(b.x)])
+		out.x[i] = f(x, b.x[i/repeat%len(b.x)])
 	}
 	return out
 }
@@ -195,6 +200,10 @@ func apply(op string, in []value, attributes map[string]proto) (value, error) {
 		return out, nil
 	case "Sigmoid":
 		return each(a, one, func(x, _ float64) float64 { return 1 / (1 + math.Exp(-x)) }), nil
+	case "Softplus":
+		return each(a, one, func(x, _ float64) float64 { return math.Log(1 + math.Exp(x)) }), nil
+	case "Max":
+		return each(a, in[1], math.Max), nil
 	case "Relu":
 		return each(a, one, func(x, _ float64) float64 { return max(0, x) }), nil
 	case "Tanh":
@@ -219,13 +228,34 @@ func apply(op string, in []value, attributes map[string]proto) (value, error) {
 			out.shape[i] = rest
 		}
 		return out, nil
-	case "Conv": // 3 x 3 with a padding of 1
-		return overPictures(a, in[1].shape[0], 1, func(k, y, x int, at func(c, y, x int) float64) float64 {
-			sum := in[2].x[k]
+	case "Conv":
+		side, step, pad := in[1].shape[2], int(attributes["strides"].numbers[8][0]), int(attributes["pads"].numbers[8][0])
+		return overPictures(a, in[1].shape[0], step, func(k, y, x int, at func(c, y, x int) float64) float64 {
+			sum := 0.0
+			if len(in) > 2 {
+				sum = in[2].x[k]
+			}
 			for j, w := range in[1].x[k*len(in[1].x)/in[1].shape[0] : (k+1)*len(in[1].x)/in[1].shape[0]] {
-				sum += w * at(j/9, y+j/3%3-1, x+j%3-1)
+				sum += w * at(j/side/side, y*step+j/side%side-pad, x*step+j%side-pad)
 			}
 			return sum
+		}), nil
+	case "InstanceNormalization":
+		out, size := value{shape: a.shape, x: slices.Clone(a.x)}, a.shape[2]
+		for from := 0; from < len(out.x); from += size {
+			mean, deviation := stat.PopMeanStdDev(a.x[from:from+size], nil)
+			for i := range size {
+				out.x[from+i] = (a.x[from+i]-mean)/math.Sqrt(deviation*deviation+1e-5)*in[1].x[0] + in[2].x[0]
+			}
+		}
+		return out, nil
+	case "AveragePool": // of the whole picture
+		return overPictures(a, a.shape[1], a.shape[2], func(k, _, _ int, at func(c, y, x int) float64) float64 {
+			sum := 0.0
+			for i := range a.shape[2] * a.shape[3] {
+				sum += at(k, i/a.shape[3], i%a.shape[3])
+			}
+			return sum / float64(a.shape[2]*a.shape[3])
 		}), nil
 	case "MaxPool": // 2 x 2 in steps of 2
 		return overPictures(a, a.shape[1], 2, func(k, y, x int, at func(c, y, x int) float64) float64 {

@@ -41,7 +41,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Linear scores, or a network of hidden layers.
     hidden : sequence of int, optional
         Units of each hidden layer of ``"mlp"``; 64 in one layer by default.
-    activation : {"relu", "tanh", "sigmoid"}, optional
+    activation : {"relu", "tanh", "sigmoid", "leaky-relu", "softplus"}, optional
         The function between the layers of ``"mlp"``; relu by default.
     confidence : float, optional
         The probability with which the bounds hold on new rows, such as 0.95. Without it, they hold on the training rows.

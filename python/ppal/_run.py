@@ -268,7 +268,9 @@ class Model:
 
 
 def activate(name: str, z: Floats) -> Floats:
-    """Apply an activation: relu, tanh or sigmoid."""
-    if name == "relu":
-        return np.maximum(z, 0)
+    """Apply an activation: relu, tanh, sigmoid, leaky-relu or softplus."""
+    if name in ("relu", "leaky-relu"):
+        return np.maximum(z, 0 if name == "relu" else 0.01 * z)
+    if name == "softplus":
+        return np.logaddexp(0, z)
     return np.tanh(z) if name == "tanh" else 0.5 * (1 + np.tanh(z / 2))

@@ -274,7 +274,8 @@ class Network(NamedTuple):
         values = [x]
         for k, (w, b) in enumerate(self.layers):
             z = values[-1] @ w.T + b
-            values.append(z if k + 1 == len(self.layers) else {"relu": np.maximum(z, 0), "tanh": np.tanh(z)}.get(self.activation, (1 + np.tanh(z / 2)) / 2))
+            functions = {"relu": np.maximum(z, 0), "tanh": np.tanh(z), "leaky-relu": np.maximum(z, 0.01 * z), "softplus": np.logaddexp(0, z)}
+            values.append(z if k + 1 == len(self.layers) else functions.get(self.activation, (1 + np.tanh(z / 2)) / 2))
         return values
 
     def backward(self, values: list[Floats], d: Floats) -> list[Floats]:
@@ -283,7 +284,8 @@ class Network(NamedTuple):
         for k in range(len(self.layers) - 1, -1, -1):
             a = values[k]
             found = [d.T @ a, d.sum(axis=0), *found]
-            slope = {"relu": np.where(a > 0, 1.0, 0.0), "tanh": 1 - a**2}.get(self.activation, a * (1 - a))
+            slopes = {"relu": np.where(a > 0, 1.0, 0.0), "tanh": 1 - a**2, "leaky-relu": np.where(a > 0, 1.0, 0.01), "softplus": -np.expm1(-a)}
+            slope = slopes.get(self.activation, a * (1 - a))
             d = (d @ self.layers[k][0]) * slope if k else d
         return found
 

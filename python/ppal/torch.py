@@ -11,7 +11,13 @@ from ._classifier import PpalClassifier
 from ._errors import InputError
 from ._run import Model
 
-_ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "sigmoid": torch.nn.Sigmoid}
+_ACTIVATIONS = {
+    "relu": torch.nn.ReLU,
+    "tanh": torch.nn.Tanh,
+    "sigmoid": torch.nn.Sigmoid,
+    "leaky-relu": torch.nn.LeakyReLU,
+    "softplus": torch.nn.Softplus,
+}
 
 
 def module(model: PpalClassifier | str | Path) -> torch.nn.Sequential:

@@ -36,11 +36,11 @@ RUNS: list[tuple[Any, str, dict[str, Any]]] = [
     ("gap(positive_rate, sex) <= 0.03", "two", MLP),
     ("gap(fpr, race) <= 0.1", "two", {**MLP, "hidden": [5, 4], "activation": "tanh"}),
     ("error[low] <= 0.3", "three", {**MLP, "activation": "sigmoid"}),
-    ((), "three", {**MLP, "activation": "tanh"}),
+    ((), "three", {**MLP, "activation": "softplus"}),
     ("tnr >= 0.9", "two", {"confidence": 0.9}),
     ("accuracy >= 0.7", "two", {"minimize": "loss", "settings": {"regularizer": "group-l1", "regularizer-weight": 1e-3}}),
     ("fpr[race=a] <= 0.1", "two", {"settings": {"dtype": "float64"}}),
-    ("gap(positive_rate, sex) <= 0.03", "two", {"settings": {"bounds-on": "surrogate"}}),
+    ("gap(positive_rate, sex) <= 0.03", "two", {**MLP, "activation": "leaky-relu", "settings": {"bounds-on": "surrogate"}}),
 ]
 
 

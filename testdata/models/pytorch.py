@@ -16,7 +16,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-ACTIVATIONS = {"sigmoid": torch.sigmoid, "relu": torch.relu, "tanh": torch.tanh}
+ACTIVATIONS = {
+    "sigmoid": torch.sigmoid,
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "leaky-relu": nn.functional.leaky_relu,
+    "softplus": nn.functional.softplus,
+}
 
 
 class Net(nn.Module):
@@ -52,33 +58,93 @@ class Separate(nn.Module):
         return torch.cat([net(x) for net in self.head], dim=1)
 
 
-class Conv(nn.Module):
-    """Blocks of convolution and pooling, then the layers of a network, named as Conv.Parameters says."""
+def norm(channels):
+    return nn.GroupNorm(math.gcd(channels, 8), channels)
 
-    def __init__(self, picture, channels, pool, hidden, outputs, activation):
+
+class Pictures(nn.Module):
+    """A network for pictures: its features, then the layers of a network."""
+
+    def __init__(self, picture, activation):
         super().__init__()
         self.picture, self.activation = picture, ACTIVATIONS[activation]
-        self.pool = nn.functional.max_pool2d if pool == "max" else nn.functional.avg_pool2d
-        widths = [picture["channels"], *channels]
-        self.conv = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in zip(widths, channels))
-        side = 2 ** len(channels)
-        net = Net(channels[-1] * (picture["height"] // side) * (picture["width"] // side), hidden, outputs, activation)
+
+    def end(self, hidden, outputs, activation):
+        x = torch.zeros(1, math.prod(self.picture.values()))
+        net = Net(self.features(self.shaped(x)).numel(), hidden or [], outputs, activation)
         if hidden:
             self.hidden, self.output = net.hidden, net.output
         else:
             self.output = net.linear
         self.dense = [net]  # not registered: the layers have their names above
 
+    def shaped(self, x):
+        return x.reshape(-1, *(self.picture[k] for k in ("channels", "height", "width")))
+
     def forward(self, x):
-        x = x.reshape(-1, *(self.picture[k] for k in ("channels", "height", "width")))
-        for conv in self.conv:
-            x = self.pool(self.activation(conv(x)), 2)
-        return self.dense[0](x.flatten(1))
+        return self.dense[0](self.features(self.shaped(x)).flatten(1))
+
+
+class Conv(Pictures):
+    """Blocks of convolution and pooling, named as Conv.Parameters says."""
+
+    def __init__(self, picture, channels, pool, hidden, outputs, activation, stride=0, norm="none"):
+        super().__init__(picture, activation)
+        self.pool = {"max": nn.MaxPool2d(2), "average": nn.AvgPool2d(2), "none": nn.Identity()}[pool]
+        widths, stride = [picture["channels"], *channels], stride or (2 if pool == "none" else 1)
+        self.conv = nn.ModuleList(nn.Conv2d(a, b, 3, stride, padding=1, bias=norm == "none") for a, b in zip(widths, channels))
+        self.norm = nn.ModuleList(globals()["norm"](n) for n in channels if norm == "group")
+        self.end(hidden, outputs, activation)
+
+    def features(self, x):
+        for k, conv in enumerate(self.conv):
+            x = conv(x)
+            if self.norm:
+                x = self.norm[k](x)
+            x = self.pool(self.activation(x))
+        return x
+
+
+class Block(nn.Module):
+    """torchvision's BasicBlock with another activation."""
+
+    def __init__(self, inputs, channels, stride, activation):
+        super().__init__()
+        self.activation = activation
+        self.conv1, self.bn1 = nn.Conv2d(inputs, channels, 3, stride, padding=1, bias=False), norm(channels)
+        self.conv2, self.bn2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False), norm(channels)
+        self.downsample = nn.Identity()
+        if stride > 1 or inputs != channels:
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, channels, 1, stride, bias=False), norm(channels))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(self.activation(self.bn1(self.conv1(x)))))
+        return self.activation(y + self.downsample(x))
+
+
+class ResNet(Pictures):
+    """A residual network, named as ResNet.Parameters says."""
+
+    def __init__(self, picture, channels, hidden, outputs, activation, blocks=1):
+        super().__init__(picture, activation)
+        self.conv1, self.bn1 = nn.Conv2d(picture["channels"], channels[0], 3, padding=1, bias=False), norm(channels[0])
+        self.stages, inputs = len(channels), channels[0]
+        for i, n in enumerate(channels):
+            stage = [Block(inputs if k == 0 else n, n, 2 if i > 0 and k == 0 else 1, self.activation) for k in range(blocks)]
+            setattr(self, f"layer{i + 1}", nn.Sequential(*stage))
+            inputs = n
+        self.end(hidden, outputs, activation)
+
+    def features(self, x):
+        x = self.activation(self.bn1(self.conv1(x)))
+        for i in range(self.stages):
+            x = getattr(self, f"layer{i + 1}")(x)
+        return x.mean((2, 3))
 
 
 def module(model):
     if "picture" in model:
-        return Conv(model["picture"], model["channels"], model["pool"], model["hidden"] or [], model["outputs"], model["activation"])
+        return (ResNet if "blocks" in model else Conv)(**model)
     kind = Separate if model["heads"] == "separate" else Net
     return kind(model["inputs"], model["hidden"] or [], model["outputs"], model["activation"])
 
@@ -90,6 +156,10 @@ MODELS = {
     "separate": dict(inputs=4, hidden=[3], outputs=3, activation="tanh", heads="separate"),
     "conv": dict(picture=dict(channels=2, height=7, width=5), channels=[3, 4], pool="max", hidden=[6], outputs=3, activation="tanh"),
     "conv_average": dict(picture=dict(channels=1, height=5, width=4), channels=[2], pool="average", hidden=[], outputs=2, activation="relu"),
+    "conv_norm": dict(
+        picture=dict(channels=2, height=7, width=5), channels=[4, 12], pool="none", stride=2, norm="group", hidden=[3], outputs=2, activation="leaky-relu"
+    ),
+    "resnet": dict(picture=dict(channels=2, height=7, width=5), channels=[4, 6], blocks=2, hidden=[], outputs=3, activation="softplus"),
 }
 
 

@@ -7,6 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/models"
 )
 
 // constant returns a number of the dtype as a node.
@@ -153,6 +155,9 @@ func GroupNorm(x, scale, shift *gorgonia.Node, groups int, epsilon float64) (*go
 	s := x.Shape()
 	if len(s) < 2 || groups <= 0 || s[1]%groups != 0 || !(epsilon > 0) {
 		return nil, refuse("GroupNorm of a value of shape %v with %d groups and epsilon %v, want [n, C, ...], a divisor of C, and a positive epsilon", s, groups, epsilon)
+	}
+	if len(s) == 4 {
+		return models.GroupNormalize(x, scale, shift, groups, epsilon)
 	}
 	rows, size := s[0]*groups, s.TotalSize()/(s[0]*groups)
 	y, err := gorgonia.Reshape(x, tensor.Shape{rows, size})

@@ -49,6 +49,12 @@ type GroupMeans struct {
 // GroupMeansGrad is w [G] -> M^T w [n].
 type GroupMeansGrad struct{ Groups }
 
+// Normalize is X [n, d] -> Y [n, d] with the groups of Normalization.
+type Normalize struct{ Normalization }
+
+// NormalizeGrad is X [n, d], D [n, d] -> the derivative of Normalize with respect to X, times D.
+type NormalizeGrad struct{ Normalization }
+
 func (Elementwise) description()    {}
 func (AddBias) description()        {}
 func (ColumnSums) description()     {}
@@ -60,6 +66,18 @@ func (SignedLoss) description()     {}
 func (SignedLossGrad) description() {}
 func (GroupMeans) description()     {}
 func (GroupMeansGrad) description() {}
+func (Normalize) description()      {}
+func (NormalizeGrad) description()  {}
+
+// Normalization divides each row into Groups ranges of as many columns. The elements x of a range
+// become y = (x - mean) / root with root = sqrt(variance + Epsilon) and the mean and the variance,
+// over the number of elements, of the range. The derivative times d is
+//
+//	(d - mean of d - y (mean of d y)) / root
+type Normalization struct {
+	Groups  int
+	Epsilon float64
+}
 
 // Surrogate is a function of the margin. Devices have kernels for the names (String) sigmoid,
 // logistic and hinge. Other surrogates run through their methods on the CPU, and the GPU refuses

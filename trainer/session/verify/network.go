@@ -49,7 +49,7 @@ func newNetwork(spec models.Spec, weights models.Weights, center []float64) *net
 	return n
 }
 
-func (n *network) kinks() bool { return len(n.spec.Hidden) > 0 && n.spec.Activation == models.ReLU }
+func (n *network) kinks() bool { return len(n.spec.Hidden) > 0 && n.spec.Activation.Kinked() }
 
 // flat returns all weights in one vector: each weight by inputs, then its bias.
 func (n *network) flat() []float64 {
@@ -170,11 +170,20 @@ func (n *network) activate(z []float64) {
 			}
 		case models.Tanh:
 			z[i] = math.Tanh(v)
+		case models.LeakyReLU:
+			if v < 0 {
+				z[i] = leak * v
+			}
+		case models.Softplus:
+			z[i] = math.Max(v, 0) + math.Log1p(math.Exp(-math.Abs(v)))
 		default:
 			z[i] = logisticOf(v)
 		}
 	}
 }
+
+// leak is the slope of leaky-relu below 0.
+const leak = 0.01
 
 // zeroSum is the value -0 of relu at 0. The derivative there is 1 (models.ReLU). Below 0 the value
 // is +0 and the derivative is 0.
@@ -190,6 +199,13 @@ func (n *network) slope(a float64) float64 {
 		return 0
 	case models.Tanh:
 		return 1 - a*a
+	case models.LeakyReLU:
+		if a < 0 {
+			return leak
+		}
+		return 1
+	case models.Softplus:
+		return -math.Expm1(-a)
 	}
 	return a * (1 - a)
 }

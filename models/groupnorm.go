@@ -1,0 +1,197 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
+)
+
+// GroupNormalize returns pictures [n, C, H, W] whose channels, in so many groups of neighbours,
+// have the mean 0 and the variance 1 in each picture, times gain [1, C] plus bias [1, C], channel
+// by channel (torch.nn.GroupNorm). A gain or bias that is nil is left out. The variance is over the
+// number of elements, and epsilon is added to it. Gorgonia's GroupNorm is not computed row by row.
+func GroupNormalize(a, gain, bias *gorgonia.Node, groups int, epsilon float64) (*gorgonia.Node, error) {
+	shape := a.Shape().Clone()
+	if len(shape) != 4 || groups < 1 || shape[1]%groups != 0 || !(epsilon > 0) {
+		return nil, fmt.Errorf("models: %w: %d groups of a value of shape %v with epsilon %v, expected pictures [n, C, H, W], a divisor of C and a positive epsilon",
+			ErrSpec, groups, shape, epsilon)
+	}
+	x, err := gorgonia.Reshape(a, tensor.Shape{shape[0], shape[1] * shape[2] * shape[3]})
+	if err != nil {
+		return nil, err
+	}
+	n := describe.Normalization{Groups: groups, Epsilon: epsilon}
+	if x, err = apply(normalizeOp{matrixOp{fmt.Sprintf("ppal.Normalize(%d, %v)", n.Groups, n.Epsilon), 1}, n}, x); err != nil {
+		return nil, err
+	}
+	if x, err = gorgonia.Reshape(x, shape); err != nil {
+		return nil, err
+	}
+	if gain != nil {
+		if x, err = byChannel(gorgonia.BroadcastHadamardProd, x, gain); err != nil {
+			return nil, err
+		}
+	}
+	if bias != nil {
+		return byChannel(gorgonia.BroadcastAdd, x, bias)
+	}
+	return x, nil
+}
+
+// byChannel applies an operation to pictures x [n, C, H, W] and a number for each channel, a node
+// of C numbers.
+func byChannel(op func(x, y *gorgonia.Node, _, right []byte) (*gorgonia.Node, error), x, numbers *gorgonia.Node) (*gorgonia.Node, error) {
+	numbers, err := gorgonia.Reshape(numbers, tensor.Shape{1, x.Shape()[1], 1, 1})
+	if err != nil {
+		return nil, err
+	}
+	return op(x, numbers, nil, []byte{0, 2, 3})
+}
+
+// normEpsilon is added to variances, as in torch.nn.GroupNorm.
+const normEpsilon = 1e-5
+
+// mostGroups is the largest number of groups of a normalization.
+const mostGroups = 8
+
+// groupsOf returns the number of groups of so many channels: their greatest common divisor with
+// mostGroups.
+func groupsOf(channels int) int {
+	a, b := mostGroups, channels
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// normalizeOp is the op of describe.Normalize.
+type normalizeOp struct {
+	matrixOp
+	normalization describe.Normalization
+}
+
+// normalizeGradOp is the op of describe.NormalizeGrad. It occurs only in derivatives and cannot be
+// differentiated again.
+type normalizeGradOp struct {
+	matrixOp
+	normalization describe.Normalization
+}
+
+var (
+	_ gorgonia.SDOp = normalizeOp{}
+	_ gorgonia.SDOp = normalizeGradOp{}
+)
+
+// InferShape returns X's shape.
+func (op normalizeOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {
+	s, err := matrixShapes(op.name, inputs)
+	if err != nil {
+		return nil, err
+	}
+	return s[0].Clone(), nil
+}
+
+// InferShape returns X's shape.
+func (op normalizeGradOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {
+	s, err := matrixShapes(op.name, inputs)
+	if err != nil {
+		return nil, err
+	}
+	return s[0].Clone(), nil
+}
+
+// SymDiff returns the derivative.
+func (op normalizeOp) SymDiff(inputs gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	d, err := apply(normalizeGradOp{matrixOp{op.name + "Grad", 2}, op.normalization}, inputs[0], grad)
+	return gorgonia.Nodes{d}, err
+}
+
+// DiffWRT reports that the op is not differentiable.
+func (op normalizeGradOp) DiffWRT(n int) []bool { return repeated(false, n) }
+
+// SymDiff returns an error; Gorgonia does not call it because of DiffWRT.
+func (op normalizeGradOp) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
+	return nil, errors.New("models: " + op.name + " has no derivative")
+}
+
+// Do returns the normalized rows in a new matrix.
+func (op normalizeOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
+	in, err := denses(op.name, inputs)
+	if err != nil {
+		return nil, err
+	}
+	x := in[0]
+	out := output(nil, x.Dtype(), x.Shape()[0], x.Shape()[1])
+	size := x.Shape()[1] / op.normalization.Groups
+	switch x.Dtype() {
+	case tensor.Float32:
+		normalizeRanges(out.Float32s(), x.Float32s(), size, op.normalization.Epsilon)
+	case tensor.Float64:
+		normalizeRanges(out.Float64s(), x.Float64s(), size, op.normalization.Epsilon)
+	default:
+		return nil, errDtype(op.name, x.Dtype())
+	}
+	return out, nil
+}
+
+// Do returns the derivative in a new matrix.
+func (op normalizeGradOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
+	in, err := denses(op.name, inputs)
+	if err != nil {
+		return nil, err
+	}
+	x, d := in[0], in[1]
+	out := output(nil, x.Dtype(), x.Shape()[0], x.Shape()[1])
+	size := x.Shape()[1] / op.normalization.Groups
+	switch x.Dtype() {
+	case tensor.Float32:
+		differentiateRanges(out.Float32s(), x.Float32s(), d.Float32s(), size, op.normalization.Epsilon)
+	case tensor.Float64:
+		differentiateRanges(out.Float64s(), x.Float64s(), d.Float64s(), size, op.normalization.Epsilon)
+	default:
+		return nil, errDtype(op.name, x.Dtype())
+	}
+	return out, nil
+}
+
+// moments returns the mean and sqrt(variance + epsilon) of a range.
+func moments[T float](x []T, epsilon float64) (mean, root float64) {
+	for _, v := range x {
+		mean += float64(v)
+	}
+	mean /= float64(len(x))
+	for _, v := range x {
+		root += (float64(v) - mean) * (float64(v) - mean)
+	}
+	return mean, math.Sqrt(root/float64(len(x)) + epsilon)
+}
+
+// normalizeRanges normalizes each range of so many elements. out may be x.
+func normalizeRanges[T float](out, x []T, size int, epsilon float64) {
+	for ; len(x) > 0; x, out = x[size:], out[size:] {
+		mean, root := moments(x[:size], epsilon)
+		for j, v := range x[:size] {
+			out[j] = T((float64(v) - mean) / root)
+		}
+	}
+}
+
+// differentiateRanges writes the derivatives of normalizeRanges by x, times d.
+func differentiateRanges[T float](out, x, d []T, size int, epsilon float64) {
+	for ; len(x) > 0; x, d, out = x[size:], d[size:], out[size:] {
+		mean, root := moments(x[:size], epsilon)
+		var first, second float64
+		for j, v := range d[:size] {
+			first += float64(v) / float64(size)
+			second += float64(v) * (float64(x[j]) - mean) / root / float64(size)
+		}
+		for j, v := range d[:size] {
+			out[j] = T((float64(v) - first - (float64(x[j])-mean)/root*second) / root)
+		}
+	}
+}
