@@ -83,6 +83,14 @@ func TestOwnPictures(t *testing.T) {
 	if notes := strings.Join(sum.Notes, " "); !strings.Contains(notes, "Each training picture is 18 rows") {
 		t.Errorf("notes %q", notes)
 	}
+	// auto iterations: config.yaml has the number that the data gave
+	conv := filepath.Join(runs, "conv")
+	do("train", "--quiet", "--file", folder, "--model", "conv", "--channels", "2", "--size", "8x8", "--problem", "mnpc", "--classes", "down,across,dark",
+		"--kappa", "0.9", "--augment", "flip", "--batch-size", "40", "--data-dir", data, "--out", conv, "--allow-violation")
+	do("verify", conv)
+	if text, err := os.ReadFile(rundir.Dir(conv).Config()); err != nil || !strings.Contains(string(text), "\niterations: 300\n") {
+		t.Errorf("config.yaml: %v\n%s", err, text)
+	}
 	page, err := os.ReadFile(rundir.Dir(inFolder).Report())
 	if err != nil || !strings.Contains(string(page), "data:image/png") {
 		t.Errorf("the report shows no pictures: %v", err)

@@ -20,6 +20,7 @@ type reporter interface {
 	trainer.Recorder
 	trainer.Ticker
 	trainer.Stager
+	limit(iterations int) // the largest number of iterations, before the first
 	info(message string)
 	warn(message string)
 	lines(text string) // several lines; a JSON log has one entry
@@ -40,11 +41,14 @@ func (a *app) newReporter(cfg config.Train) reporter {
 	switch {
 	case cfg.Quiet:
 		return silent{}
-	case a.terminal && a.width() >= leastWidth(cfg.Iterations()):
-		return &barReporter{out: a.stderr, most: cfg.Iterations(), width: a.width}
+	case a.terminal && a.width() >= leastWidth(cmp.Or(cfg.Iterations(), unknownIterations)):
+		return &barReporter{out: a.stderr, width: a.width}
 	}
 	return newLogReporter(a.stderr, cfg.LogFormat, cfg.Iterations(), a.now)
 }
+
+// unknownIterations has as many digits as a number of iterations that the data decide may have.
+const unknownIterations = 99999
 
 // usualWidth is the width of a terminal that does not report its width.
 const usualWidth = 80
@@ -71,6 +75,7 @@ func (silent) Record(*trainer.Record) error { return nil }
 func (silent) Tick(*problem.Point)          {}
 func (silent) Stage(string)                 {}
 func (silent) close()                       {}
+func (silent) limit(int)                    {}
 func (silent) info(string)                  {}
 func (silent) warn(string)                  {}
 func (silent) lines(string)                 {}
@@ -137,6 +142,7 @@ func (b *barReporter) Stage(name string) {
 }
 
 func (b *barReporter) close()              {}
+func (b *barReporter) limit(most int)      { b.most = most }
 func (b *barReporter) info(message string) { b.print(message) }
 func (b *barReporter) warn(message string) { b.print("warning: " + message) }
 func (b *barReporter) lines(text string)   { b.print(text) }
@@ -269,6 +275,12 @@ func (l *logReporter) line() {
 	l.shown = l.now()
 	l.log.Info("training", "iteration", l.at.iteration, "of", l.most, "objective", rounded(l.at.objective), "max_violation", rounded(l.at.violation),
 		"epsilon", rounded(l.epsilon), "seconds", rounded(l.seconds))
+}
+
+func (l *logReporter) limit(most int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.most = most
 }
 
 func (l *logReporter) info(message string) { l.log.Info(message) }

@@ -103,6 +103,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	} else if err := s.Open(cfg.Out); err != nil {
 		return err
 	}
+	report.limit(s.Iterations())
 	a.training = s.Dir()
 	for _, w := range changedFiles(file, s.Describe()) {
 		report.warn(w)
@@ -229,7 +230,7 @@ func (r *trainRun) run(ctx context.Context) error {
 func (r *trainRun) announce() {
 	d := r.session.Describe()
 	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
-		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations(), d.Out))
+		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.session.Iterations(), d.Out))
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
 	}

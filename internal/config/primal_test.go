@@ -54,7 +54,7 @@ func TestAutomaticPrimal(t *testing.T) {
 // A convolutional network trains by alm on mini-batches.
 func TestAutomaticForConv(t *testing.T) {
 	cfg, err := Resolve(set("model=conv", "eta=0.01"), nil)
-	if err != nil || cfg.Method.Name != multipliers || cfg.Session.BatchSize != session.DefaultPictureBatch || cfg.Options["eta"] != "0.01" {
+	if err != nil || cfg.Method.Name != multipliers || cfg.Session.BatchSize != session.DefaultPictureBatch || cfg.Options["eta"] != "0.01" || cfg.Text("iterations") != "auto" {
 		t.Errorf("%s, batches of %d, %v, %v", cfg.Method.Name, cfg.Session.BatchSize, cfg.Options, err)
 	}
 }

@@ -33,6 +33,12 @@ func Explicit(name string, field *int, help string) *Option {
 		value: &explicitValue{numberValue[int]{field: field, in: AtLeast(0)}}}
 }
 
+// ExplicitOr is Explicit with a word for the program's default.
+func ExplicitOr(name string, field *int, word, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "N|" + word, required: true,
+		value: &explicitValue{numberValue[int]{field: field, in: AtLeast(0), word: word}}}
+}
+
 // Count describes a whole number of the interval.
 func Count(name string, field *int, in Interval, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "N", required: true, value: &numberValue[int]{field: field, in: in}}

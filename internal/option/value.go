@@ -137,21 +137,26 @@ func (v *numbersValue[T]) text() string {
 func (v *numbersValue[T]) limits() string { return v.in.words }
 func (v *numbersValue[T]) several()       {}
 
-// explicitValue is a bound whole number whose field has 0 for the program's default. A number below
-// 0 stands for 0.
+// explicitValue is a bound whole number whose field has 0 for the program's default, which a word
+// may name. A number below 0 stands for 0.
 type explicitValue struct{ numberValue[int] }
 
 func (v *explicitValue) set(text string) error {
 	if err := v.numberValue.set(text); err != nil {
 		return err
 	}
-	if *v.field == 0 {
+	if *v.field == 0 && (v.word == "" || text != v.word) {
 		*v.field = -1
 	}
 	return nil
 }
 
-func (v *explicitValue) text() string { return format(max(0, *v.field)) }
+func (v *explicitValue) text() string {
+	if *v.field < 0 {
+		return "0"
+	}
+	return v.numberValue.text()
+}
 
 // pairValue is a bound pair of numbers, the first at most the second.
 type pairValue struct{ low, high *float64 }

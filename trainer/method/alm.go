@@ -214,8 +214,11 @@ func (m *ALM) Demand() step.Demand {
 // Report implements trainer.Method.
 func (m *ALM) Report() trainer.Report {
 	r := trainer.NewReport(m.stepSize(), m.lambda)
-	if m.settled {
+	switch {
+	case m.settled:
 		r.Nu = m.nu
+	case m.passes != nil: // a certificate that finds a multiplier differentiates each constraint on all rows
+		r.Nu = m.lambda
 	}
 	return m.reported(r)
 }

@@ -65,6 +65,9 @@ func TestPassesByHand(t *testing.T) {
 			t.Fatalf("lambda is %v after %d iterations, want %v", m.lambda[0], j, lambda)
 		}
 	}
+	if nu := m.Report().Nu; nu[0] != m.lambda[0] {
+		t.Errorf("the records' multiplier is %v, want %v", nu, m.lambda)
+	}
 	if !m.Return(p) || math.Abs(iterateOf(p)[0]-mean) > 1e-14 {
 		t.Errorf("the returned point is %v, want %v", iterateOf(p), mean)
 	}

@@ -33,6 +33,11 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 			err = a.checkBatches()
 		}
 	}
+	batches := 1
+	if a.batches != nil {
+		batches = int(a.batches.PerPass())
+	}
+	a.options.setIterations(batches, max(1, train.Copies))
 	if err != nil || a.batches == nil || a.onDecisions() {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"ppal/internal/option"
 	"ppal/internal/rundir"
@@ -108,6 +109,9 @@ func (c *configuration) file(m trainer.Method, s trainer.Settings, program []Set
 	own := &configuration{group: groupMethod, settings: slices.Clone(c.settings[:at]), beyond: slices.Clone(c.beyond)}
 	own.ofMethod(m, s)
 	own.settings = append(own.settings, c.settings[at:]...)
+	if own.text("iterations") == automatic && s.Iterations > 0 { // the data decided the number
+		program = append(slices.Clip(program), Setting{Name: "iterations", Value: strconv.Itoa(s.Iterations)})
+	}
 	if own.beyond != nil {
 		own.settings = slices.Insert(own.settings, 0, rundir.Setting{Name: rundir.ProgramKey, Value: own.beyond})
 	}

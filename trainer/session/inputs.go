@@ -114,6 +114,8 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		return nil, err
 	}
 	a.builder = b
+	train := l.Splits[0]
+	o.setIterations((train.Len()+max(1, o.BatchSize)-1)/max(1, o.BatchSize), max(1, train.Copies))
 	in := &Inputs{
 		Model: b.Model, Normalization: l.Normalization, Center: l.Center, Regularizer: b.Regularizer,
 		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,

@@ -18,6 +18,19 @@ import (
 	"ppal/trainer/step"
 )
 
+// The automatic number of iterations is a number of passes over the rows, fewer passes if a picture
+// has many copies, and at least leastIterations.
+func TestAutomaticIterations(t *testing.T) {
+	for _, c := range []struct{ passes, batches, copies, want int }{
+		{DefaultPasses, 32, 1, 640}, {DefaultPasses, 63, 2, 1260}, {DefaultPasses, 563, 18, 2252}, {DefaultPasses, 1, 1, 300}, {0, 32, 1, 7},
+	} {
+		o := Options{passes: c.passes, Settings: trainer.Settings{Iterations: 7}}
+		if o.setIterations(c.batches, c.copies); o.Settings.Iterations != c.want {
+			t.Errorf("%d passes of %d batches with %d copies: %d iterations, want %d", c.passes, c.batches, c.copies, o.Settings.Iterations, c.want)
+		}
+	}
+}
+
 // A run whose parameters, or whose rows times units, do not fit is refused before it trains. The
 // same run fits without a limit, and a smaller run fits with it.
 func TestMemoryLimit(t *testing.T) {

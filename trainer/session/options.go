@@ -83,8 +83,9 @@ type Options struct {
 	// steps suit the problem, else PPALA with practical settings, and Unconstrained for Decisions
 	// without constraints.
 	Method trainer.Method
-	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
-	// negative number evaluates only the initial weights. Seed is also the seed of the initial
+	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations, or
+	// DefaultPasses passes for convolutional networks on mini-batches; a negative number evaluates
+	// only the initial weights. Seed is also the seed of the initial
 	// weights, the mini-batches, the split of a table and built-in data. The session sets Measure,
 	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, RecordShare, Full, IterationsPerEpoch,
 	// AllRowsFrom and CollapseAbove. Output and Patience may choose weights by validation rows.
@@ -116,6 +117,7 @@ type Options struct {
 
 	samplesPay    sampleRule // the zero value is the variable samplesPay; tests have fewer rows
 	choosesMethod bool       // Method was nil
+	passes        int        // passes over the rows before setIterations; 0: Settings has the iterations
 	configuration *configuration
 }
 
@@ -173,13 +175,33 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Method == nil:
 		o.Method, o.choosesMethod = defaultMethod(o.Task), true
 	}
+	if pictures && o.BatchSize > 0 && o.Settings.Iterations == 0 {
+		o.passes = DefaultPasses
+	}
 	return o.withProgram(), o.Device.validate()
+}
+
+// The least numbers of passes and of iterations that setIterations chooses. With fewer passes the
+// multipliers do not settle, and with fewer iterations the network learns little.
+const (
+	leastPasses     = 4
+	leastIterations = 300
+)
+
+// setIterations sets the number of iterations of a run whose number is automatic. A pass has the
+// given number of batches, and takes copies rows of each picture. More copies than two have fewer
+// passes.
+func (o *Options) setIterations(batches, copies int) {
+	if o.passes > 0 {
+		passes := min(o.passes, max(leastPasses, 2*o.passes/copies))
+		o.Settings.Iterations, o.passes = max(leastIterations, passes*batches), 0
+	}
 }
 
 // withProgram replaces zero values of Settings and Files with the defaults.
 func (o Options) withProgram() Options {
 	switch {
-	case o.Settings.Iterations == 0:
+	case o.Settings.Iterations == 0 && o.passes == 0:
 		o.Settings.Iterations = DefaultIterations
 	case o.Settings.Iterations < 0:
 		o.Settings.Iterations = 0
@@ -208,8 +230,9 @@ func (o Options) withProgram() Options {
 func (o *Options) RunOptions() []*option.Option {
 	s := &o.Settings
 	return []*option.Option{
-		option.Explicit("iterations", &s.Iterations, "stop after N iterations; 0 writes the initial weights").
-			Or(strconv.Itoa(DefaultIterations)),
+		option.ExplicitOr("iterations", &s.Iterations, automatic, fmt.Sprintf(
+			"stop after N iterations; 0 writes the initial weights; auto: %d passes over the rows for conv on mini-batches, else %d", DefaultPasses, DefaultIterations)).
+			For(automatic, option.If("model", models.KindConv)).Or(strconv.Itoa(DefaultIterations)),
 		option.Custom("time-limit", "TIME|none", o.setTimeLimit, o.timeLimitText,
 			"stop the training after this wall time of the run, such as 90s or 10m; reading and records count", "none").Or("none"),
 		option.Number("tolerance", &s.Tolerance, option.AtLeast(0),
@@ -264,6 +287,9 @@ func (o *Options) runSettings() (flags []*option.Option, beyond []string) {
 			beyond = append(beyond, part.name)
 		}
 	}
+	if s.Iterations == 0 && o.passes == 0 { // withProgram has replaced a negative number
+		s.Iterations = -1
+	}
 	return o.RunOptions(), beyond
 }
 
@@ -275,6 +301,9 @@ func (o Options) Served() Options {
 	s.Certificate, s.IgnoreConflict, s.Near = certify.Settings{}, false, near.Settings{}
 	return o
 }
+
+// automatic is the text of iterations of 0.
+const automatic = "auto"
 
 // noLimit is the text of a time limit of 0.
 const noLimit = "none"

@@ -122,6 +122,9 @@ func (s *Session) Problem() problem.Problem { return s.pipeline.Problem() }
 // Method returns the method.
 func (s *Session) Method() trainer.Method { return s.options.Method }
 
+// Iterations returns the largest number of iterations.
+func (s *Session) Iterations() int { return s.options.Settings.Iterations }
+
 // Explain returns the device's table of the steps of an iteration.
 func (s *Session) Explain() string { return s.pipeline.Explain() }
 

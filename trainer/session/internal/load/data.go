@@ -186,7 +186,7 @@ func (l *Data) Members() []results.Members {
 	var list []results.Members
 	pictures, files := l.Pictures, l.files
 	for _, s := range l.Splits {
-		if s.copies {
+		if s.Copies > 1 {
 			own := *s
 			own.Source = slices.Compact(slices.Clone(s.Source))
 			s = &own

@@ -34,7 +34,7 @@ type Rows struct {
 	strata     [][]int          // see Stratified; nil: by group and label
 	Queries    *tabular.Queries
 	Source     []int // number of each row in its files, from 0; nil: not known
-	copies     bool  // consecutive rows are copies of one row of the files
+	Copies     int   // of each row of the files, as consecutive rows; 0: one row for each
 }
 
 // Len returns the number of rows.
@@ -155,7 +155,7 @@ func (r Rows) repeated(k int, data matrix.Matrix) Rows {
 		return out
 	}
 	own := r
-	own.Data, own.Labels, own.copies = data, each(r.Labels), true
+	own.Data, own.Labels, own.Copies = data, each(r.Labels), k
 	if r.Source != nil {
 		own.Source = each(r.Source)
 	}
