@@ -79,6 +79,13 @@ func (own) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
 }
 
 func (o own) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
+	if x, ok := in[0].Data().([]float32); ok {
+		out := make([]float32, len(x))
+		for i, v := range x {
+			out[i] = float32(o.factor) * v * v / 2
+		}
+		return tensor.New(tensor.WithShape(len(out)), tensor.WithBacking(out)), nil
+	}
 	x := in[0].Data().([]float64)
 	out := make([]float64, len(x))
 	for i, v := range x {
@@ -93,7 +100,8 @@ func (o own) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes,
 	}
 	d, err := gorgonia.HadamardProd(in[0], grad)
 	if err == nil {
-		d, err = gorgonia.HadamardProd(d, gorgonia.NewConstant(o.slope))
+		l := graphcases.Leaves{Dtype: grad.Dtype()}
+		d, err = gorgonia.HadamardProd(d, l.Number(o.slope))
 	}
 	return gorgonia.Nodes{d}, err
 }
@@ -121,6 +129,29 @@ func TestOwnOpWithAWrongGradient(t *testing.T) {
 		var wrong *problem.GradientError
 		if !errors.As(err, &wrong) || wrong.Constraint != 7 || !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), "own2(%0)") && !strings.Contains(err.Error(), "own2 ") {
 			t.Errorf("wrong: %v", err)
+		}
+	}
+}
+
+// New finds a wrong gradient that is small beside the other terms, in both types.
+func TestSmallWrongGradient(t *testing.T) {
+	engine, err := graph.CPU(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		for slope, right := range map[float64]bool{2: true, 1.9: false} {
+			_, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+				w := input(g, d, rand.New(rand.NewPCG(4, 0)), "w", 6)
+				part := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.ApplyOp(own{2, slope, true}, w))))
+				l := graphcases.Leaves{Dtype: d}
+				f := gorgonia.Must(gorgonia.Add(gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Cube(w)))), l.Times(part, 1e-6)))
+				return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w}}, nil
+			}, engine)
+			var wrong *problem.GradientError
+			if (err == nil) != right || !right && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), "the gradient of the operation own2")) {
+				t.Errorf("%v, slope %v: %v", d, slope, err)
+			}
 		}
 	}
 }
