@@ -6,7 +6,8 @@ smooth problem is
 
     minimise f(w) + r(w)   subject to   g_j(w) = sum_k c_jk h_k(w) + constant_j - bound_j - shift_j <= 0
 
-and the certificate of a run with the multipliers nu has three residuals:
+In a ranking, a rate is the share of some pairs (i, j) of documents of one query, i more relevant than j, with s_i < s_j, where equal scores count
+half. Its smooth version is the mean of 1/(1 + e^(s_i - s_j)). The certificate of a run with the multipliers nu has three residuals:
 
     stationarity      the norm of the shortest element of grad f + sum_j nu_j grad g_j + subdifferential of r
     feasibility       the norm of max(0, g)
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +26,8 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from . import _data
 from ._errors import RunError
+from ._rates import PAIRS, Linear, at, count, inequalities, ndcg, parse, read_rows
 from ._run import Floats, Model, read_json
 
 
@@ -50,217 +50,6 @@ class Verification:
         self.comparisons.append((quantity, old, new, tolerance))
         if not abs(old - new) <= tolerance and not (reported is None and recomputed is None):
             self.problems.append(f"{quantity}: reported {old!r}, recomputed {new!r}, tolerance {tolerance:.1e}")
-
-
-def equal(column: NDArray[Any], value: str) -> NDArray[np.bool_]:
-    """Return which values equal the given one, as numbers or as texts."""
-    return np.asarray(column == (value if column.dtype.kind == "U" else float(value)))
-
-
-def condition(columns: _data.Columns, text: str) -> NDArray[np.bool_]:
-    """Return which rows meet a condition such as ``age<25``, ``race!=White`` or ``25<=age<60``."""
-    parts = re.split(r"(<=|>=|!=|<|>|=)", text)
-    result: NDArray[np.bool_] = np.ones(len(next(iter(columns.values()))), bool)
-    for left, sign, right in zip(parts[0:-2:2], parts[1:-1:2], parts[2::2]):
-        if left not in columns:  # a number before the column
-            left, sign, right = right, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[sign], left
-        compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-        result &= equal(columns[left], right) == (sign == "=") if sign in ("=", "!=") else compare[sign](columns[left], float(right))
-    return result
-
-
-class Rows(NamedTuple):
-    """The rows of a run: features, classes, the split, and the value of each attribute (-1: none)."""
-
-    x: Floats
-    y: NDArray[np.intp]
-    split: NDArray[np.str_]
-    classes: list[str]
-    attributes: dict[str, tuple[list[str], NDArray[np.intp]]]
-
-
-def read_rows(path: Path, model: Model, data: Any) -> Rows:
-    """Prepare the rows of the data that rows.csv lists."""
-    listed = np.loadtxt(path / "rows.csv", dtype=str, delimiter=",", skiprows=1, ndmin=2)
-    columns = _data.chosen(data, listed[:, 0].astype(int) - 1)
-    label = model.description["decision"]["label"]
-    y = np.zeros(len(listed), np.intp)
-    for k, value in enumerate(label.get("several") or [None, label["positive"]]):
-        if value is not None:
-            y[equal(columns[label["column"]], value)] = k
-    attributes = {}
-    for a in model.description.get("attributes") or []:
-        name, of = a["name"], np.full(len(listed), -1)
-        for k, value in enumerate(a["values"]):
-            of[equal(columns[name], value) if name in columns else condition(columns, name) == (k == 0)] = k
-        attributes[name] = (a["values"], of)
-    return Rows(model.features(columns), y, listed[:, -1], model.values, attributes)
-
-
-class Cell(NamedTuple):
-    """A mean over rows of P_target, or of -log P_target (the loss): a weight and a target for each row."""
-
-    weight: Floats
-    target: NDArray[np.intp]
-    loss: bool = False
-
-    def value(self, p: Floats) -> float:
-        """Return the mean for the probabilities p: those of the scores, or 1 for the class of the decision."""
-        own = p[np.arange(len(p)), self.target]
-        return float(self.weight @ (-np.log(own) if self.loss else own))
-
-
-class Rate(NamedTuple):
-    """A rate: its name, the selected class (-1: none), and the rows of its group among all rows."""
-
-    name: str
-    cls: int
-    group: NDArray[np.bool_]
-
-    def halves(self) -> list[Rate]:
-        """Return fpr and fnr, whose mean is the balanced error, or the rate itself."""
-        return [Rate(n, self.cls, self.group) for n in ("fpr", "fnr")] if self.name == "balanced_error" else [self]
-
-    def positive(self, rows: Rows) -> int:
-        """Return the class of positive decisions: the selected one, or the last."""
-        return self.cls if self.cls >= 0 else len(rows.classes) - 1
-
-    def counted(self, rows: Rows) -> NDArray[np.bool_]:
-        """Return which rows the rate counts, before any decision."""
-        if self.name in ("tpr", "recall", "fnr"):
-            return np.asarray(self.group & (rows.y == self.positive(rows)))
-        if self.name in ("fpr", "tnr"):
-            return np.asarray(self.group & (rows.y != self.positive(rows)))
-        own_class = self.name in ("error", "accuracy", "loss") and self.cls >= 0
-        return np.asarray(self.group & (rows.y == self.cls)) if own_class else self.group
-
-    def linear(self, rows: Rows, part: NDArray[np.bool_]) -> Linear | None:
-        """Return the rate on a split as constant + sum of coefficient * cell; None without rows. A precision is not linear."""
-        if self.name == "balanced_error":
-            parts = [h.linear(rows, part) for h in self.halves()]
-            return None if None in parts else combined([(0.5, h) for h in parts])
-        weight, y = self.counted(rows)[part].astype(float), rows.y[part]
-        if not weight.any():
-            return None
-        target = y if self.name in ("error", "accuracy", "loss") else np.full(len(y), self.positive(rows))
-        cell = Cell(weight / weight.sum(), target, self.name == "loss")
-        return (1.0, [(-1.0, cell)]) if self.name in ("error", "fnr", "tnr") else (0.0, [(1.0, cell)])
-
-    def accepted(self, rows: Rows, part: NDArray[np.bool_]) -> tuple[Cell, Cell]:
-        """Return the shares of the group that are decided positive wrongly and rightly: a precision is right / (wrong + right)."""
-        group, y = self.group[part], rows.y[part]
-        wrong, right = (Cell((group & (k == (y == self.positive(rows)))) / max(1, group.sum()), np.full(len(y), self.positive(rows))) for k in (False, True))
-        return wrong, right
-
-
-Linear = tuple[float, list[tuple[float, Cell]]]
-Measure = tuple[str, list[list[Rate]]]  # rate, gap, ratio, excess or distance; lists of rates that are compared, or of one rate
-
-
-def combined(weighted: Iterable[tuple[float, Linear | None]]) -> Linear:
-    """Return a linear combination of linear functions."""
-    known = [(c, h) for c, h in weighted if h]
-    return sum(c * h[0] for c, h in known), [(c * d, cell) for c, h in known for d, cell in h[1]]
-
-
-def at(h: Linear, p: Floats) -> float:
-    """Return the value of a linear function for the probabilities p."""
-    return h[0] + sum(c * cell.value(p) for c, cell in h[1])
-
-
-LISTED = re.compile(r'(?:"[^"]*"|\[[^\]]*\]|[^,])+')  # an item of a list, whose commas stand outside quotes and brackets
-
-
-def find(names: Collection[str], name: str) -> int:
-    """Return the index of a name without its quotes, as written or else in another case; -1: none."""
-    names, name, folded = list(names), name.strip().strip('"'), [n.lower() for n in names]
-    return names.index(name) if name in names else folded.index(name.lower()) if name.lower() in folded else -1
-
-
-def parse(text: str, rows: Rows) -> Measure:
-    """Read a measure, and find its groups. Groups with fewer training rows than ``min`` are left out, and those without any."""
-    compared = re.fullmatch(r"(gap|ratio|excess|distance)\s*\((.*)\)", text.strip())
-    form, parts = (compared[1], LISTED.findall(compared[2])) if compared else ("rate", [text])
-    name, _, inner = parts[0].strip().partition("[")
-    selectors = LISTED.findall(inner.removesuffix("]"))
-    least = max([int(s.split()[1]) for s in [*selectors, *parts[2:]] if s.strip().startswith("min ")], default=1)
-    rates = [Rate(name.strip(), -1, np.ones(len(rows.y), bool))]
-    for selector in selectors:
-        if not selector.strip().startswith("min "):
-            rates = [narrow for r in rates for narrow in select(r, selector, rows)]
-    train = rows.split == "train"
-
-    def enough(r: Rate) -> bool:
-        return all((h.counted(rows) & train).sum() >= least for h in r.halves())
-
-    if form == "rate":
-        return form, [[r] for r in rates if enough(r)]
-    names = [parts[1]] if find(rows.attributes, parts[1]) >= 0 else parts[1].split("*")
-    sets = []
-    for r in rates:
-        groups = [r]
-        for n in names:
-            groups = [narrow for g in groups for narrow in select(g, n + "=*", rows)]
-        sets.append(([r] if form in ("excess", "distance") else []) + [g for g in groups if enough(g)])
-    return form, sets
-
-
-def select(rate: Rate, selector: str, rows: Rows) -> list[Rate]:
-    """Narrow a rate to a class, to a value of an attribute, or (``*``) to each of them."""
-    attribute, _, value = selector.rpartition("=") if find(rows.classes, selector) < 0 else ("", "", selector)
-    if attribute in ("", "class") and "class" not in rows.attributes:
-        if value == "*":
-            return [Rate(rate.name, k, rate.group) for k in range(len(rows.classes))]
-        if find(rows.classes, value) >= 0:
-            return [Rate(rate.name, find(rows.classes, value), rate.group)]
-    for k, (values, of) in enumerate(rows.attributes.values()):
-        if attribute in ("", "class") or k == find(rows.attributes, attribute):
-            if value == "*":
-                return [Rate(rate.name, rate.cls, rate.group & (of == v)) for v in range(len(values))]
-            if find(values, value) >= 0:
-                return [Rate(rate.name, rate.cls, rate.group & (of == find(values, value)))]
-    raise RunError(f"the rows have no {selector!r}: is the data that of the run?")
-
-
-def inequalities(m: Measure, lower: bool, bound: float, rows: Rows) -> list[Linear]:
-    """Return the bound of a measure on the training rows as inequalities: constant + sum of coefficient * cell <= 0."""
-    train, found, sign, (form, sets) = rows.split == "train", [], -1.0 if lower else 1.0, m
-    for group in sets:
-        h = [r.linear(rows, train) for r in group]
-        if form == "rate" and group[0].name == "precision":
-            wrong, right = group[0].accepted(rows, train)
-            found.append((0.0, [(-sign * bound, wrong), (sign * (1 - bound), right)]))
-        elif form == "rate":
-            found.append(combined([(sign, h[0]), (-sign * bound, (1.0, []))]))
-        elif form == "gap":
-            found += [combined([(1, a), (-1, c), (-bound, (1.0, []))]) for a in h for c in h if a is not c]
-        elif form == "ratio":
-            found += [combined([(bound, c), (-1, a)]) for a in h for c in h if a is not c]
-        else:
-            signs = (-1, 1) if form == "distance" else (1,)
-            found += [combined([(s, a), (-s, h[0]), (-bound, (1.0, []))]) for s in signs for a in h[1:]]
-    return found
-
-
-def count(m: Measure, lower: bool, p: Floats, soft: Floats, part: NDArray[np.bool_], rows: Rows) -> float | None:
-    """Return the value of a measure on a split, where p is 1 for the class of each decision, and soft the probabilities; None: no rows."""
-    found: list[float] = []
-    form, sets = m
-    for group in sets:
-        values = []
-        for r in group:
-            h = r.linear(rows, part)
-            if r.name == "precision":
-                wrong, right = (cell.value(p[part]) for cell in r.accepted(rows, part))
-                values += [right / (wrong + right)] if wrong + right > 0 else []
-            elif h is not None:
-                values.append(at(h, soft[part] if r.name == "loss" else p[part]))
-        if form == "rate":
-            found += values[:1]
-        elif len(values) > 1:
-            low, high, over = min(values), max(values), [v - values[0] for v in values[1:]]
-            found.append({"gap": high - low, "ratio": low / high if high else 1.0, "excess": max(over), "distance": max(map(abs, over))}[form])
-    return None if not found else min(found) if lower else max(found)
 
 
 class Network(NamedTuple):
@@ -316,7 +105,7 @@ def verify(run: str | Path, data: Any) -> Verification:
     Parameters
     ----------
     run : str or Path
-        The directory of a run of a linear model or a perceptron, with bounds on rates of decisions or on their smooth versions.
+        The directory of a run of a linear model or a perceptron, with bounds on rates of decisions or of pairs, or on their smooth versions.
     data : str, Path, DataFrame or dict of arrays
         The columns of the run's table with its label and groups, in the order of training: a .npz file, a frame, or arrays by name.
 
@@ -347,6 +136,9 @@ def verify(run: str | Path, data: Any) -> Verification:
     p, soft = np.eye(len(rows.classes))[decided], probabilities(scores)
     problem: list[Linear] = []
     goal = parse(model["objective"], rows)
+    ranking = goal[1][0][0].name in PAIRS
+    if ranking:
+        p, soft = 1e3 * np.unique(scores.round(12), return_inverse=True)[1].reshape(-1, 1), scores
     claims = [(model["objective"], goal, False, summary["objective_on_decisions"])]
     for text, claim in zip(model["constraints"], summary.get("decisions") or []):
         words, sign, limit = re.fullmatch(r"(.+)(<=|>=)\s*([^\s%]+\s*%?)\s*", text).groups()  # type: ignore[union-attr]
@@ -355,10 +147,23 @@ def verify(run: str | Path, data: Any) -> Verification:
         claims.append((text, m, sign == ">=", claim))
     for part in ("train", "validation", "test"):
         for text, m, lower, claim in claims:
-            loss = m[1][0][0].name == "loss"
+            loss = m[1][0][0].name in ("loss", "pair_loss") if m[1] else False
             result.compare(f"{text}, {part}", claim[part], count(m, lower, p, soft, rows.split == part, rows), 1e-9 if loss else 1e-12)
+        for k in (5, 10):
+            if ranking and f"ndcg@{k}" in summary.get(part, {}):
+                result.compare(f"{part}.ndcg@{k}", summary[part][f"ndcg@{k}"], ndcg(rows, p[:, 0], rows.split == part, k), 1e-12)
 
-    # The smooth problem, at the weights before the threshold was subtracted.
+    # The smooth problem, at the weights before the threshold was subtracted, or a group's scores were shifted.
+    step = summary.get("rank_step") or {}
+    if step.get("mixed"):  # the file has a mixture of the weights of two rounds
+        result.not_checked += ("the objective, the constraints and the certificate, because the exact step mixed the weights of two rounds",)
+        return result
+    if step:
+        flat = np.concatenate([a.ravel() for layer in network.layers for a in layer])
+        flat[step["weight"]] -= step["change"]
+        parts = np.split(flat, np.cumsum([a.size for layer in network.layers for a in layer]))
+        shapes = [[a.shape for a in layer] for layer in network.layers]
+        network = network._replace(layers=[[parts.pop(0).reshape(shape) for shape in layer] for layer in shapes])
     offset = np.atleast_1d(summary.get("offsets") or summary.get("threshold") or 0.0)
     bias = network.layers[-1][1] + offset
     network.layers[-1][1] = np.where(np.abs(bias) <= 2.0**-21 * np.abs(offset), 0, bias)  # l1 has a kink at 0, which rounding would miss
@@ -372,14 +177,13 @@ def verify(run: str | Path, data: Any) -> Verification:
     def lagrangian(n: Network) -> tuple[Floats, Floats]:
         """Return f + r and g in one vector, and the shortest element of the subdifferential of f + r + nu.g."""
         values = n.forward(x)
-        p = probabilities(values[-1])
-        by_p = np.zeros_like(p)  # the derivative by the probabilities
+        p = values[-1] if ranking else probabilities(values[-1])
+        by_p = np.zeros_like(p)  # the derivative by the probabilities, or by the scores
         for factor, (_, terms) in [(1.0, objective), *zip(nu, problem)]:
             for c, cell in terms:
-                index = (np.arange(len(p)), cell.target)
-                by_p[index] += factor * c * cell.weight * (-1 / p[index] if cell.loss else 1)
-        by_scores = p * (by_p - (by_p * p).sum(axis=1, keepdims=True))
-        gradients = n.backward(values, by_scores[:, 1:] if values[-1].shape[1] == 1 else by_scores)
+                cell.add_slope(p, by_p, factor * c)
+        by_scores = by_p if ranking else p * (by_p - (by_p * p).sum(axis=1, keepdims=True))
+        gradients = n.backward(values, by_scores[:, -values[-1].shape[1] :])
         weight = float(config.get("regularizer-weight") or 0)
         r = [regularization(config["regularizer"], weight, a, v) for a, v in zip((a for layer in n.layers for a in layer), gradients)]
         f = at(objective, p) + sum(part for part, _ in r)
