@@ -80,6 +80,9 @@ func headline(o *results.Outcome) string {
 	case 2:
 		text = "Both bounds are met " + on
 	}
+	if o.BoundsOn == constraints.OnSurrogate && o.GivenUp() {
+		text += ", but the model never decides for the class of the objective"
+	}
 	return text + beyond(o)
 }
 

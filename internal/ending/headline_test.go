@@ -63,4 +63,11 @@ func TestHeadlines(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	yes, all := true, 1.0
+	met.SurrogateMet = &yes
+	got := Headline(&results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
+		Objective: results.ObjectiveOutcome{Name: "error[a]", SplitValues: results.SplitValues{Train: &all}}})
+	if want := "The bound is met on the surrogates of the training rows, but the model never decides for the class of the objective"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

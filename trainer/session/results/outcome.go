@@ -208,7 +208,7 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 	if o.BoundsOn == constraints.OnSurrogate && c.SurrogateMet != nil {
 		s.surrogate, s.State = true, constraints.NotMet
 		if splits = Splits(); *c.SurrogateMet {
-			s.State = constraints.Met
+			s.State, s.givenUp = constraints.Met, o.GivenUp()
 		}
 	}
 	if c.measured().IsL1() { // the norm does not depend on rows
@@ -220,6 +220,13 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 		}
 	}
 	return s
+}
+
+// GivenUp reports whether all training decisions of the minimised error of a class are wrong: the
+// model never decides for the class, so that it is of no use although it may meet the bounds.
+func (o *Outcome) GivenUp() bool {
+	v := o.Objective.Train
+	return v != nil && *v == 1 && strings.HasPrefix(o.Objective.Name, "error[")
 }
 
 // state returns the judgement on the training decisions. Summaries of earlier versions have only

@@ -14,7 +14,7 @@ type Rating int
 // The ratings, from the worst to the best.
 const (
 	Unmet     Rating = iota // a constraint is not met, not promised, or cannot be judged
-	TrainOnly               // met on the training rows, and exceeded on held-out rows
+	TrainOnly               // met on the training rows, and exceeded on held-out rows; or see Outcome.GivenUp
 	Good                    // met, and not contradicted by the held-out rows
 )
 
@@ -29,7 +29,7 @@ type Standing struct {
 	// Unpromised says that the run has a confidence and does not promise the bound.
 	Unpromised bool
 
-	surrogate bool
+	surrogate, givenUp bool
 }
 
 // Holds reports whether the constraint counts as met, and is promised if the run has a confidence.
@@ -40,7 +40,7 @@ func (s Standing) Rating() Rating {
 	switch {
 	case !s.Holds():
 		return Unmet
-	case s.Beyond != nil:
+	case s.Beyond != nil || s.givenUp:
 		return TrainOnly
 	}
 	return Good
@@ -53,7 +53,9 @@ func (s Standing) String() string {
 	case s.Unpromised && s.State.Holds():
 		return "not promised for new rows"
 	case s.surrogate:
-		text = "surrogate " + text
+		if text = "surrogate " + text; s.givenUp {
+			text += ", class given up"
+		}
 	case s.State == constraints.MetToOneRow:
 		text = "met " + text
 	}

@@ -52,6 +52,9 @@ func TestStanding(t *testing.T) {
 		{constraints.Met, 0.1, nil, value(0.1), func(o *Outcome, c *ConstraintOutcome) {
 			o.BoundsOn, c.SurrogateMet = constraints.OnSurrogate, value(false)
 		}, Unmet, "surrogate not met", ""},
+		{constraints.Met, 0.1, nil, nil, func(o *Outcome, c *ConstraintOutcome) {
+			o.BoundsOn, c.SurrogateMet, o.Objective = constraints.OnSurrogate, value(true), ObjectiveOutcome{Name: "error[a]", SplitValues: SplitValues{Train: value(1.0)}}
+		}, TrainOnly, "surrogate met, class given up", ""},
 		{"", 0.1, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Met = true }, Good, "met", ""}, // of an earlier version
 		{"", 0.11, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Met = true }, Good, "met to one row", ""},
 		{"", 0.3, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Met, c.Exceeded = false, nil }, Unmet, "not met", ""},
