@@ -9,7 +9,7 @@ import (
 // gcPercent is the allowed garbage in percent of the live heap. The live heap is a few large arrays
 // without pointers, which cost the collector nothing, so it can run often; records and certificates
 // leave vectors of the parameters' size and of the rows' number behind.
-const gcPercent = 10
+const gcPercent = 5
 
 // leastGarbage is the least number of bytes of garbage between two collections. Without this limit,
 // a small table would spend a third of its CPU time on collections.

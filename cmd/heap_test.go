@@ -25,7 +25,7 @@ func TestHeapLimit(t *testing.T) {
 	}
 	t.Setenv("GOMEMLIMIT", "")
 	setHeap(cfg)
-	if got, want := debug.SetMemoryLimit(-1), int64(3<<30+320<<20); got != want {
-		t.Errorf("the limit is %d, want %d: 3 GiB and the ballast of 320 MiB", got, want)
+	if got, want := debug.SetMemoryLimit(-1), int64(3<<30+640<<20); got != want {
+		t.Errorf("the limit is %d, want %d: 3 GiB and the ballast of 640 MiB", got, want)
 	}
 }

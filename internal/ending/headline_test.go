@@ -65,7 +65,7 @@ func TestHeadlines(t *testing.T) {
 	}
 	yes, all := true, 1.0
 	met.SurrogateMet = &yes
-	got := Headline(&results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
+	got := headline(&results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
 		Objective: results.ObjectiveOutcome{Name: "error[a]", SplitValues: results.SplitValues{Train: &all}}})
 	if want := "The bound is met on the surrogates of the training rows, but the model never decides for the class of the objective"; got != want {
 		t.Errorf("%q, want %q", got, want)
