@@ -85,16 +85,20 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
     reader = threading.Thread(target=_read, args=(process.stderr, lines, report), daemon=True)
     reader.start()
     presses = 0
-    while True:
-        try:
-            status = process.wait()
-            break
-        except KeyboardInterrupt:
-            presses += 1
-            if presses > 1:
-                process.kill()
-            else:
-                process.send_signal(_STOP)
+    try:
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:
+                presses += 1
+                if presses > 1:
+                    process.kill()
+                else:
+                    process.send_signal(_STOP)
+    finally:
+        if process.poll() is None:  # another exception, as of a signal handler of the caller
+            process.kill()
     reader.join()
     first = next((i for i, line in enumerate(lines) if line.startswith("ppal: ")), None)
     text = in_python("\n".join(lines[first:] if first is not None else lines[-20:]), names)

@@ -248,12 +248,17 @@ class Process(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             env = {**os.environ, "TMPDIR": folder}
             process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=env)
-            deadline = time.monotonic() + 60
-            while not list(Path(folder).glob("ppal-*/run/metrics.jsonl")) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            time.sleep(0.3)
-            process.send_signal(signal.SIGINT)
-            text, _ = process.communicate(timeout=60)
+            try:
+                deadline = time.monotonic() + 60
+                while not list(Path(folder).glob("ppal-*/run/metrics.jsonl")) and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                time.sleep(0.3)
+                process.send_signal(signal.SIGINT)
+                text, _ = process.communicate(timeout=60)
+            finally:
+                if process.poll() is None:  # the program has a session of its own, and would train on
+                    subprocess.run(["pkill", "-KILL", "-P", str(process.pid)], check=False)
+                    process.kill()
             self.assertEqual(text, "interrupted True (20000,)\n")
             self.assertEqual(os.listdir(folder), [], "files that were left")
 
