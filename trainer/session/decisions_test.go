@@ -22,6 +22,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
 )
 
 // subject parses the texts of constraints.
@@ -87,18 +88,15 @@ func TestDecisionsTrain(t *testing.T) {
 				want = append(want, v+e.builder.statement.Constraints[j].Bound)
 			}
 			nearly(t, "smooth values", final.Values, want)
-			sameAsTheBlocks(t, e)
+			sameAsTheBlocks(t, e, exactInBlocks(t, e, 501))
 		})
 	}
 }
 
-// sameAsTheBlocks compares f, g and a gradient in blocks of rows with those of all rows at once.
-func sameAsTheBlocks(t *testing.T, e *assembly) {
+// sameAsTheBlocks compares f, g and a gradient of smooth, in blocks of rows, with those of all rows
+// at once.
+func sameAsTheBlocks(t *testing.T, e *assembly, smooth *build.Exact) {
 	t.Helper()
-	smooth, err := e.builder.exact(e.splits[0], e.iterate())
-	if err != nil {
-		t.Fatal(err)
-	}
 	p, err := e.builder.statement.complete(smooth)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +150,7 @@ func TestDecisionsOfClasses(t *testing.T) {
 	if got := final.Splits[0].Named["error"]; got > 0.2 {
 		t.Errorf("the training error is %v", got)
 	}
-	sameAsTheBlocks(t, e)
+	sameAsTheBlocks(t, e, exactInBlocks(t, e, 101))
 }
 
 // TestDecisionsRefuse checks the errors of constraints that do not fit the rows.

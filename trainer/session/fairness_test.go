@@ -106,37 +106,7 @@ func TestExactFairness(t *testing.T) {
 		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5}); err != nil {
 			t.Fatal(err)
 		}
-		smooth := exactInBlocks(t, e, 501) // a block cuts sparse and dense rows
-		p, err := e.builder.statement.complete(smooth)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, m := p.Dims()
-		g, want := make([]float64, m), make([]float64, m)
-		f, err := p.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := e.problem.Forward(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nearly(t, "f, g", append(g, f), append(want, whole))
-		weights := make([]float64, 1+m)
-		for j := range weights {
-			weights[j] = 1 / float64(1+j)
-		}
-		a, b := p.Space().New(), e.problem.Space().New()
-		if err := p.Backward(weights, a); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.problem.Backward(weights, b); err != nil {
-			t.Fatal(err)
-		}
-		x, y := make([]float64, n), make([]float64, n)
-		p.Space().Read(x, a)
-		e.problem.Space().Read(y, b)
-		nearly(t, "gradient", x, y)
+		sameAsTheBlocks(t, e, exactInBlocks(t, e, 501)) // a block cuts sparse and dense rows
 	}
 }
 
