@@ -70,7 +70,7 @@ func TestCompareJudgesAsTrain(t *testing.T) {
 				continue
 			}
 			methods = append(methods, d.Name)
-			if slices.ContainsFunc(d.New().Options(), func(o *option.Option) bool { return o.Name == "primal" }) {
+			if slices.ContainsFunc(option.Of(d.New()), func(o *option.Option) bool { return o.Name == "primal" }) {
 				own[d.Name] = []string{"--primal", "nesterov"}
 			}
 		}

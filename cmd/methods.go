@@ -52,7 +52,7 @@ func (a *app) describeMethod(name string) error {
 	if err != nil {
 		return usage{errors.New(config.UnknownMethod(name))}
 	}
-	options := preset.Apply(d.New().Options())
+	options := preset.Apply(option.Of(d.New()))
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	flags.SortFlags = false
 	for _, o := range options {

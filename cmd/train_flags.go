@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
+	"ppal/internal/option"
 	"ppal/trainer/method"
 )
 
@@ -165,7 +166,7 @@ func addSet(cmd *cobra.Command, field *[]string, usage string) {
 			if !dotted {
 				list = append(list, d.Name+".")
 			} else if d.Name == name {
-				for _, o := range d.New().Options() {
+				for _, o := range option.Of(d.New()) {
 					list = append(list, name+"."+strings.TrimPrefix(o.Name, name+"-")+"=")
 				}
 			}

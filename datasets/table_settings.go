@@ -43,9 +43,11 @@ func OnPixels() option.Condition {
 // none is the default of a text that the program replaces where it uses the text.
 func none() string { return "" }
 
-// TableSettings returns the settings of tables, bound to the fields of o: the flags of ppal train.
-// ClassesSetting returns one more setting of tables.
-func TableSettings(o *tabular.TableOptions) []*option.Option {
+func init() { option.Describe(tableSettings) }
+
+// tableSettings returns the settings of tables, bound to the fields of o: the flags of ppal train.
+// The last is the choice of the classes.
+func tableSettings(o *tabular.TableOptions) []*option.Option {
 	tables := OnTables()
 	csv, libsvm, pictures := option.If(option.NameDataset, CSV), option.If(option.NameDataset, LIBSVM), option.If(option.NameDataset, Pictures)
 	texts := option.If(option.NameDataset, CSV, Pictures)
@@ -98,11 +100,12 @@ func TableSettings(o *tabular.TableOptions) []*option.Option {
 			With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Folds > 0 })...)),
 		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(columns),
 	}
-	return append(append(list, SplitSettings(o)...),
+	return append(append(list, splitSettings(o)...),
 		option.Text("test-file", &o.TestFile, "FILE", "read the test rows from this file, and prepare them as the rows of --file").Or("").With(texts),
 		option.Text("split-column", &o.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").OrRule("none; folders train, val and test of pictures are splits", none).With(texts),
 		option.Choice("unknown", &o.Unknown, "refuse categories that only the test file has, or ignore them", tabular.UnknownRefused, tabular.UnknownIgnored).
-			With(csv))
+			With(csv),
+		classesSetting(o))
 }
 
 // queries returns the choice of the queries.
@@ -130,8 +133,8 @@ func setRelevant(o *tabular.TableOptions) func(text string) error {
 	}
 }
 
-// SplitSettings returns the settings of the splits, which tables and pictures have.
-func SplitSettings(o *tabular.TableOptions) []*option.Option {
+// splitSettings returns the settings of the splits, which tables and pictures have.
+func splitSettings(o *tabular.TableOptions) []*option.Option {
 	split := option.If(option.NameDataset, Names(func(d Dataset) bool { return !d.Ranks() })...).Called("data sets without splits of their own")
 	return []*option.Option{
 		option.Custom("split", "70/15/15", setSplit(o), func() string { return o.SplitOrDefault().String() },
@@ -146,8 +149,8 @@ func SplitSettings(o *tabular.TableOptions) []*option.Option {
 	}
 }
 
-// ClassesSetting returns the choice of the classes, for the user's tables and for pictures.
-func ClassesSetting(o *tabular.TableOptions) *option.Option {
+// classesSetting returns the choice of the classes, for the user's tables and for pictures.
+func classesSetting(o *tabular.TableOptions) *option.Option {
 	return option.Names("classes", &o.Classes, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
 		" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
 		OrRule("all", none).

@@ -68,8 +68,10 @@ func ForPictures() option.Condition { return option.If("model", KindConv, KindRe
 // IsForPictures reports whether a text of the setting model names a network for pictures.
 func IsForPictures(model string) bool { return ForPictures().Holds(model) }
 
-// Options returns the settings, bound to the fields of s.
-func (s *Shape) Options() []*option.Option {
+func init() { option.Describe((*Shape).options) }
+
+// options returns the settings, bound to the fields of s.
+func (s *Shape) options() []*option.Option {
 	layers, blocks, conv := option.If("model", TextNetwork, KindConv, KindResNet), ForPictures(), option.If("model", KindConv)
 	return []*option.Option{
 		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, or for pictures a convolutional or a residual network", TextLinear, TextNetwork, KindConv, KindResNet),

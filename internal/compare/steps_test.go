@@ -33,7 +33,7 @@ func TestEqualSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(d.Name, err)
 		}
-		if !slices.ContainsFunc(d.New().Options(), func(o *option.Option) bool { return o.Name == "primal" }) {
+		if !slices.ContainsFunc(option.Of(d.New()), func(o *option.Option) bool { return o.Name == "primal" }) {
 			own = append(own, d.Name)
 			continue
 		}

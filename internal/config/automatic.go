@@ -28,7 +28,7 @@ const (
 // choice if the settings exclude a method. Otherwise the problem decides.
 func (r *resolver) chooseMethod() error {
 	names := []string{nameModel, "batch-size", option.NamePreset, "activation", "regularizer"}
-	for _, o := range session.TaskOptions(r.train.Task) {
+	for _, o := range option.Of(r.train.Task) {
 		names = append(names, o.Name)
 	}
 	for _, name := range names {

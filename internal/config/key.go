@@ -95,7 +95,7 @@ type owner struct {
 func methodKeys() []*Key {
 	var owners []owner
 	for _, d := range method.All() {
-		owners = append(owners, owner{d.Name, d.New().Options()})
+		owners = append(owners, owner{d.Name, option.Of(d.New())})
 	}
 	return sharedKeys(GroupMethod, option.NameMethod, owners, owners[0].name)
 }
@@ -104,7 +104,7 @@ func methodKeys() []*Key {
 func taskKeys() []*Key {
 	var owners []owner
 	for _, d := range session.Tasks() {
-		owners = append(owners, owner{d.Name, session.TaskOptions(d.New())})
+		owners = append(owners, owner{d.Name, option.Of(d.New())})
 	}
 	return sharedKeys(groupProblem, option.NameProblem, owners, session.DefaultTask)
 }

@@ -55,7 +55,7 @@ func (t Train) WithPrimal(kind step.Kind) Train {
 	}
 	t.Options = maps.Clone(t.Options)
 	t.Options[namePrimal] = kind.String()
-	options := m.Options()
+	options := option.Of(m)
 	maps.DeleteFunc(t.Options, func(name, _ string) bool {
 		i := slices.IndexFunc(options, func(o *option.Option) bool { return o.Name == name })
 		_, unmet := options[i].Unmet(t.Text)

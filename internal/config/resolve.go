@@ -122,7 +122,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 		return nil, err
 	}
 	r.train.Task = task.New()
-	r.adopt(session.TaskOptions(r.train.Task))
+	r.adopt(option.Of(r.train.Task))
 	if err := r.settle(r.options[option.NameMethod]); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.method = d.New().Options()
+	r.method = option.Of(d.New())
 	r.adopt(r.method)
 	return r, r.implyPrimal()
 }
@@ -176,7 +176,7 @@ func implyProblem(given map[string]setting) {
 		names = append(names, option.NameDataset)
 	}
 	for _, d := range session.Tasks() {
-		if find(session.TaskOptions(d.New()), words) == nil || pictures != (d.Rows == session.PictureRows) {
+		if find(option.Of(d.New()), words) == nil || pictures != (d.Rows == session.PictureRows) {
 			continue
 		}
 		for _, name := range names {

@@ -92,11 +92,11 @@ func (t *Train) groups() []group {
 	return []group{
 		{groupData, preset.Apply(t.Data.options()), nil},
 		{groupModel, preset.Apply(t.Model.options()), nil},
-		{groupProblem, append([]*option.Option{t.Data.classes()}, preset.Apply(session.TaskOptions(t.Task))...), taskKeys},
+		{groupProblem, append([]*option.Option{t.Data.classes()}, preset.Apply(option.Of(t.Task))...), taskKeys},
 		{groupProblem, preset.Apply(t.Problem.regularizer()), nil},
 		{GroupMethod, preset.Apply(t.Method.options()), methodKeys},
-		{GroupRun, preset.Apply(insert(t.Session.RunOptions(), "record-every", t.Run.options()...)), nil},
-		{groupDevice, preset.Apply(insert(t.Session.Device.Options(), "dtype", t.Run.deviceOptions()...)), nil},
+		{GroupRun, preset.Apply(insert(option.Of(&t.Session), "record-every", t.Run.options()...)), nil},
+		{groupDevice, preset.Apply(insert(option.Of(&t.Session.Device), "dtype", t.Run.deviceOptions()...)), nil},
 	}
 }
 
@@ -111,7 +111,7 @@ func (t *Train) program() []group {
 
 // options returns the settings of the model with the defaults of the tasks.
 func (m *Model) options() []*option.Option {
-	list := session.ModelOptions(&m.Shape)
+	list := option.Of(&m.Shape)
 	ofTask(find(list, "model"), func(d session.Defaults) string {
 		s, _ := models.ShapeOf(d.Spec())
 		return s.Model
@@ -123,7 +123,7 @@ func (m *Model) options() []*option.Option {
 
 // regularizer returns the settings of the regularizer with the program's defaults.
 func (p *Problem) regularizer() []*option.Option {
-	list := p.Regularizer.Options()
+	list := option.Of(&p.Regularizer)
 	kind, l2 := find(list, "regularizer"), option.If("regularizer", problem.SquaredL2.String())
 	var ridge []string // the problems with another regularizer of bounds on decisions
 	for _, d := range session.Tasks() {

@@ -16,12 +16,13 @@ func (d *Data) options() []*option.Option {
 		names, texts = append(names, t.Name), append(texts, t.Name+": "+t.Summary)
 	}
 	problem := option.Choice(option.NameProblem, &d.Problem, "choose what is bounded: "+strings.Join(texts, "; "), names...).Or(session.DefaultTask).As("NAME")
-	return slices.Concat([]*option.Option{problem}, session.DataOptions(&d.Dataset, &d.DataDir), datasets.TableSettings(&d.Table), d.Pictures.Options())
+	tables := option.Of(&d.Table) // the last has another group: classes
+	return slices.Concat([]*option.Option{problem}, option.DataSet(datasets.Names(nil), &d.Dataset, &d.DataDir), tables[:len(tables)-1], option.Of(&d.Pictures))
 }
 
 // classes returns the choice of the classes.
 func (d *Data) classes() *option.Option {
-	o := datasets.ClassesSetting(&d.Table)
+	o := find(option.Of(&d.Table), "classes")
 	preset.Apply([]*option.Option{o})
 	return o.For(counts(session.DefaultClasses()), datasets.OnPictures())
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 
+	"ppal/internal/option"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -15,7 +16,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 	if m == nil {
 		return nil, fmt.Errorf("config: %w: method %q", problem.ErrSettings, t.Method.Name)
 	}
-	for _, o := range m.Options() {
+	for _, o := range option.Of(m) {
 		if text, ok := t.Options[o.Name]; ok {
 			if err := o.Set(text); err != nil {
 				return nil, fmt.Errorf("config: %w: %s %s: %v", problem.ErrSettings, o.Name, text, err)
@@ -27,7 +28,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 }
 
 // newMethod makes the method without settings, nil where the name is unknown.
-func (t *Train) newMethod() method.Method {
+func (t *Train) newMethod() trainer.Method {
 	d, err := method.Lookup(t.Method.Name)
 	if err != nil {
 		return nil

@@ -149,6 +149,13 @@ func Words(name string, get func() string, put func(word string), help string, w
 	return choice(name, help, &choiceValue{words: words, get: get, put: put})
 }
 
+// Through binds a choice of words to other functions: get returns the word, and put sets it.
+func (o *Option) Through(get func() string, put func(word string)) *Option {
+	v := o.value.(*choiceValue)
+	v.get, v.put = get, put
+	return o
+}
+
 func choice(name, help string, v *choiceValue) *Option {
 	return &Option{Name: name, Help: help, placeholder: strings.Join(v.words, "|"), fallback: v.words[0], value: v}
 }

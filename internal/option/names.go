@@ -7,3 +7,16 @@ const (
 	NameMethod  = "method"
 	NamePreset  = "preset"
 )
+
+// FirstOrder is the condition that the primal step can be of the first order.
+func FirstOrder() Condition { return If("primal", "auto", "nesterov", "gradient", "adam") }
+
+// DataSet returns the choice of the data set by one of the names, and of the directory of its
+// files.
+func DataSet(names []string, name, dir *string) []*Option {
+	return []*Option{
+		Choice(NameDataset, name, "choose the data set; ppal data list describes them", names...).As("NAME"),
+		Text("data-dir", dir, "DIR", "find the data sets' files here").
+			OrRule("$PPAL_DATA, else the user's cache directory", func() string { return "" }),
+	}
+}

@@ -4,7 +4,7 @@
 //
 // A method lists its options beside its struct, bound to the struct's fields:
 //
-//	func (m *GDA) Options() []*option.Option {
+//	func (m *GDA) options() []*option.Option {
 //		return []*option.Option{
 //			option.Number("gda-dual-step", &m.DualStep, option.Positive,
 //				"Set the step size gamma of the multipliers").

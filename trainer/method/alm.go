@@ -261,11 +261,18 @@ func (m *ALM) VisitDual(v problem.StateVisitor) {
 	}
 }
 
-// Options implements Method.
-func (m *ALM) Options() []*option.Option {
-	return append(m.Primal.QuasiNewtonOptions(),
+// options returns the settings, bound to the fields of m.
+func (m *ALM) options() []*option.Option {
+	return append(quasiNewtonOptions(&m.Primal),
 		option.NumberOr("alm-penalty", &m.Penalty, option.Positive, "auto",
 			"set the penalty c of the augmented Lagrangian, the first c of lbfgs; auto: 1 for lbfgs on models with hidden layers, else 10"),
 		option.Count("alm-inner", &m.Inner, option.AtLeast(1), "set the number of x-steps between updates of the multipliers").
-			Or(strconv.Itoa(DefaultALMInner)).In("iterations").With(step.IfFirstOrder()))
+			Or(strconv.Itoa(DefaultALMInner)).In("iterations").With(option.FirstOrder()))
+}
+
+// quasiNewtonOptions returns the settings of the steps of a method that supports step.LBFGS.
+func quasiNewtonOptions(s *step.Settings) []*option.Option {
+	list := option.Of(s)
+	list[0].Or(step.Auto.String()).Check(nil)
+	return list
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/option"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -146,9 +147,9 @@ func TestMethodsRefuseSettings(t *testing.T) {
 // options keep their texts.
 func TestOptionTexts(t *testing.T) {
 	for _, d := range method.All() {
-		for i, o := range d.New().Options() {
+		for i, o := range option.Of(d.New()) {
 			for _, text := range append(o.Choices(), "0.5", "7", "inner:3", "on") {
-				options := d.New().Options()
+				options := option.Of(d.New())
 				before := options[i].Text()
 				if options[i].Set(text) != nil {
 					if got := options[i].Text(); got != before {
@@ -166,7 +167,7 @@ func TestOptionTexts(t *testing.T) {
 		}
 	}
 	for text, fine := range map[string]bool{"inner:1": true, "inner:0": false, "inner:-3": false, "inner:x": false, "inner:99999999999999999999": false, "outer:3": false, "3": false, "": false} {
-		for _, o := range (&method.PLADA{}).Options() {
+		for _, o := range option.Of(&method.PLADA{}) {
 			if o.Name == "x-step" && (o.Set(text) == nil) != fine {
 				t.Errorf("x-step %q", text)
 			}
@@ -177,18 +178,18 @@ func TestOptionTexts(t *testing.T) {
 // The words of SSG's rules, the default primal step, and the momentum of GDPA's own primal step.
 func TestOptionWords(t *testing.T) {
 	for name, words := range map[string][]string{"ssg-step-rule": {"decay", "constant"}, "ssg-violation-rule": {"polyak", "decay", "constant"}} {
-		for _, o := range (&method.SSG{}).Options() {
+		for _, o := range option.Of(&method.SSG{}) {
 			if o.Name == name && (!slices.Equal(o.Choices(), words) || o.Text() != words[0]) {
 				t.Errorf("%s takes %v, now %q", name, o.Choices(), o.Text())
 			}
 		}
 	}
-	for _, m := range []method.Method{&method.GDA{}, &method.Penalty{}} {
-		if text, ok := m.Options()[0].Default(func(string) string { return "" }); m.Options()[0].Name != "primal" || text != "nesterov" || !ok {
+	for _, m := range []trainer.Method{&method.GDA{}, &method.Penalty{}} {
+		if text, ok := option.Of(m)[0].Default(func(string) string { return "" }); option.Of(m)[0].Name != "primal" || text != "nesterov" || !ok {
 			t.Errorf("%s: the default of the primal step is %q", m.Name(), text)
 		}
 	}
-	for _, o := range (&method.GDPA{Primal: &step.Settings{Kind: step.Nesterov, Momentum: 0.5}}).Options() {
+	for _, o := range option.Of(&method.GDPA{Primal: &step.Settings{Kind: step.Nesterov, Momentum: 0.5}}) {
 		if o.Name == "momentum" && o.Text() != "0.5" {
 			t.Errorf("the momentum is %s", o.Text())
 		}
@@ -197,8 +198,8 @@ func TestOptionWords(t *testing.T) {
 
 // conflicts returns what the options say against each other, and the options that quasi-Newton
 // steps do not use.
-func conflicts(m method.Method) (texts, first []string) {
-	for _, o := range m.Options() {
+func conflicts(m trainer.Method) (texts, first []string) {
+	for _, o := range option.Of(m) {
 		if c := o.Conflict(); c != "" {
 			texts = append(texts, o.Name)
 		}
@@ -215,7 +216,7 @@ func conflicts(m method.Method) (texts, first []string) {
 func TestOptionConflicts(t *testing.T) {
 	gradient, adam, nesterov := step.Settings{Kind: step.Gradient}, step.Settings{Kind: step.Adam, Eta: 1}, step.Settings{Kind: step.Nesterov}
 	for i, c := range []struct {
-		m    method.Method
+		m    trainer.Method
 		want []string
 	}{
 		{&method.PLADA{}, nil}, {&method.PLADA{XStep: method.Inner}, nil}, {&method.PLADA{XStep: method.Inner, Primal: gradient}, nil},
@@ -228,7 +229,7 @@ func TestOptionConflicts(t *testing.T) {
 		}
 	}
 	steps := []string{"momentum", "eta-scale", "eta"}
-	for m, want := range map[method.Method][]string{&method.Unconstrained{}: steps, &method.ALM{}: append(slices.Clone(steps), "alm-inner")} {
+	for m, want := range map[trainer.Method][]string{&method.Unconstrained{}: steps, &method.ALM{}: append(slices.Clone(steps), "alm-inner")} {
 		if _, first := conflicts(m); !slices.Equal(first, want) {
 			t.Errorf("%T: quasi-Newton steps do not use %v, want %v", m, first, want)
 		}
@@ -239,7 +240,7 @@ func TestOptionConflicts(t *testing.T) {
 func TestGDPAPrimalWords(t *testing.T) {
 	for word, want := range map[string]*step.Settings{"gradient": nil, "auto": nil, "nesterov": {Kind: step.Nesterov}, "adam": {Kind: step.Adam}} {
 		m := &method.GDPA{Primal: &step.Settings{Kind: step.Nesterov}}
-		for _, o := range m.Options() {
+		for _, o := range option.Of(m) {
 			if o.Name == "primal" {
 				if err := o.Set(word); err != nil {
 					t.Fatal(err)
@@ -251,7 +252,7 @@ func TestGDPAPrimalWords(t *testing.T) {
 		}
 	}
 	m := &method.GDPA{}
-	for _, o := range m.Options() {
+	for _, o := range option.Of(m) {
 		if o.Name == "primal" && o.Set("nesterov") != nil {
 			t.Error("nesterov is refused")
 		}

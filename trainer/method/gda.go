@@ -69,9 +69,9 @@ func (m *GDA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m
 // VisitDual implements trainer.DualRule.
 func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m.lambda) }
 
-// Options implements Method.
-func (m *GDA) Options() []*option.Option {
-	return append(m.Primal.Options(),
+// options returns the settings, bound to the fields of m.
+func (m *GDA) options() []*option.Option {
+	return append(option.Of(&m.Primal),
 		option.Number("gda-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers").
 			Or(option.Float(DefaultGDADualStep)))
 }

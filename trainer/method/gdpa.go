@@ -140,14 +140,15 @@ func (m *GDPA) VisitDual(v problem.StateVisitor) {
 	v.Numbers("gdpa.multipliers", m.lambda)
 }
 
-// Options implements Method.
-func (m *GDPA) Options() []*option.Option {
+// options returns the settings, bound to the fields of m.
+func (m *GDPA) options() []*option.Option {
 	primal := m.Primal
 	if primal == nil {
 		primal = &step.Settings{}
 	}
+	list := option.Of(primal)
 	return []*option.Option{
-		step.ChoiceOption(func() string {
+		list[0].Through(func() string {
 			if m.Primal == nil {
 				return "gradient"
 			}
@@ -158,8 +159,8 @@ func (m *GDPA) Options() []*option.Option {
 			} else {
 				m.Primal = primal
 			}
-		}).Or("gradient"),
-		primal.MomentumOption(),
+		}).Or("gradient").Check(nil),
+		list[1],
 		option.Custom("gdpa-step", "X|auto", m.setStep, func() string {
 			if m.Automatic {
 				return "auto"

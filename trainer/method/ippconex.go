@@ -222,8 +222,8 @@ func (m *IPPConEx) VisitState(v problem.StateVisitor) {
 	m.loop.visitState(v)
 }
 
-// Options implements Method.
-func (m *IPPConEx) Options() []*option.Option {
+// options returns the settings, bound to the fields of m.
+func (m *IPPConEx) options() []*option.Option {
 	return []*option.Option{
 		option.NumberOr("ipp-conex-t0", &m.T0, option.Positive, "auto", "set t0 of the inner steps; auto derives it from the measured curvature"),
 		option.NumberOr("ipp-conex-bound", &m.Bound, option.Positive, "auto",

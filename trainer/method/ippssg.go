@@ -176,8 +176,8 @@ func (m *IPPSSG) VisitState(v problem.StateVisitor) {
 	m.loop.visitState(v)
 }
 
-// Options implements Method.
-func (m *IPPSSG) Options() []*option.Option {
+// options returns the settings, bound to the fields of m.
+func (m *IPPSSG) options() []*option.Option {
 	return []*option.Option{
 		option.Number("ipp-ssg-tolerance", &m.Tolerance, option.Positive, "step on the objective while the largest constraint is at most this").
 			Or(option.Float(DefaultSSGTolerance)),

@@ -114,8 +114,8 @@ func (m *MultiplierModel) VisitState(v problem.StateVisitor) {
 	m.net.visitState(v)
 }
 
-// Options implements Method.
-func (m *MultiplierModel) Options() []*option.Option {
+// options returns the settings, bound to the fields of m.
+func (m *MultiplierModel) options() []*option.Option {
 	return []*option.Option{
 		option.Number("multiplier-model-step", &m.Step, option.Positive, "set the Adagrad step size of the model").
 			Or(option.Float(DefaultMultiplierStep)),

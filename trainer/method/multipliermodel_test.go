@@ -139,7 +139,7 @@ func TestMultiplierModelZeroValueHasTheDefaults(t *testing.T) {
 		return x[0]
 	}
 	defaults := &MultiplierModel{}
-	if err := option.SetDefaults(defaults.Options(), func(string) string { return "" }); err != nil {
+	if err := option.SetDefaults(option.Of(defaults), func(string) string { return "" }); err != nil {
 		t.Fatal(err)
 	}
 	if defaults.Step == 0 || defaults.NetworkStep == 0 || defaults.Units == 0 {

@@ -181,8 +181,8 @@ func (m *NLIAPIAL) VisitState(v problem.StateVisitor) {
 	m.acg.visitState(v)
 }
 
-// Options implements Method.
-func (m *NLIAPIAL) Options() []*option.Option {
+// options returns the settings, bound to the fields of m.
+func (m *NLIAPIAL) options() []*option.Option {
 	return []*option.Option{
 		option.NumberOr("nl-iapial-penalty", &m.Penalty, option.Positive, "auto",
 			"set the first penalty c_0; auto: max(1, M/K^2) with the Lipschitz constants measured at the start"),

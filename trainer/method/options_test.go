@@ -15,9 +15,9 @@ import (
 
 // set sets the options to the given values. If fill is true, the other options get the defaults of
 // a run without a preset and a problem.
-func set(t *testing.T, m method.Method, given map[string]string, fill bool) {
+func set(t *testing.T, m trainer.Method, given map[string]string, fill bool) {
 	t.Helper()
-	options := m.Options()
+	options := option.Of(m)
 	var lookup option.Lookup
 	lookup = func(name string) string {
 		i := slices.IndexFunc(options, func(o *option.Option) bool { return o.Name == name })
@@ -122,7 +122,7 @@ func TestDescriptions(t *testing.T) {
 			t.Errorf("%s: %+v", m.Name(), d)
 		}
 		names := map[string]bool{}
-		for _, o := range m.Options() {
+		for _, o := range option.Of(m) {
 			if names[o.Name] || o.Help == "" || o.Placeholder() == "" && !o.Switch() {
 				t.Errorf("%s: the option %s is incomplete or stands twice", d.Name, o.Name)
 			}

@@ -13,19 +13,19 @@ import (
 func TestPenalizers(t *testing.T) {
 	momentum, fixed := step.Settings{Kind: step.Nesterov}, step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.01}
 	for name, c := range map[string]struct {
-		make  func() Method
+		make  func() trainer.Method
 		first float64 // penalty; 0: the method cannot begin with another
 	}{
-		"alm":           {func() Method { return &ALM{} }, 10},
-		"alm, nesterov": {func() Method { return &ALM{Primal: momentum} }, 10},
-		"alm, fixed":    {func() Method { return &ALM{Primal: fixed} }, 0},
-		"ppala":         {func() Method { return &PPALA{} }, 5},
-		"ppala, fixed":  {func() Method { return &PPALA{Primal: fixed} }, 0},
-		"plada":         {func() Method { return &PLADA{} }, 5},
-		"plada, fixed":  {func() Method { return &PLADA{Primal: fixed} }, 0},
-		"penalty":       {func() Method { return &Penalty{} }, 10},
-		"gdpa":          {func() Method { return &GDPA{Primal: &momentum, Automatic: true} }, 1},
-		"gdpa, alpha":   {func() Method { return &GDPA{} }, 0},
+		"alm":           {func() trainer.Method { return &ALM{} }, 10},
+		"alm, nesterov": {func() trainer.Method { return &ALM{Primal: momentum} }, 10},
+		"alm, fixed":    {func() trainer.Method { return &ALM{Primal: fixed} }, 0},
+		"ppala":         {func() trainer.Method { return &PPALA{} }, 5},
+		"ppala, fixed":  {func() trainer.Method { return &PPALA{Primal: fixed} }, 0},
+		"plada":         {func() trainer.Method { return &PLADA{} }, 5},
+		"plada, fixed":  {func() trainer.Method { return &PLADA{Primal: fixed} }, 0},
+		"penalty":       {func() trainer.Method { return &Penalty{} }, 10},
+		"gdpa":          {func() trainer.Method { return &GDPA{Primal: &momentum, Automatic: true} }, 1},
+		"gdpa, alpha":   {func() trainer.Method { return &GDPA{} }, 0},
 	} {
 		p, at := begun(t, scaled(1, 1), 3)
 		m := c.make()

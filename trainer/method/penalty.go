@@ -107,9 +107,9 @@ func (m *Penalty) VisitDual(v problem.StateVisitor) {
 	v.Numbers("penalty.weights", m.w)
 }
 
-// Options implements Method.
-func (m *Penalty) Options() []*option.Option {
-	return append(m.Primal.Options(),
+// options returns the settings, bound to the fields of m.
+func (m *Penalty) options() []*option.Option {
+	return append(option.Of(&m.Primal),
 		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "set the first c of c/2 ||max(0, g)||^2").
 			Or(option.Float(DefaultPenaltyCoefficient)),
 		option.Number("penalty-growth", &m.Growth, option.AtLeast(1), "multiply c by this factor after every period").

@@ -241,9 +241,9 @@ func (m *PLADA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, no
 	return warnings, notes
 }
 
-// Options implements Method.
-func (m *PLADA) Options() []*option.Option {
-	primal := m.Primal.Options()
+// options returns the settings, bound to the fields of m.
+func (m *PLADA) options() []*option.Option {
+	primal := option.Of(&m.Primal)
 	primal[0].For(step.Gradient.String(), option.If("x-step", "inner")).Check(func() string {
 		if m.XStep == Inner && primalOf(m) != step.Gradient {
 			return "--x-step inner needs --primal gradient"

@@ -127,7 +127,7 @@ func (m *PPALA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, no
 	return m.dual.conclude(at, cmp.Or(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 }
 
-// Options implements Method.
-func (m *PPALA) Options() []*option.Option {
-	return append(m.Primal.Options(), m.Perturbation.options(DefaultPPALASlackRatio, "0.9/(2 rho)")...)
+// options returns the settings, bound to the fields of m.
+func (m *PPALA) options() []*option.Option {
+	return append(option.Of(&m.Primal), m.Perturbation.options(DefaultPPALASlackRatio, "0.9/(2 rho)")...)
 }

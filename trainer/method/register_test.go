@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/option"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -24,7 +25,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := method.New("own")
-	if err != nil || m.Name() != "own" || len(m.Options()) != 0 || method.Smooth(m) || !slices.Contains(method.Names(), "own") {
+	if err != nil || m.Name() != "own" || len(option.Of(m)) != 0 || method.Smooth(m) || !slices.Contains(method.Names(), "own") {
 		t.Errorf("the method is %v, error %v, among %v", m, err, method.Names())
 	}
 	if texts, beyond, ok := method.Texts(m, 1e-3, 1, func(string) string { return "" }); !ok || len(texts)+len(beyond) > 0 {

@@ -10,76 +10,84 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Method is a trainer.Method that describes its settings.
-type Method interface {
-	trainer.Method
-	// Options describes the method's settings, bound to its fields.
-	Options() []*option.Option
+func init() {
+	option.Describe((*PPALA).options)
+	option.Describe((*PLADA).options)
+	option.Describe((*GDPA).options)
+	option.Describe((*SSG).options)
+	option.Describe((*IPPSSG).options)
+	option.Describe((*IPPConEx).options)
+	option.Describe((*MultiplierModel).options)
+	option.Describe((*Penalty).options)
+	option.Describe((*GDA).options)
+	option.Describe((*ALM).options)
+	option.Describe((*Unconstrained).options)
+	option.Describe((*NLIAPIAL).options)
 }
 
 // Description describes a method for help texts and documents.
 type Description struct {
-	Name    string        // on the command line: "ppala"
-	Summary string        // one line
-	About   string        // a few sentences: the idea, and when to choose the method
-	Source  string        // the publication that has the equations
-	Kinks   bool          // supports constraints with kinks; false: needs h <= eps, -h <= eps for |h| <= eps
-	New     func() Method // returns the zero value, the method with its defaults
+	Name    string                // on the command line: "ppala"
+	Summary string                // one line
+	About   string                // a few sentences: the idea, and when to choose the method
+	Source  string                // the publication that has the equations
+	Kinks   bool                  // supports constraints with kinks; false: needs h <= eps, -h <= eps for |h| <= eps
+	New     func() trainer.Method // returns the zero value, the method with its defaults
 }
 
 // All describes all methods, in the order of the help; the methods of other packages come last.
 func All() []Description {
 	return append([]Description{
-		{Name: "ppala", New: func() Method { return &PPALA{} },
+		{Name: "ppala", New: func() trainer.Method { return &PPALA{} },
 			Summary: "proximal-perturbed augmented Lagrangian, for smooth constraints",
 			About: "One gradient and one evaluation an iteration. The multipliers follow the constraints through an auxiliary multiplier, so that alpha" +
 				" and beta need no tuning. For networks, kinks and mini-batches.",
 			Source: "Moon et al., Algorithm 2"},
-		{Name: "plada", New: func() Method { return &PLADA{} }, Kinks: true,
+		{Name: "plada", New: func() trainer.Method { return &PLADA{} }, Kinks: true,
 			Summary: "proximal-perturbed Lagrangian alternating direction, for non-smooth constraints",
 			About:   "Takes gaps |h| <= eps as they are. With few gaps and no regularizer its x-step is exact for the linearised gaps.",
 			Source:  "Moon et al., Algorithm 1"},
-		{Name: "gdpa", New: func() Method { return &GDPA{} },
+		{Name: "gdpa", New: func() trainer.Method { return &GDPA{} },
 			Summary: "gradient descent and perturbed ascent",
 			About:   "A single loop with a step size that falls and a penalty that grows. Its published step size needs tuning for each problem.",
 			Source:  "Lu, \"A Single-Loop Gradient Descent and Perturbed Ascent Algorithm for Nonconvex Functional Constrained Optimization\", ICML 2022"},
-		{Name: "ssg", New: func() Method { return &SSG{} }, Kinks: true,
+		{Name: "ssg", New: func() trainer.Method { return &SSG{} }, Kinks: true,
 			Summary: "switching subgradient, single loop",
 			About:   "Steps on the objective while the constraints are met and on the largest constraint otherwise.",
 			Source: "Huang and Lin, \"Oracle Complexity of Single-Loop Switching Subgradient Methods for Non-Smooth Weakly Convex Functional Constrained" +
 				" Optimization\", NeurIPS 2023, Algorithm 1"},
-		{Name: "ipp-ssg", New: func() Method { return &IPPSSG{} }, Kinks: true,
+		{Name: "ipp-ssg", New: func() trainer.Method { return &IPPSSG{} }, Kinks: true,
 			Summary: "inexact proximal point, inner loop by switching subgradients",
 			About:   "Solves strongly convex problems around a centre, one after the other, by switching subgradient steps.",
 			Source:  "Huang and Lin, NeurIPS 2023; Jia and Grimmer 2022; Boob, Deng and Lan, Mathematical Programming 2022, section 3"},
-		{Name: "ipp-conex", New: func() Method { return &IPPConEx{} }, Kinks: true,
+		{Name: "ipp-conex", New: func() trainer.Method { return &IPPConEx{} }, Kinks: true,
 			Summary: "inexact proximal point, inner loop by constraint extrapolation",
 			About:   "Solves strongly convex problems around a centre, one after the other, by extrapolated linearised constraints.",
 			Source: "Boob, Deng and Lan, \"Stochastic First-order Methods for Convex and Nonconvex Functional Constrained Optimization\"," +
 				" Mathematical Programming 2022"},
-		{Name: "multiplier-model", New: func() Method { return &MultiplierModel{} }, Kinks: true,
+		{Name: "multiplier-model", New: func() trainer.Method { return &MultiplierModel{} }, Kinks: true,
 			Summary: "multipliers from a network on the groups' features",
 			About:   "Draws one group an iteration. Needs --problem if with --if-form sampled.",
 			Source: "Narasimhan, Cotter, Zhou, Wang and Guo, \"Approximate Heavily-Constrained Learning with Lagrange Multiplier Models\"," +
 				" NeurIPS 2020"},
-		{Name: "penalty", New: func() Method { return &Penalty{} },
+		{Name: "penalty", New: func() trainer.Method { return &Penalty{} },
 			Summary: "quadratic penalty",
 			About:   "Minimises f + (c/2)||max(0, g)||^2. With a fixed c the limit violates the constraints by about lambda/c.",
 			Source:  "Nocedal and Wright, \"Numerical Optimization\", chapter 17"},
-		{Name: "gda", New: func() Method { return &GDA{} },
+		{Name: "gda", New: func() trainer.Method { return &GDA{} },
 			Summary: "gradient descent-ascent on the Lagrangian",
 			About:   "The plain reference. A dual step that suits one problem diverges on another.",
 			Source:  "Arrow, Hurwicz and Uzawa 1958"},
-		{Name: "alm", New: func() Method { return &ALM{} },
+		{Name: "alm", New: func() trainer.Method { return &ALM{} },
 			Summary: "method of multipliers, or augmented Lagrangian",
 			About: "With quasi-Newton steps: the limit of PPALA with exact inner minimisation, for smooth functions on all rows. With first-order" +
 				" steps: a fixed number of x-steps between the updates of the multipliers.",
 			Source: "Hestenes 1969; Powell 1969; Rockafellar 1973"},
-		{Name: "unconstrained", New: func() Method { return &Unconstrained{} },
+		{Name: "unconstrained", New: func() trainer.Method { return &Unconstrained{} },
 			Summary: "the objective alone",
 			About:   "Shows what the objective could reach without the constraints.",
 			Source:  "gradient descent on f + r"},
-		{Name: "nl-iapial", New: func() Method { return &NLIAPIAL{} },
+		{Name: "nl-iapial", New: func() trainer.Method { return &NLIAPIAL{} },
 			Summary: "inner-accelerated proximal inexact augmented Lagrangian, for convex constraints",
 			About: "A double loop of accelerated gradient steps with backtracking. The constraints must be smooth and convex: --problem mnpc with" +
 				" --model linear and --phi logistic.",
@@ -90,7 +98,7 @@ func All() []Description {
 
 // New returns the named method with the settings of its zero value. The error for an unknown name
 // wraps problem.ErrSettings.
-func New(name string) (Method, error) {
+func New(name string) (trainer.Method, error) {
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, err
@@ -182,7 +190,7 @@ func Register(d Description, create func() trainer.Method) error {
 	if m := create(); m == nil || m.Name() != d.Name {
 		return fmt.Errorf("method: %w: the method that is registered as %s has another name", problem.ErrSettings, d.Name)
 	}
-	d.New = func() Method { return &foreign{create()} }
+	d.New = func() trainer.Method { return &foreign{create()} }
 	registered = append(registered, d)
 	return nil
 }
@@ -190,6 +198,3 @@ func Register(d Description, create func() trainer.Method) error {
 // foreign is a method of another package. It has no options, because create sets the method's
 // fields.
 type foreign struct{ trainer.Method }
-
-// Options implements Method.
-func (*foreign) Options() []*option.Option { return nil }

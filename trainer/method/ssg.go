@@ -223,8 +223,8 @@ func largestConstraint(g []float64) (value float64, j int) {
 	return value, j
 }
 
-// Options implements Method.
-func (m *SSG) Options() []*option.Option {
+// options returns the settings, bound to the fields of m.
+func (m *SSG) options() []*option.Option {
 	rule := func(name string, field *StepRule, help string, first StepRule, others ...StepRule) *option.Option {
 		words := []string{string(first)}
 		for _, w := range others {

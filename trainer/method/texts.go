@@ -39,7 +39,7 @@ func settlePrimal(m trainer.Method, options []*option.Option) (auto bool) {
 // beyond names the fields whose values no option can express: a method built from texts differs
 // from m in these fields. ok is false if m is not a method
 // that All describes.
-func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) (texts []Text, beyond []string, ok bool) {
+func Texts(m trainer.Method, tolerance float64, seed uint64, run func(name string) string) (texts []Text, beyond []string, ok bool) {
 	d, err := Lookup(m.Name())
 	if err != nil || reflect.TypeOf(d.New()) != reflect.TypeOf(m) {
 		return nil, nil, false
@@ -48,9 +48,9 @@ func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) 
 		return nil, nil, true
 	}
 	full := d.New()
-	options := full.Options()
+	options := option.Of(full)
 	given := map[string]bool{}
-	for i, o := range m.(Method).Options() {
+	for i, o := range option.Of(m) {
 		given[o.Name] = options[i].Set(o.Text()) == nil
 	}
 	auto := settlePrimal(m, options)

@@ -58,8 +58,8 @@ func TestTextsByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range texts {
-			j := slices.IndexFunc(again.Options(), func(o *option.Option) bool { return o.Name == text.Name })
-			if err := again.Options()[j].Set(text.Value); err != nil {
+			j := slices.IndexFunc(option.Of(again), func(o *option.Option) bool { return o.Name == text.Name })
+			if err := option.Of(again)[j].Set(text.Value); err != nil {
 				t.Errorf("case %d: %v: %v", i, text, err)
 			}
 		}

@@ -61,5 +61,5 @@ func (m *Unconstrained) settle([]float64) {}
 // VisitDual implements trainer.DualRule.
 func (m *Unconstrained) VisitDual(problem.StateVisitor) {}
 
-// Options implements Method.
-func (m *Unconstrained) Options() []*option.Option { return m.Primal.QuasiNewtonOptions() }
+// options returns the settings, bound to the fields of m.
+func (m *Unconstrained) options() []*option.Option { return quasiNewtonOptions(&m.Primal) }

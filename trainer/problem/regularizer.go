@@ -59,8 +59,10 @@ type Regularizer struct {
 	Groups []int
 }
 
-// Options returns the settings of r, bound to its fields: the flags of ppal train.
-func (r *Regularizer) Options() []*option.Option {
+func init() { option.Describe((*Regularizer).options) }
+
+// options returns the settings of r, bound to its fields: the flags of ppal train.
+func (r *Regularizer) options() []*option.Option {
 	kind := func(kinds ...RegularizerKind) option.Condition {
 		names := make([]string, len(kinds))
 		for i, k := range kinds {

@@ -37,12 +37,12 @@ func unclear(n int, seed uint64) *Matrix {
 func TestRoundsBeginAnew(t *testing.T) {
 	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	momentum := step.Settings{Kind: step.Nesterov}
-	for name, m := range map[string]func() method.Method{
-		"alm":           func() method.Method { return &method.ALM{} },
-		"alm, nesterov": func() method.Method { return &method.ALM{Primal: momentum} },
-		"ppala":         func() method.Method { return &method.PPALA{Primal: momentum} },
-		"plada":         func() method.Method { return &method.PLADA{Primal: momentum} },
-		"gdpa":          func() method.Method { return &method.GDPA{Primal: &momentum, Automatic: true} },
+	for name, m := range map[string]func() trainer.Method{
+		"alm":           func() trainer.Method { return &method.ALM{} },
+		"alm, nesterov": func() trainer.Method { return &method.ALM{Primal: momentum} },
+		"ppala":         func() trainer.Method { return &method.PPALA{Primal: momentum} },
+		"plada":         func() trainer.Method { return &method.PLADA{Primal: momentum} },
+		"gdpa":          func() trainer.Method { return &method.GDPA{Primal: &momentum, Automatic: true} },
 	} {
 		anew := 0
 		for seed := range uint64(2) {

@@ -34,11 +34,11 @@ func (o *Options) configFile(p results.Provenance) ([]byte, error) {
 	return o.configuration.file(o.Method, o.Settings, o.Files.Settings, p)
 }
 
-// Described is a part of a run, such as a source or a task, whose settings are flags of ppal train.
-type Described interface {
-	// Settings returns the flags with the values of the part, and names what no flag expresses. seed
+// withFlags is a part of a run, such as a source or a task, whose settings are flags of ppal train.
+type withFlags interface {
+	// flagSettings returns the flags with the values of the part, and names what no flag expresses. seed
 	// is the seed of the run.
-	Settings(seed uint64) (flags []*option.Option, beyond []string)
+	flagSettings(seed uint64) (flags []*option.Option, beyond []string)
 }
 
 // Setting is a line of config.yaml.
@@ -87,11 +87,11 @@ func describe(o Options) *configuration {
 	}
 	c.group = groupProblem
 	_, flags := o.Task.(Flagged)
-	switch _, ours := o.Task.(Described); {
-	case ours, !named, !flags && TaskOptions(d.New()) != nil: // the fields of a copy of a Flagged task have no flags
+	switch _, ours := o.Task.(withFlags); {
+	case ours, !named, !flags && taskOptions(d.New()) != nil: // the fields of a copy of a Flagged task have no flags
 		c.part("the task", "own-task", o.Task, seed)
 	case flags:
-		c.add(TaskOptions(o.Task), nil)
+		c.add(taskOptions(o.Task), nil)
 	}
 	if o.Regularizer != nil {
 		c.add(regularizerSettings(*o.Regularizer))
@@ -172,8 +172,8 @@ func (c *configuration) add(flags []*option.Option, beyond []string) {
 // part adds the settings of a part of the run. A part without flags is beyond the file, with the
 // settings that it states.
 func (c *configuration) part(name, key string, part any, seed uint64) {
-	if d, ok := part.(Described); ok {
-		c.add(d.Settings(seed))
+	if d, ok := part.(withFlags); ok {
+		c.add(d.flagSettings(seed))
 		return
 	}
 	c.beyond = append(c.beyond, name)
@@ -186,22 +186,32 @@ func (c *configuration) part(name, key string, part any, seed uint64) {
 	}
 }
 
-// ModelOptions returns the settings of a model's shape, bound to the fields of s. Only the classes
-// of pictures may have separate heads.
-func ModelOptions(s *models.Shape) []*option.Option {
+func init() {
+	option.Describe((*Options).runOptions)
+	option.Describe((*Device).options)
+	option.Describe((*Images).options)
+	option.Describe((*Decisions).options)
+	option.Describe((*DemographicParity).options)
+	option.Describe((*EqualizedOdds).options)
+	option.Describe((*Intersectional).options)
+	option.Describe((*NeymanPearson).options)
+	option.Describe((*Ranking).options)
+	option.Amend[models.Shape](headsOfClasses)
+}
+
+// headsOfClasses lets only the classes of pictures have separate heads.
+func headsOfClasses(list []*option.Option) {
 	var classes []string
 	for _, d := range Tasks() {
 		if d.Rows != TableRows {
 			classes = append(classes, d.Name)
 		}
 	}
-	list := s.Options()
 	for _, o := range list {
 		if o.Name == "heads" {
 			o.And(option.If(option.NameProblem, classes...))
 		}
 	}
-	return list
 }
 
 // model adds the model's shape.
@@ -212,12 +222,12 @@ func (c *configuration) model(m models.Architecture, seed uint64) {
 		c.part("the model", "own-model", m, seed)
 		return
 	}
-	c.add(ModelOptions(&s), nil)
+	c.add(option.Of(&s), nil)
 }
 
 // regularizerSettings returns the settings of r, and what no flag expresses.
 func regularizerSettings(r problem.Regularizer) (flags []*option.Option, beyond []string) {
-	flags = r.Options()
+	flags = option.Of(&r)
 	if math.IsInf(r.Lower, 0) || math.IsInf(r.Upper, 0) {
 		flags = slices.DeleteFunc(flags, func(o *option.Option) bool { return o.Name == "box" })
 		beyond = append(beyond, "the box with an infinite bound")

@@ -61,8 +61,8 @@ func init() {
 	})
 }
 
-// Options returns the settings, bound to the fields of t.
-func (t *Decisions) Options() []*option.Option {
+// options returns the settings, bound to the fields of t.
+func (t *Decisions) options() []*option.Option {
 	unbounded := option.If("subject-to", "").Called("without --subject-to")
 	ranked := option.IfNot("query", "").Called("with --query")
 	standard := constraints.OnDecisions
@@ -116,28 +116,28 @@ func (t *Decisions) setMinimize(text string) error {
 	return nil
 }
 
-// Settings implements Described.
-func (t Decisions) Settings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.Options())
+// flagSettings implements withFlags.
+func (t Decisions) flagSettings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.options())
 	if t.Margins != nil {
 		beyond = append(beyond, "the surrogates of margins")
 	}
 	if t.Objective != nil {
 		beyond = append(beyond, "the objective")
 	}
-	return t.Options(), beyond
+	return t.options(), beyond
 }
 
 // Traits returns the properties of the problem.
 func (t Decisions) Traits() Traits {
-	complete(t.Options())
+	complete(t.options())
 	return Traits{Unbounded: len(t.SubjectTo) == 0, OnDecisions: t.BoundsOn == constraints.OnDecisions}
 }
 
 // check returns an error for bounds on a kind of values that the task does not have, and for
 // a confidence without a bound.
 func (t Decisions) check() error {
-	complete(t.Options())
+	complete(t.options())
 	switch {
 	case t.BoundsOn == constraints.OnDecisions && t.Margins != nil:
 		return &OptionError{Option: "bounds-on", Problem: "is decisions, and margins are surrogates; leave out Margins"}
@@ -161,7 +161,7 @@ func unknownSurrogate(name string, phi constraints.Phi) error {
 // State implements Task. State returns an *OptionError for subject-to or minimize. errors.As finds
 // a *constraints.SyntaxError if the rows lack a name that a constraint uses.
 func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
-	complete(t.Options())
+	complete(t.options())
 	if err := t.check(); err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 
 // Needs implements Needing.
 func (t Decisions) Needs() constraints.Needs {
-	complete(t.Options())
+	complete(t.options())
 	return constraints.NeedsOf(t.Minimize, t.SubjectTo)
 }
 

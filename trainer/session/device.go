@@ -170,8 +170,8 @@ func (d Device) validate() error {
 // OnPlan is the condition that the run uses the plan's engine.
 func OnPlan() option.Condition { return option.If("engine", string(Plan)) }
 
-// Options returns the settings of the device, bound to its fields: the flags of ppal train.
-func (d *Device) Options() []*option.Option {
+// options returns the settings of the device, bound to its fields: the flags of ppal train.
+func (d *Device) options() []*option.Option {
 	return []*option.Option{
 		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.flag,
 			"compute on the CPU or on the N-th NVIDIA GPU (several GPUs: one for each process, see docs/guides/processes.md);"+
@@ -214,7 +214,7 @@ func (d Device) settings() (flags []*option.Option, beyond []string) {
 		beyond = append(beyond, "the GPU that the program opens")
 	}
 	d.Engine = cmp.Or(d.Engine, Plan)
-	return d.Options(), beyond
+	return d.options(), beyond
 }
 
 // flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1".

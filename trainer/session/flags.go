@@ -80,9 +80,9 @@ func checkFlags(name string, flags []Flag) error {
 	if err != nil {
 		return err
 	}
-	taken := slices.Concat((&Options{}).RunOptions(), (&Device{}).Options(), ModelOptions(&models.Shape{}))
+	taken := slices.Concat((&Options{}).runOptions(), (&Device{}).options(), option.Of(&models.Shape{}))
 	for _, d := range method.All() {
-		taken = append(taken, d.New().Options()...)
+		taken = append(taken, option.Of(d.New())...)
 	}
 	for _, o := range list {
 		rest, own := strings.CutPrefix(o.Name, name+"-")

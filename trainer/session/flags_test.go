@@ -32,7 +32,7 @@ func TestFlagsOfTasks(t *testing.T) {
 	if err := RegisterTask(TaskDescription{Name: "record", New: func() Task { return flagged{{Name: "record-every", Help: "set x", Default: "2", Value: &n}} }}); !errors.Is(err, ErrOptions) {
 		t.Errorf("a flag of the run: error %v", err)
 	}
-	list := TaskOptions(flagged{good, {Name: "own-word", Help: "say a word", Default: "b", Value: new(string), Words: []string{"a", "b"}}})
+	list := taskOptions(flagged{good, {Name: "own-word", Help: "say a word", Default: "b", Value: new(string), Words: []string{"a", "b"}}})
 	if len(list) != 2 || list[0].Set("0.5") == nil || list[0].Set("3") != nil || x != 3 || list[1].PlainDefault() != "b" {
 		t.Errorf("%+v, x = %v, %q", list, x, list[1].PlainDefault())
 	}

@@ -57,48 +57,48 @@ func init() {
 		Defaults: defaults, New: func() Task { return &EqualizedOdds{} }})
 }
 
-// Options returns the settings, bound to the fields of t.
-func (t *DemographicParity) Options() []*option.Option {
+// options returns the settings, bound to the fields of t.
+func (t *DemographicParity) options() []*option.Option {
 	return append(boundsOptions(&t.BoundsOn, constraints.OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
 		phiOption(&t.Phi, constraints.Logistic), psiOption(&t.Psi, constraints.Sigmoid))
 }
 
-// Options returns the settings, bound to the fields of t.
-func (t *EqualizedOdds) Options() []*option.Option {
+// options returns the settings, bound to the fields of t.
+func (t *EqualizedOdds) options() []*option.Option {
 	form := func() string {
 		if t.Gaps == constraints.Maximum {
 			return string(t.Gaps)
 		}
 		return "two"
 	}
-	return append((*DemographicParity)(t).Options(), option.Words("eo-form", form, func(word string) {
+	return append((*DemographicParity)(t).options(), option.Words("eo-form", form, func(word string) {
 		if t.Gaps = ""; word == string(constraints.Maximum) {
 			t.Gaps = constraints.Maximum
 		}
 	}, "two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(constraints.Maximum)).With(boundsOn(constraints.OnSurrogate)))
 }
 
-// Settings implements Described.
-func (t DemographicParity) Settings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.Options())
+// flagSettings implements withFlags.
+func (t DemographicParity) flagSettings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.options())
 	if t.Gaps != "" {
 		beyond = []string{"the form of the gaps"}
 	}
-	return t.Options(), beyond
+	return t.options(), beyond
 }
 
-// Settings implements Described.
-func (t EqualizedOdds) Settings(seed uint64) (flags []*option.Option, beyond []string) {
+// flagSettings implements withFlags.
+func (t EqualizedOdds) flagSettings(seed uint64) (flags []*option.Option, beyond []string) {
 	if t.Gaps != constraints.Maximum || t.BoundsOn == constraints.OnDecisions {
-		_, beyond = DemographicParity(t).Settings(seed)
+		_, beyond = DemographicParity(t).flagSettings(seed)
 	}
-	complete(t.Options())
-	return t.Options(), beyond
+	complete(t.options())
+	return t.options(), beyond
 }
 
 // Traits returns the properties of the problem.
 func (t DemographicParity) Traits() Traits {
-	complete(t.Options())
+	complete(t.options())
 	on := t.BoundsOn == constraints.OnSurrogate
 	return Traits{OnDecisions: !on, Gaps: true, Largest: on && t.Gaps == constraints.Maximum,
 		Kinks: on && (t.Phi == constraints.Hinge || t.Psi == constraints.Hinge)}
@@ -112,7 +112,7 @@ func (t EqualizedOdds) check() error     { return t.gaps().check(2) }
 
 // check returns the errors of the settings, for the number of bounded rates.
 func (t gaps) check(rates int) error {
-	complete(t.Options())
+	complete(t.options())
 	if form := cmp.Or(t.Gaps, constraints.Each); !slices.Contains(constraints.Forms(), form) {
 		return &OptionError{Option: "gaps", Problem: fmt.Sprintf("is %s, want each, absolute or max", form)}
 	}
@@ -151,7 +151,7 @@ func (t gaps) state(train Rows, smooth bool, rates ...gapRate) (*Statement, erro
 	if err := t.check(len(rates)); err != nil {
 		return nil, err
 	}
-	complete(t.Options())
+	complete(t.options())
 	if err := train.twoClasses(t.task); err != nil {
 		return nil, err
 	}

@@ -63,9 +63,9 @@ type ImagesAtHand struct {
 	Normalize models.NormalizationKind
 }
 
-// Options returns the settings that only pictures have, bound to the fields of s: flags of ppal
+// options returns the settings that only pictures have, bound to the fields of s: flags of ppal
 // train.
-func (s *Images) Options() []*option.Option {
+func (s *Images) options() []*option.Option {
 	return []*option.Option{
 		option.Count("rows-per-class", &s.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
 			Or("0").With(datasets.OnPictures()),
@@ -78,15 +78,16 @@ func (s *Images) Options() []*option.Option {
 	}
 }
 
-// Settings implements Described.
-func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
+// flagSettings implements withFlags.
+func (s Images) flagSettings(uint64) (flags []*option.Option, beyond []string) {
 	s.Normalize, s.Augment = cmp.Or(s.Normalize, DefaultNormalize), cmp.Or(s.Augment, picture.AugmentNone)
 	shared := tabular.TableOptions{Split: cmp.Or(s.Split, tabular.Split{Train: 100}), SplitSeed: s.SplitSeed}
 	for _, class := range s.classes() {
 		shared.Classes = append(shared.Classes, strconv.Itoa(class))
 	}
-	flags = append(DataOptions(&s.Dataset, &s.Dir), datasets.SplitSettings(&shared)...)
-	return append(append(flags, s.Options()...), datasets.ClassesSetting(&shared)), nil
+	flags = option.DataSet(datasets.Names(nil), &s.Dataset, &s.Dir)
+	flags = append(flags, option.Select(option.Of(&shared), "split", "split-seed")...)
+	return append(append(flags, s.options()...), option.Select(option.Of(&shared), "classes")...), nil
 }
 
 // PictureSource is a Source of pictures, whose task in words is NameClassRates.

@@ -47,8 +47,8 @@ func init() {
 	})
 }
 
-// Options returns the settings, bound to the fields of t.
-func (t *Intersectional) Options() []*option.Option {
+// options returns the settings, bound to the fields of t.
+func (t *Intersectional) options() []*option.Option {
 	return append(boundsOptions(&t.BoundsOn, constraints.OnSurrogate, &t.Confidence), epsilonOption(&t.Epsilon),
 		phiOption(&t.Phi, constraints.Hinge), psiOption(&t.Psi, constraints.Hinge),
 		option.Choice("if-form", &t.Form, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
@@ -56,15 +56,15 @@ func (t *Intersectional) Options() []*option.Option {
 			For(string(SampledGroup), option.If(option.NameMethod, "multiplier-model")).With(boundsOn(constraints.OnSurrogate)))
 }
 
-// Settings implements Described.
-func (t Intersectional) Settings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.Options())
-	return t.Options(), nil
+// flagSettings implements withFlags.
+func (t Intersectional) flagSettings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.options())
+	return t.options(), nil
 }
 
 // Traits returns the properties of the problem.
 func (t Intersectional) Traits() Traits {
-	complete(t.Options())
+	complete(t.options())
 	on := t.BoundsOn == constraints.OnSurrogate
 	return Traits{OnDecisions: !on, Sampled: on && t.Form == SampledGroup, Overlap: true,
 		Kinks: on && (t.Phi == constraints.Hinge || t.Psi == constraints.Hinge)}
@@ -72,7 +72,7 @@ func (t Intersectional) Traits() Traits {
 
 // check returns an error for a form that does not exist, or that bounds on decisions do not have.
 func (t Intersectional) check() error {
-	complete(t.Options())
+	complete(t.options())
 	switch t.Form = cmp.Or(t.Form, EachGroup); {
 	case t.Form != EachGroup && t.Form != AverageGroup && t.Form != SampledGroup:
 		return &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + ", want each, expectation or sampled"}
@@ -95,7 +95,7 @@ const (
 
 // State implements Task.
 func (t Intersectional) State(train Rows, smooth bool) (*Statement, error) {
-	complete(t.Options())
+	complete(t.options())
 	t.Form = cmp.Or(t.Form, EachGroup)
 	if err := t.check(); err != nil {
 		return nil, err

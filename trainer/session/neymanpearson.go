@@ -42,29 +42,29 @@ func init() {
 	})
 }
 
-// Options returns the settings, bound to the fields of t.
-func (t *NeymanPearson) Options() []*option.Option {
+// options returns the settings, bound to the fields of t.
+func (t *NeymanPearson) options() []*option.Option {
 	return append(boundsOptions(&t.BoundsOn, constraints.OnSurrogate, &t.Confidence),
 		option.Numbers("kappa", &t.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").Or("0.2"),
 		phiOption(&t.Phi, constraints.Sigmoid))
 }
 
-// Settings implements Described.
-func (t NeymanPearson) Settings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.Options())
-	return t.Options(), nil
+// flagSettings implements withFlags.
+func (t NeymanPearson) flagSettings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.options())
+	return t.options(), nil
 }
 
 // Traits returns the properties of the problem.
 func (t NeymanPearson) Traits() Traits {
-	complete(t.Options())
+	complete(t.options())
 	on := t.BoundsOn == constraints.OnSurrogate
 	return Traits{OnDecisions: !on, Kinks: on && t.Phi == constraints.Hinge, Convex: on && t.Phi == constraints.Logistic}
 }
 
 // State implements Task.
 func (t NeymanPearson) State(train Rows, smooth bool) (*Statement, error) {
-	complete(t.Options())
+	complete(t.options())
 	kappa, err := boundsOf("kappa", t.Kappa, len(train.Classes)-1)
 	if err != nil {
 		return nil, err

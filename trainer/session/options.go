@@ -225,9 +225,9 @@ func (o Options) withProgram() Options {
 	return o
 }
 
-// RunOptions returns the settings of the training loop and of the files of a run, bound to the
+// runOptions returns the settings of the training loop and of the files of a run, bound to the
 // fields of o: the flags of ppal train.
-func (o *Options) RunOptions() []*option.Option {
+func (o *Options) runOptions() []*option.Option {
 	s := &o.Settings
 	return []*option.Option{
 		option.ExplicitOr("iterations", &s.Iterations, automatic, fmt.Sprintf(
@@ -290,7 +290,7 @@ func (o *Options) runSettings() (flags []*option.Option, beyond []string) {
 	if s.Iterations == 0 && o.passes == 0 { // withProgram has replaced a negative number
 		s.Iterations = -1
 	}
-	return o.RunOptions(), beyond
+	return o.runOptions(), beyond
 }
 
 // Served returns the options for a process that serves a run of process 0: without the settings of

@@ -27,11 +27,11 @@ type PictureFiles struct {
 	Augment picture.Augmentation
 }
 
-// Settings implements Described.
-func (s PictureFiles) Settings(seed uint64) (flags []*option.Option, beyond []string) {
-	flags, beyond = Table{Dataset: datasets.Pictures, Dir: s.Dir, TableOptions: s.TableOptions}.Settings(seed)
+// flagSettings implements withFlags.
+func (s PictureFiles) flagSettings(seed uint64) (flags []*option.Option, beyond []string) {
+	flags, beyond = Table{Dataset: datasets.Pictures, Dir: s.Dir, TableOptions: s.TableOptions}.flagSettings(seed)
 	pixels := Images{Normalize: cmp.Or(s.Normalize, DefaultNormalize), Augment: cmp.Or(s.Augment, picture.AugmentNone)}
-	return append(flags, pixels.Options()...), beyond
+	return append(flags, pixels.options()...), beyond
 }
 
 // Load implements Source. The pixels have the forms of those of Images.

@@ -36,32 +36,32 @@ func init() {
 		Defaults: Defaults{Linear: true, Hidden: []int{128}, Activation: models.ReLU, Regularizer: ridge()}, New: func() Task { return &Ranking{} }})
 }
 
-// Options returns the settings, bound to the fields of t.
-func (t *Ranking) Options() []*option.Option {
+// options returns the settings, bound to the fields of t.
+func (t *Ranking) options() []*option.Option {
 	return []*option.Option{boundsOptions(&t.BoundsOn, constraints.OnSurrogate, new(float64))[0], epsilonOption(&t.Epsilon).Or("0.25")}
 }
 
-// Settings implements Described.
-func (t Ranking) Settings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.Options())
-	return t.Options(), nil
+// flagSettings implements withFlags.
+func (t Ranking) flagSettings(uint64) (flags []*option.Option, beyond []string) {
+	complete(t.options())
+	return t.options(), nil
 }
 
 // Traits returns the properties of the problem.
 func (t Ranking) Traits() Traits {
-	complete(t.Options())
+	complete(t.options())
 	return Traits{OnDecisions: t.BoundsOn == constraints.OnDecisions, Gaps: true}
 }
 
 func (t Ranking) check() error {
-	complete(t.Options())
+	complete(t.options())
 	_, err := boundsOf("epsilon", t.Epsilon, 1)
 	return err
 }
 
 // State implements Task.
 func (t Ranking) State(train Rows, smooth bool) (*Statement, error) {
-	complete(t.Options())
+	complete(t.options())
 	epsilon, err := boundsOf("epsilon", t.Epsilon, 1)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
-	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
@@ -64,16 +63,6 @@ func NewDataFile(name string, content []byte) results.DataFile {
 	sum := rundir.NewSum()
 	sum.Write(content)
 	return sum.File(name)
-}
-
-// DataOptions returns the choice of the data set and of the directory of its files: flags of ppal
-// train.
-func DataOptions(name, dir *string) []*option.Option {
-	return []*option.Option{
-		option.Choice(option.NameDataset, name, "choose the data set; ppal data list describes them", datasets.Names(nil)...).As("NAME"),
-		option.Text("data-dir", dir, "DIR", "find the data sets' files here").
-			OrRule("$PPAL_DATA, else the user's cache directory", func() string { return "" }),
-	}
 }
 
 // dataDir returns the directory of a data set's files.

@@ -26,16 +26,15 @@ type Table struct {
 	tabular.TableOptions
 }
 
-// Settings implements Described.
-func (s Table) Settings(seed uint64) (flags []*option.Option, beyond []string) {
+// flagSettings implements withFlags.
+func (s Table) flagSettings(seed uint64) (flags []*option.Option, beyond []string) {
 	if s.Seed != 0 && s.Seed != seed {
 		beyond = append(beyond, "the seed of the rows")
 	}
 	if s.Attributes != nil {
 		beyond = append(beyond, "the attributes")
 	}
-	flags = append(DataOptions(&s.Dataset, &s.Dir), datasets.TableSettings(&s.TableOptions)...)
-	return append(flags, datasets.ClassesSetting(&s.TableOptions)), beyond
+	return append(option.DataSet(datasets.Names(nil), &s.Dataset, &s.Dir), option.Of(&s.TableOptions)...), beyond
 }
 
 // CSV returns a source that reads the user's file of separated text. label is "column" or

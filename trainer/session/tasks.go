@@ -98,6 +98,9 @@ func RegisterTask(d TaskDescription) error {
 			return fmt.Errorf("session: %w: the task %s: %w", ErrOptions, d.Name, err)
 		}
 	}
+	if _, ok := d.New().(Flagged); ok {
+		option.DescribeLike(d.New(), func(t any) []*option.Option { return taskOptions(t.(Task)) })
+	}
 	described = append(described, d)
 	slices.SortFunc(described, func(a, b TaskDescription) int { return cmp.Compare(a.Name, b.Name) })
 	return nil
@@ -139,17 +142,14 @@ func CheckTask(t Task) error {
 	return nil
 }
 
-// TaskOptions returns the settings of a task, bound to its fields: flags of ppal train. The task is
-// a pointer, as TaskDescription.New returns. TaskOptions returns nil for a task without flags.
-func TaskOptions(t Task) []*option.Option {
-	switch t := t.(type) {
-	case interface{ Options() []*option.Option }:
-		return t.Options()
-	case Flagged:
+// taskOptions returns the settings of a task, bound to its fields: flags of ppal train. The task is
+// a pointer, as TaskDescription.New returns. taskOptions returns nil for a task without flags.
+func taskOptions(t Task) []*option.Option {
+	if t, ok := t.(Flagged); ok {
 		list, _ := flagOptions(t.Flags()) // RegisterTask has refused invalid flags
 		return list
 	}
-	return nil
+	return option.Of(t)
 }
 
 // complete gives the settings of a task that are not set their defaults.
@@ -254,7 +254,7 @@ func defaultMethod(t Task) trainer.Method {
 // firstOrderMethod returns PPALA with the practical settings for the task.
 func firstOrderMethod(task string) (trainer.Method, error) {
 	m := &method.PPALA{}
-	return m, preset.SetDefaults(m.Options(), task)
+	return m, preset.SetDefaults(option.Of(m), task)
 }
 
 // boundsOn is the condition that bounds apply to the values.

@@ -191,13 +191,6 @@ func NewBlind(s Settings, p problem.Problem) (Step, error) {
 	return step, err
 }
 
-// QuasiNewtonOptions describes the settings of a method that supports LBFGS.
-func (s *Settings) QuasiNewtonOptions() []*option.Option {
-	list := s.Options()
-	list[0].Or(Auto.String()).Check(nil)
-	return list
-}
-
 // FirstOrderConflict says that the steps must be of the first order, "" if they are.
 func (s *Settings) FirstOrderConflict() string {
 	if s.Kind == LBFGS {
@@ -206,21 +199,26 @@ func (s *Settings) FirstOrderConflict() string {
 	return ""
 }
 
-// Options describes the settings of a method with first-order steps, bound to the fields of s. The
-// first option is the kind.
-func (s *Settings) Options() []*option.Option {
+func init() { option.Describe((*Settings).options) }
+
+// options describes the settings of a method with first-order steps, bound to the fields of s. The
+// first option is the kind, the second the limit of the momentum.
+func (s *Settings) options() []*option.Option {
 	return []*option.Option{
-		ChoiceOption(func() string { return s.Kind.String() }, func(word string) {
+		option.Words("primal", func() string { return s.Kind.String() }, func(word string) {
 			s.Kind, _ = Parse(word)
 			s.completed = true
-		}).Or(Nesterov.String()).Check(s.FirstOrderConflict),
-		s.MomentumOption(),
+		}, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: alm"+
+			" and unconstrained, on all rows, without kinks); auto takes lbfgs where it applies and no setting of the other steps is given, else nesterov", primalNames[:]...).
+			Or(Nesterov.String()).Check(s.FirstOrderConflict),
+		option.Number("momentum", &s.Momentum, option.Between(0, 1), "limit the ramp of Nesterov's momentum").
+			Or(option.Float(DefaultMomentum)).With(option.If("primal", "auto", "nesterov")),
 		option.Either("eta-scale", &s.Fixed, "weights", "fixed",
 			"weights: let eta cap the curvature rule, divided by 1 + ||w||_1; fixed: take eta as the step size").
 			With(option.If("primal", "auto", "nesterov", "gradient")),
 		option.NumberOr("eta", &s.Eta, option.Positive, "auto", "set the step size; auto follows the measured curvature").
 			For(option.Float(DefaultAdamStep), option.If("primal", "adam")).
-			With(IfFirstOrder()).
+			With(option.FirstOrder()).
 			Check(func() string {
 				switch {
 				case s.Eta == 0 && s.Kind == Adam:
@@ -231,21 +229,4 @@ func (s *Settings) Options() []*option.Option {
 				return ""
 			}),
 	}
-}
-
-// IfFirstOrder is the condition that the primal step can be of the first order.
-func IfFirstOrder() option.Condition {
-	return option.If("primal", "auto", "nesterov", "gradient", "adam")
-}
-
-// ChoiceOption describes the choice of the x-step.
-func ChoiceOption(get func() string, put func(word string)) *option.Option {
-	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: alm"+
-		" and unconstrained, on all rows, without kinks); auto takes lbfgs where it applies and no setting of the other steps is given, else nesterov", primalNames[:]...)
-}
-
-// MomentumOption describes the limit of the ramp.
-func (s *Settings) MomentumOption() *option.Option {
-	return option.Number("momentum", &s.Momentum, option.Between(0, 1), "limit the ramp of Nesterov's momentum").
-		Or(option.Float(DefaultMomentum)).With(option.If("primal", "auto", "nesterov"))
 }

@@ -242,7 +242,7 @@ func TestStepOptions(t *testing.T) {
 		{Settings{Kind: Adam, Eta: 0.1}, true}, {Settings{Fixed: true, Eta: 0.1}, true}} {
 		set := c.set
 		conflicts := ""
-		for _, o := range set.Options() {
+		for _, o := range set.options() {
 			conflicts += o.Conflict()
 		}
 		if (conflicts == "") != c.want {
@@ -250,7 +250,7 @@ func TestStepOptions(t *testing.T) {
 		}
 	}
 	set := &Settings{}
-	if err := set.Options()[0].Set("adam"); err != nil || set.Kind != Adam || !set.Completed() {
+	if err := set.options()[0].Set("adam"); err != nil || set.Kind != Adam || !set.Completed() {
 		t.Errorf("%+v, %v", set, err)
 	}
 	s, err := New(Settings{}, newProblem(t, quadratic(3), make([]float64, 3)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -30,12 +31,12 @@ func owns() []Own {
 }
 
 // method returns the contender's method with the program's defaults for a task.
-func (o Own) method(task string) (method.Method, error) {
+func (o Own) method(task string) (trainer.Method, error) {
 	m, err := method.New(o.Method)
 	if err != nil {
 		return nil, fmt.Errorf("suite: %s: %w", o.Name, err)
 	}
-	if err := preset.SetDefaults(m.Options(), task); err != nil {
+	if err := preset.SetDefaults(option.Of(m), task); err != nil {
 		return nil, fmt.Errorf("suite: %s: %w", o.Name, err)
 	}
 	return m, nil
