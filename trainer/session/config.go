@@ -36,8 +36,8 @@ func (o *Options) configFile(p results.Provenance) ([]byte, error) {
 
 // withFlags is a part of a run, such as a source or a task, whose settings are flags of ppal train.
 type withFlags interface {
-	// flagSettings returns the flags with the values of the part, and names what no flag expresses. seed
-	// is the seed of the run.
+	// flagSettings returns the flags with the values of the part, and names what no flag expresses.
+	// seed is the seed of the run.
 	flagSettings(seed uint64) (flags []*option.Option, beyond []string)
 }
 
