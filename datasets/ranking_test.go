@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/racing"
 )
 
 // pairErrors returns the number of pairs of a relevant and another document of a query, and the
@@ -216,13 +217,14 @@ func standardise(x []float64) {
 // The stand-in for MSLR has the queries and pairs of the published experiment, with documents of
 // each relevance and quality in every query, and the seed decides the documents.
 func TestSyntheticMSLR(t *testing.T) {
-	sums := map[string]bool{}
-	for _, seed := range []uint64{1, 1, 2} {
+	racing.Skip(t, "other built-in tables run the same goroutines")
+	sums := map[uint64]string{}
+	for _, seed := range []uint64{1, 2} {
 		tables, err := LoadTable("", "synthetic-mslr", tabular.TableOptions{Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums[tables.Test.SHA256()] = true
+		sums[seed] = tables.Test.SHA256()
 		pairs, wrong := pairErrors(tables.Train, column(tables.Train, "quality"))
 		if tables.Train.Queries.Len() != 1000 || pairs[0] < 450_000 || pairs[0] > 500_000 {
 			t.Errorf("seed %d: %d queries, %d pairs", seed, tables.Train.Queries.Len(), pairs[0])
@@ -249,7 +251,7 @@ func TestSyntheticMSLR(t *testing.T) {
 			}
 		}
 	}
-	if len(sums) != 2 {
-		t.Errorf("%d different test tables of two seeds", len(sums))
+	if want := "7d60020986996d60d7ebadfef3cf1e14aa1b8aafd6610013bb5ae4d38e851bf3"; sums[1] != want || sums[2] == want {
+		t.Errorf("the test tables of two seeds have the checksums %v", sums)
 	}
 }

@@ -112,10 +112,14 @@ func agree(t testing.TB, what string, got, want [][]float64, bound float64) {
 // On every level and for any number of threads, the device agrees with Gorgonia's machine in
 // float64.
 func TestDeviceAgreesWithGorgonia(t *testing.T) {
+	several := []int{1, 3}
+	if racing.Detector {
+		several = []int{3}
+	}
 	for _, c := range graphcases.Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}, []int{301, 270, 190, 250}) {
 		want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))
 		for _, level := range levels() {
-			for _, threads := range []int{1, 3} {
+			for _, threads := range several {
 				for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
 					got := numbers(t, compile(t, c, dtype, engine(t, level, threads)))
 					agree(t, fmt.Sprintf("%s, %v, %d threads, %v", c.Name, level, threads, dtype), got, want, bound)

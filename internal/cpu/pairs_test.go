@@ -45,6 +45,9 @@ func TestLongQueryAgreesWithGorgonia(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		r := long(each)
 		for _, phi := range []constraints.Phi{constraints.Sigmoid, constraints.Logistic, constraints.Hinge} {
+			if each && phi != constraints.Sigmoid {
+				continue // Gorgonia's machine takes seconds, and a pair does not depend on the queries
+			}
 			r.Objective = phi
 			c := r.Case(models.Spec{Inputs: 5}, graphcases.Dense)
 			want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))

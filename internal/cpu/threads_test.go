@@ -45,7 +45,9 @@ func onThreads(t *testing.T) map[string]func(*cpu.Device) *graph.Problem {
 		cases = append(cases, c)
 	}
 	for i, c := range cases {
-		add(c, []tensor.Dtype{tensor.Float32, tensor.Float64}[i%2])
+		if i%2 == 0 || !racing.Detector { // float64 has the goroutines of float32
+			add(c, []tensor.Dtype{tensor.Float32, tensor.Float64}[i%2])
+		}
 	}
 	for _, products := range []plan.Products{plan.Int8x3, plan.Int8x2} {
 		p := pictures{network: network{spec: models.Spec{Inputs: 97, Hidden: []int{9}, Outputs: 4}, counts: []int{1501, 1203, 1302, 1401}, seed: 5}}
