@@ -13,11 +13,11 @@ func (e *executor[T]) pairRegion(s plan.Step, threads int) *region[T] {
 		m := &pairMeans[T]{s: s, tasks: pairTasks(&s.Pairs, false), totals: make([]float64, s.Cells())}
 		m.scratch = e.pairScratch(&s.Pairs, s.Phi, threads)
 		m.partial = make([]float64, len(m.tasks)*m.queryCells())
-		return e.newRegion(0, len(m.tasks), threads, blocking{1, 1}, m)
+		return e.newRegion(0, len(m.tasks), threads, blocking{unit: 1, block: 1}, m)
 	case *plan.PairMeansGrad:
 		g := &pairMeansGrad[T]{s: s, tasks: pairTasks(&s.Pairs, true)}
 		g.scratch = e.pairScratch(&s.Pairs, s.Phi, threads)
-		return e.newRegion(0, len(g.tasks), threads, blocking{1, 1}, g)
+		return e.newRegion(0, len(g.tasks), threads, blocking{unit: 1, block: 1}, g)
 	}
 	return nil
 }

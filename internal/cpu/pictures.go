@@ -94,6 +94,9 @@ func (c *convolutionFilterGrad[T]) shareRows() int {
 	return (placesForSums + c.window.Places() - 1) / max(1, c.window.Places())
 }
 
+// ofPictures says that shareRows counts pictures.
+func (c *convolutionFilterGrad[T]) ofPictures() {}
+
 func (c *convolutionFilterGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	for i := lo; i < hi; i++ {
 		w.k.AddConvolveFilterGrad(c.slots[w.slot], w.Row(c.s.In, i), w.Row(c.s.D, i), c.s.Out.Rows, &c.window, w.scratch, w.patches)

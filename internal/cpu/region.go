@@ -300,7 +300,10 @@ func (r *region[T]) blockwise(t, lo, hi int) error {
 
 // blocking divides the rows of a region. Workers share units of rows, and each worker runs the
 // steps on a block of rows at a time.
-type blocking struct{ unit, block int }
+type blocking struct {
+	unit, block int
+	pictures    bool // each row is a picture, so that a few rows are enough for a share
+}
 
 // units returns the number of units in the given number of rows.
 func (b blocking) units(rows int) int { return (rows + b.unit - 1) / b.unit }
@@ -331,8 +334,8 @@ const (
 	columnRows = 4 * columnUnit
 )
 
-func usualBlocking() blocking  { return blocking{kernel.RowBlock, kernel.RowBlock} }
-func columnBlocking() blocking { return blocking{columnUnit, columnRows} }
+func usualBlocking() blocking  { return blocking{unit: kernel.RowBlock, block: kernel.RowBlock} }
+func columnBlocking() blocking { return blocking{unit: columnUnit, block: columnRows} }
 
 // pictureBytes is the size of a block of pictures with the results of all steps on the block. The
 // block stays in a level-2 cache together with the patches of a convolution.
@@ -350,7 +353,29 @@ func (e *executor[T]) pictureBlocking(r plan.Region) blocking {
 		}
 	}
 	rows := max(1, min(kernel.RowBlock, pictureBytes/max(1, bytes)))
-	return blocking{rows, rows}
+	if e.largestFactor(r) > pictureBytes/4 {
+		rows = max(rows, factorRows)
+	}
+	return blocking{rows, rows, true}
+}
+
+// factorRows is the least number of rows of a block of pictures, if a product of the region reads a
+// factor that fills much of a level-2 cache.
+const factorRows = 8
+
+// largestFactor returns the bytes of the largest matrix that a product of the region reads as a
+// whole or adds up.
+func (e *executor[T]) largestFactor(r plan.Region) (bytes int) {
+	for _, s := range r.Steps {
+		p, ok := s.(*plan.Product)
+		switch {
+		case ok && p.TransA:
+			bytes = max(bytes, p.Out.Len())
+		case ok:
+			bytes = max(bytes, p.B.Len())
+		}
+	}
+	return bytes * int(e.plan.Dtype.Size())
 }
 
 // blockingOf returns short blocks for regions over pictures, and long blocks for regions whose

@@ -45,7 +45,9 @@ const mostRoots = 4
 func countShares(rows int, b blocking, sums []summing) int {
 	least := b.block
 	for _, s := range sums {
-		least = max(least, s.shareRows())
+		if _, filters := s.(interface{ ofPictures() }); filters || !b.pictures {
+			least = max(least, s.shareRows())
+		}
 	}
 	units := b.units(rows)
 	return max(1, min(units, mostShares, max(rows/least, fewShares)))

@@ -168,6 +168,7 @@ func Lower(s Source) (*Plan, error) {
 	g.accumulate()
 	g.isolateOutputs()
 	g.fuse()
+	g.recompute()
 	p := g.place(g.schedule())
 	p.Data = s.Data
 	p.CountEntries()

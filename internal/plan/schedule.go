@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // unit is a region before its steps are emitted. It lists values in the order of their computation.
 type unit struct {
 	rows   int
@@ -16,6 +18,14 @@ type scheduled struct {
 // all ready values that are not row-wise, then all values that can be computed over the rows, and
 // so on.
 func (g *dag) schedule() scheduled {
+	s := g.scheduler()
+	forward := s.half(order(g.forwardRoots()...))
+	backward := s.half(order(g.gradients...))
+	return scheduled{forward, backward, s.spaces}
+}
+
+// scheduler returns a scheduler that knows which values are row-wise.
+func (g *dag) scheduler() *scheduler {
 	s := &scheduler{spaces: map[*value]int{}, done: map[*value]bool{}, large: map[*value]bool{}}
 	for _, v := range g.inputs {
 		s.spaces[v] = v.rows
@@ -29,9 +39,7 @@ func (g *dag) schedule() scheduled {
 		}
 		s.spaces[v] = s.space(v)
 	}
-	forward := s.half(order(g.forwardRoots()...))
-	backward := s.half(order(g.gradients...))
-	return scheduled{forward, backward, s.spaces}
+	return s
 }
 
 type scheduler struct {
@@ -143,14 +151,20 @@ func (s *scheduler) whole(pending []*value) (u unit, rest []*value) {
 	return u, rest
 }
 
-// region takes all values that can be computed over the rows of the first ready value. Steps over
-// pictures and other steps are in separate regions, because their blocks have different sizes.
+// region takes all values that can be computed over the rows of the first ready value. With steps
+// over pictures, whose rows are long, it takes those values and what is computed from them or for
+// them, so that their rows stay local. Products with the data are in regions without pictures,
+// because their blocks have another size.
 func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
 	in, pictures := map[*value]bool{}, false
 	for _, v := range pending {
 		n := s.rowsOf(v)
-		if n > 0 && (u.rows == 0 || n == u.rows && s.ofPictures(v) == pictures) && s.ready(v, in) {
-			u.rows, in[v], pictures = n, true, s.ofPictures(v)
+		if len(in) == 0 && n > 0 && s.ready(v, in) {
+			u.rows = n
+			pictures = s.joins(v) && slices.ContainsFunc(pending, func(w *value) bool { return s.rowsOf(w) == n && s.ofPictures(w) })
+		}
+		if n > 0 && n == u.rows && (s.joins(v) || !pictures) && (pictures || !s.ofPictures(v)) && s.ready(v, in) {
+			in[v] = true
 			u.values = append(u.values, v)
 		} else {
 			rest = append(rest, v)
@@ -160,6 +174,11 @@ func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
 		s.done[v] = true
 	}
 	return u, rest
+}
+
+// joins reports whether v may be in a region with pictures: v does not multiply data.
+func (s *scheduler) joins(v *value) bool {
+	return v.kind != productKind || !slices.ContainsFunc(v.in, func(w *value) bool { return w.kind == leafKind && w.class == Leaf && w.rows > 1 })
 }
 
 // ready reports whether the inputs of v are available: complete, or computed row by row in the
