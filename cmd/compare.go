@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -238,17 +237,16 @@ func (a *app) studyProgress(title string) (progress study.Progress, finish func(
 			}
 		}, func() {}
 	}
-	var bar *progressbar.ProgressBar
+	var shown *bar
 	return func(done float64, total int, running string) {
-			if bar == nil {
-				bar = progressbar.NewOptions(total*studyUnits, progressbar.OptionSetWriter(a.stderr), progressbar.OptionThrottle(barRefresh),
-					progressbar.OptionSetWidth(barWidth))
+			if shown == nil {
+				shown = newBar(a.stderr, int64(total)*studyUnits, a.width, nil)
 			}
-			bar.Describe(fmt.Sprintf("%s, %d of %d runs, %s", title, int(done), total, running))
-			_ = bar.Set(int(done * studyUnits))
+			shown.describe(fmt.Sprintf("%s, %d of %d runs, %s", title, int(done), total, running))
+			shown.set(int64(done * studyUnits))
 		}, func() {
-			if bar != nil {
-				_ = bar.Clear()
+			if shown != nil {
+				shown.clear()
 			}
 		}
 }

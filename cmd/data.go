@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"ppal/datasets"
@@ -272,7 +271,7 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 type download struct {
 	have  map[string]int64
 	log   *slog.Logger
-	bar   *progressbar.ProgressBar // nil without a terminal
+	bar   *bar // nil without a terminal
 	total int64
 	now   func() time.Time
 	shown time.Time
@@ -282,8 +281,8 @@ func (a *app) newDownload(d datasets.Dataset) *download {
 	p := &download{have: map[string]int64{}, total: totalSize(d.Files), now: a.now}
 	out := a.stderr
 	if a.terminal {
-		p.bar = progressbar.NewOptions64(p.total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionThrottle(barRefresh),
-			progressbar.OptionShowBytes(true), progressbar.OptionSetDescription(d.Name), progressbar.OptionSetWidth(30))
+		p.bar = newBar(a.stderr, p.total, a.width, func(done, most int64) string { return megabytes(done) + " of " + megabytes(most) })
+		p.bar.describe(d.Name)
 		out = barWriter{p.bar, a.stderr}
 	}
 	p.log = slog.New(slog.NewTextHandler(out, nil))
@@ -299,7 +298,7 @@ func (p *download) update(file datasets.File, done int64) {
 	}
 	switch {
 	case p.bar != nil:
-		_ = p.bar.Set64(sum)
+		p.bar.set(sum)
 	case p.bar == nil && (done == file.Size || p.now().Sub(p.shown) >= logInterval):
 		p.shown = p.now()
 		p.log.Info("downloading", "file", file.Path, "have", megabytes(done), "of", megabytes(file.Size))
@@ -308,21 +307,19 @@ func (p *download) update(file datasets.File, done int64) {
 
 func (p *download) finish() {
 	if p.bar != nil {
-		_ = p.bar.Clear()
+		p.bar.clear()
 	}
 }
 
 // barWriter writes whole lines above a bar.
 type barWriter struct {
-	bar *progressbar.ProgressBar
+	bar *bar
 	out io.Writer
 }
 
 var _ io.Writer = barWriter{}
 
 func (w barWriter) Write(p []byte) (int, error) {
-	if err := w.bar.Clear(); err != nil {
-		return 0, err
-	}
+	w.bar.clear()
 	return w.out.Write(p)
 }
