@@ -138,8 +138,8 @@ func TestSystems(t *testing.T) {
 		minimize := constraints.Error()
 		if text := c.Arg("minimize"); text != "" {
 			var err error
-			if minimize, err = constraints.ParseRate(text); err != nil {
-				t.Fatal(err)
+			if minimize, err = constraints.ParseObjective(text); err != nil {
+				return refusal(t, err)
 			}
 		}
 		var b strings.Builder

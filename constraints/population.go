@@ -255,7 +255,9 @@ func NeedsOf(minimize Rate, subject []Constraint) Needs {
 			}
 		}
 	}
-	rate(minimize, minimize.String())
+	for _, t := range minimize.terms() {
+		rate(t.rate, minimize.String())
+	}
 	for _, c := range subject {
 		rate(c.measure.rate, c.String())
 		for _, name := range c.measure.attributeNames() {

@@ -27,9 +27,11 @@ import "slices"
 // The positive class is the selected class or, without a selected class, the last of two classes.
 // With more than two classes, only error, accuracy and loss do not need a class. Error, accuracy
 // and loss of a class count the rows of that class only.
+//
+// ParseObjective also returns sums of rates with coefficients, which only an objective can be.
 type Rate struct {
 	kind     rateKind
-	selected string // the selectors in canonical text, separated by ", "
+	selected string // the selectors in canonical text, separated by ", "; of kindSum the whole text
 }
 
 // rateKind is the name of a rate in the language; "" means no rate.
@@ -241,6 +243,9 @@ func (r Rate) Name() string { return string(r.kind) }
 
 // String returns the rate in the language: recall[shirt]. The zero value gives "".
 func (r Rate) String() string {
+	if r.kind == kindSum {
+		return r.selected
+	}
 	if r.selected == "" {
 		return string(r.kind)
 	}

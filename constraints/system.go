@@ -87,7 +87,7 @@ const (
 var ErrNotLinear = errors.New("constraints: not linear in decisions")
 
 // NewSystem resolves an objective and constraints on the training rows. The objective is one of
-// fnr, fpr or loss, with selectors or without. The error is a *SyntaxError if the rows do not have
+// Objectives, with selectors or without, or a sum of ParseObjective. The error is a *SyntaxError if the rows do not have
 // a name of the constraints, wraps ErrNotLinear if a constraint cannot be linear, and wraps
 // ErrEmptyGroup if a rate has no training rows.
 func NewSystem(minimize Rate, subject []Constraint, train *Population) (*System, error) {
@@ -146,28 +146,53 @@ func Objectives() []string {
 
 // setObjective resolves the objective.
 func (s *System) setObjective() error {
-	r := &resolver{p: s.train, text: s.Minimize.String()}
 	if s.Minimize.kind == "" {
 		return fmt.Errorf("constraints: no objective: minimize one of %s", strings.Join(Objectives(), ", "))
 	}
-	if d, _ := s.Minimize.kind.definition(); !d.minimized {
+	terms := s.Minimize.terms()
+	if len(terms) == 1 {
+		l, err := s.minimized(terms[0].rate)
+		s.objective = l
+		return err
+	}
+	var names []string
+	s.objective.subset.class = -1
+	for _, t := range terms {
+		l, err := s.minimized(t.rate)
+		if err != nil {
+			return err
+		}
+		s.objective.constant += t.coefficient * l.constant
+		for _, p := range l.parts {
+			s.objective.parts = append(s.objective.parts, part{p.cell, t.coefficient * p.coefficient})
+		}
+		names = append(names, strings.TrimSuffix(t.String(), t.rate.String())+l.name)
+	}
+	s.objective.name = strings.Join(names, " + ")
+	return nil
+}
+
+// minimized resolves a rate of the objective.
+func (s *System) minimized(rate Rate) (l linear, err error) {
+	r := &resolver{p: s.train, text: s.Minimize.String()}
+	if d, _ := rate.kind.definition(); !d.minimized {
 		hint := "minimize one of " + strings.Join(Objectives(), ", ")
 		if d.complement != "" {
-			hint = fmt.Sprintf("minimize %s, which is 1 - %s", d.complement, s.Minimize.kind)
+			hint = fmt.Sprintf("minimize %s, which is 1 - %s", d.complement, rate.kind)
 		}
-		return &SyntaxError{Text: r.text, Problem: string(s.Minimize.kind) + " cannot be minimized", Hint: hint}
+		return l, &SyntaxError{Text: r.text, Problem: string(rate.kind) + " cannot be minimized", Hint: hint}
 	}
-	list, each, err := r.slices(s.Minimize)
+	list, each, err := r.slices(rate)
 	if err != nil {
-		return err
+		return l, err
 	}
 	if each {
-		return &SyntaxError{Text: r.text, At: strings.Index(r.text, "*"), Problem: "the objective is one rate", Hint: "name one class or group"}
+		return l, &SyntaxError{Text: r.text, At: strings.LastIndex(r.text, "*"), Problem: "the objective is one rate", Hint: "name one class or group"}
 	}
-	if s.objective, err = s.rate(r, s.Minimize.kind, list[0]); err != nil {
-		return err
+	if l, err = s.rate(r, rate.kind, list[0]); err != nil {
+		return l, err
 	}
-	return s.nonEmpty(s.objective, r.text)
+	return l, s.nonEmpty(l, r.text)
 }
 
 // nonEmpty returns ErrEmptyGroup for a rate without training rows.

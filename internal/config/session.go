@@ -103,7 +103,7 @@ func NameFlags(err error) error {
 	var place *constraints.SyntaxError
 	if errors.As(err, &place) {
 		flag := "subject-to"
-		if _, err := constraints.ParseRate(place.Text); err == nil {
+		if _, err := constraints.ParseObjective(place.Text); err == nil {
 			flag = "minimize"
 		}
 		return (setting{place.Text, "--" + flag}).refuse("%s", place.Detail())

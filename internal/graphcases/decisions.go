@@ -21,8 +21,11 @@ func Decisions(rows ...int) []Case {
 		for k, texts := range [][]string{two, three, append(two, "loss[b] <= 0.5"), append(three, "loss[1] <= 0.5"),
 			append(two, "balanced_error <= 0.3"), append(three, "balanced_error[2] <= 0.3")} {
 			minimize := "error"
-			if k >= 4 {
+			switch k {
+			case 4:
 				minimize = "balanced_error[1]"
+			case 5:
+				minimize = "5*fnr[1] + error"
 			}
 			spec := models.Spec{Inputs: 7 + k, Outputs: 1}
 			if k%2 == 1 {
@@ -55,7 +58,7 @@ func decisions(minimize string, texts []string, n, classes int, scores *gorgonia
 		}
 		subject = append(subject, c)
 	}
-	rate, err := constraints.ParseRate(minimize)
+	rate, err := constraints.ParseObjective(minimize)
 	if err != nil {
 		return nil, nil, err
 	}

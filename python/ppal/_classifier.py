@@ -36,7 +36,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Bounds on rates of decisions, such as ``"gap(positive_rate, sex) <= 0.02"``, in the language of ppal. Attributes are columns of
         `sensitive_features` and of X. Without a bound, the problem has no constraints.
     minimize : str, optional
-        ``"error"`` (with a bound), ``"loss"`` (without one), ``"balanced_error"``, ``"fnr"`` or ``"fpr"``.
+        ``"error"`` (with a bound), ``"loss"`` (without one), ``"balanced_error"``, ``"fnr"``, ``"fpr"``, or a sum: ``"5*fnr + fpr"``.
     model : {"linear", "mlp"}, default="linear"
         Linear scores, or a network of hidden layers.
     hidden : sequence of int, optional

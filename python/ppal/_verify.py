@@ -123,6 +123,8 @@ def verify(run: str | Path, data: Any) -> Verification:
     own, summary = Model(path), read_json(path / "summary.json")
     model, config = own.description, yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
     other = [c for c in model["constraints"] if c.strip().startswith(("churn", "l1"))]
+    if " + " in re.sub(r'"(?:\\.|[^"\\])*"|\[[^]]*\]', "", model["objective"]):
+        raise RunError(f"{path}: this check supports a single rate as the objective only: use the command ppal verify")
     if model["task"] != "rates" or config["regularizer"] not in ("none", "l1", "l2", "group-l1") or other:
         raise RunError(f"{path}: this check supports rates in words and the regularizers none, l1, l2 and group-l1 only: use the command ppal verify")
     for name, digest in summary.get("files", {}).items():

@@ -71,7 +71,7 @@ func (t *Decisions) options() []*option.Option {
 	}
 	return append([]*option.Option{
 		option.Custom("minimize", "RATE", t.setMinimize, func() string { return t.Minimize.String() },
-			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some").
+			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some; or a sum, as in \"5*fnr + fpr\"").
 			OrRule("error; for bounds on pairs: pair_error", t.defaultMinimize, "subject-to").
 			For(constraints.PairError().String(), unbounded, ranked).For(constraints.Loss().String(), unbounded),
 		option.Statements("subject-to", &t.SubjectTo, "CONSTRAINT",
@@ -105,11 +105,11 @@ func shortened(err error, text string) error {
 
 // setMinimize reads minimize.
 func (t *Decisions) setMinimize(text string) error {
-	r, err := constraints.ParseRate(text)
+	r, err := constraints.ParseObjective(text)
 	if err != nil {
 		return shortened(err, text)
 	}
-	if !slices.Contains(constraints.Objectives(), r.Name()) {
+	if !r.IsSum() && !slices.Contains(constraints.Objectives(), r.Name()) {
 		return fmt.Errorf("must be one of %s, with or without a class or group", option.List(constraints.Objectives(), "or"))
 	}
 	t.Minimize = r

@@ -125,6 +125,9 @@ func (p *plan) count(d *decided, lower bool) counted {
 	if p.form == "l1" {
 		return counted{value: d.norm, smooth: d.norm, defined: true}
 	}
+	if p.terms != nil {
+		return p.sum(d)
+	}
 	worst := math.Inf(-1)
 	if lower {
 		worst = math.Inf(1)
@@ -151,6 +154,21 @@ func (p *plan) count(d *decided, lower bool) counted {
 			}
 		}
 	}
+	return c
+}
+
+// sum counts a sum of rates.
+func (p *plan) sum(d *decided) counted {
+	c, all := counted{defined: true}, tally{}
+	for _, t := range p.terms {
+		own := t.count(d, false)
+		c.value += t.coefficient * own.value
+		c.smooth += t.coefficient * own.smooth
+		c.doubt += t.coefficient * own.doubt
+		c.defined = c.defined && own.defined
+		all.halves = append(all.halves, own.sets[0][0])
+	}
+	c.sets = [][]tally{{all}}
 	return c
 }
 

@@ -16,6 +16,32 @@ type plan struct {
 	// first set of an excess or a distance has all rows. Of several sets, the set with the worst
 	// value counts.
 	sets [][]subset
+	// terms are the rates of a sum, with coefficients; nil: the plan is no sum.
+	terms []term
+}
+
+// term is a coefficient times a rate.
+type term struct {
+	coefficient float64
+	*plan
+}
+
+// newObjective finds the rows of an objective: a rate, or a sum such as 5*fnr + fpr.
+func newObjective(text string, train *constraints.Population) (*plan, error) {
+	list := sumOf(text)
+	if len(list) == 1 {
+		return newPlan(text, train)
+	}
+	sum := &plan{text: text}
+	for _, own := range list {
+		p, err := newPlan(own.text, train)
+		if err != nil {
+			return nil, err
+		}
+		sum.terms = append(sum.terms, term{own.coefficient, p})
+	}
+	sum.form, sum.rate = "rate", sum.terms[0].rate // all rates are losses, or none
+	return sum, nil
 }
 
 // subset is a set of rows: of a class, or with class -1 of all classes, that have the values of the

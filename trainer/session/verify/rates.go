@@ -93,7 +93,7 @@ func newEvaluator(in *session.Inputs, p *session.Part) (r *evaluator, err error)
 		}
 	}
 	train := in.Parts[0].Population
-	if r.minimised, err = newPlan(in.System.Minimize.String(), train); err != nil {
+	if r.minimised, err = newObjective(in.System.Minimize.String(), train); err != nil {
 		return nil, err
 	}
 	for _, s := range in.System.Subject {

@@ -129,6 +129,13 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("surrogate", two, words(t, constraints.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
 	add("rate of two cells", two, words(t, constraints.OnDecisions, "balanced_error <= 0.3", "gap(balanced_error, sex) <= 0.01", "gap(balanced_error, sex) <= 0.2"), nil)
 	add("minimised rate of two cells", two, session.Decisions{Minimize: balanced, SubjectTo: words(t, "", "balanced_error[sex=*] <= 0.3").SubjectTo}, nil)
+	for _, text := range []string{"5*fnr + fpr", "2*loss[+1] + 0.5*loss[sex=m]"} {
+		sum, err := constraints.ParseObjective(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("sum "+text, two, session.Decisions{Minimize: sum, SubjectTo: words(t, "", "gap(error, sex) <= 0.1").SubjectTo}, nil)
+	}
 	exponential := func(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, error) {
 		var signs []float64
 		for _, y := range rows.Labels {

@@ -90,6 +90,44 @@ func (r *reader) skip(symbol string) bool {
 	return false
 }
 
+// summand is a term of a sum of rates.
+type summand struct {
+	coefficient float64
+	text        string
+}
+
+// sumOf splits the canonical text of an objective, such as 5*fnr + fpr[a], at the plus signs
+// outside brackets and quotes.
+func sumOf(text string) (list []summand) {
+	depth, quote, from := 0, false, 0
+	add := func(to int) {
+		s := summand{1, strings.TrimSpace(text[from:to])}
+		if number, rate, ok := strings.Cut(s.text, "*"); ok {
+			if x, err := strconv.ParseFloat(number, 64); err == nil {
+				s = summand{x, rate}
+			}
+		}
+		list, from = append(list, s), to+1
+	}
+	for at := 0; at < len(text); at++ {
+		switch c := text[at]; {
+		case c == '\\' && quote:
+			at++
+		case c == '"':
+			quote = !quote
+		case quote:
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == '+' && depth == 0:
+			add(at)
+		}
+	}
+	add(len(text))
+	return list
+}
+
 // measureOf reads the canonical text of a measure:
 //
 //	RATE[SELECTOR, ..., min N]   gap(RATE[...], ATTRIBUTE*..., min N)   l1(weights)   churn(FILE)
