@@ -87,9 +87,9 @@ const (
 var ErrNotLinear = errors.New("constraints: not linear in decisions")
 
 // NewSystem resolves an objective and constraints on the training rows. The objective is one of
-// Objectives, with selectors or without, or a sum of ParseObjective. The error is a *SyntaxError if the rows do not have
-// a name of the constraints, wraps ErrNotLinear if a constraint cannot be linear, and wraps
-// ErrEmptyGroup if a rate has no training rows.
+// Objectives, with selectors or without, or a sum of ParseObjective. The error is a *SyntaxError if
+// the rows do not have a name of the constraints, wraps ErrNotLinear if a constraint cannot be
+// linear, and wraps ErrEmptyGroup if a rate has no training rows.
 func NewSystem(minimize Rate, subject []Constraint, train *Population) (*System, error) {
 	return newSystem(minimize, subject, train, nil, nil)
 }
