@@ -56,6 +56,9 @@ func Certified(sum *results.Summary) string {
 	subject := "The weights"
 	if sum.Outcome != nil && sum.Outcome.BoundsOn == constraints.OnDecisions {
 		subject = "For the smooth problem, the weights before the threshold step"
+		if sum.Outcome.Counts() == "pair" { // a ranking has no threshold
+			subject = "For the smooth problem, the weights before the exact step"
+		}
 	}
 	near := "an approximate solution: a small epsilon says that no small step improves them"
 	switch {

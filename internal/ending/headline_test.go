@@ -71,3 +71,14 @@ func TestHeadlines(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// The certificate is that of the weights before the step which the run can take: a ranking has no
+// threshold.
+func TestCertifiedBefore(t *testing.T) {
+	for rate, step := range map[string]string{"error": "threshold step", "pair_error": "exact step"} {
+		o := &results.Outcome{BoundsOn: constraints.OnDecisions, Objective: results.ObjectiveOutcome{Name: rate}}
+		if got := Certified(&results.Summary{Converged: true, Outcome: o}); !strings.Contains(got, "the weights before the "+step+" are") {
+			t.Errorf("%s: %s", rate, got)
+		}
+	}
+}

@@ -63,6 +63,15 @@ func trainedPages(t *testing.T) []trainedPage {
 	run("report", "open")
 	run("compare", "--methods", "ppala,gdpa,penalty", "--seeds", "3", "--iterations", "60", "--problem", "dp", "--dataset", "synthetic-compas", "--out", "compare")
 	run("sweep", "--dataset", "synthetic-compas", "--over", "gap(positive_rate, race)", "--values", "0.2:0.02:5", "--iterations", "60", "--out", "sweep")
+	table.Reset()
+	fmt.Fprintf(&table, "query,grade,site,x\n")
+	for i := range 600 {
+		fmt.Fprintf(&table, "q%d,%d,%s,%d\n", i/12, []int{0, 0, 1, 2}[i*i%29%4], []string{"a", "b"}[i%7%2], i*i%29%4+i%5)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "documents.csv"), []byte(table.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run("train", "--file", "documents.csv", "--query", "query", "--label", "grade", "--subject-to", "gap(cross_pair_error, site) <= 0.05", "--out", "ranking")
 	page := func(name string, sections ...string) trainedPage {
 		return trainedPage{name, filepath.Join(dir, name, "report.html"), sections}
 	}
@@ -70,6 +79,6 @@ func trainedPages(t *testing.T) []trainedPage {
 	return []trainedPage{
 		page("table", all...), page("pictures", all...), page("hostile", append(all, "warnings")...), page("many", "outcome", "training", "settings", "reproduce"),
 		page("open", "training", "settings", "data", "reproduce"),
-		page("compare", "outcome", "training", "methods", "reproduce"), page("sweep", "tradeoff", "points", "reproduce"),
+		page("ranking", "outcome", "certificate", "training", "settings", "data", "reproduce"), page("compare", "outcome", "training", "methods", "reproduce"), page("sweep", "tradeoff", "points", "reproduce"),
 	}
 }
