@@ -245,6 +245,8 @@ func TestRefusedPairRates(t *testing.T) {
 	named.Attributes = append(slices.Clone(p.Attributes), Attribute{Name: "query", Values: []string{"x"}, Of: make([]int, 60)})
 	oneGroup := rankedPopulation(rng, 60, 3, 2)
 	oneGroup.Attributes[0].Of = make([]int, 60)
+	oneWay := rankedPopulation(rng, 60, 2, 2) // the relevant documents are in the second group
+	oneWay.Attributes[0].Of = oneWay.Labels
 	for _, c := range []struct {
 		minimize Rate
 		subject  string
@@ -264,6 +266,7 @@ func TestRefusedPairRates(t *testing.T) {
 		{PairError(), "cross_pair_error[low] <= 0.5", oneGroup, "counts no training pair"},
 		{PairError(), "gap(cross_pair_error[query=*], quality) <= 0.5", oneGroup, "no query has pairs of all groups"},
 		{CrossPairError("low"), "pair_error <= 0.5", p, "cross_pair_error cannot be minimized"},
+		{PairError(), "gap(cross_pair_error, quality) <= 0.5", oneWay, "1 of the 2 groups has training pairs that the rate counts, but not cross_pair_error[quality=low]"},
 	} {
 		_, err := NewSystem(c.minimize, parse(t, c.subject), c.p)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

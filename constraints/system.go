@@ -329,7 +329,11 @@ func (s *System) groups(r *resolver, m Measure, rows subset) (set []linear, err 
 	}
 	switch {
 	case len(set) < least:
-		return nil, fmt.Errorf("%w: %s compares groups, and %d of the %d groups %s", ErrEmptyGroup, r.text, len(set), len(list), sized(len(set), m))
+		text := fmt.Sprintf("%s compares groups, and %d of the %d groups %s", r.text, len(set), len(list), s.sized(len(set), m))
+		if without := s.LeftOut[len(s.LeftOut)-1]; len(set) > 0 {
+			text += ", but not " + without[len(without)-1]
+		}
+		return nil, fmt.Errorf("%w: %s", ErrEmptyGroup, text)
 	case len(set) > most:
 		return nil, fmt.Errorf("constraints: %s compares %d groups, at most %d are supported: leave out small groups, as in %s",
 			r.text, len(set), most, m.MinRows(max(2*m.minimum, 100)))
@@ -339,15 +343,15 @@ func (s *System) groups(r *resolver, m Measure, rows subset) (set []linear, err 
 
 // sized returns the end of a sentence about a number of groups: "have at least 100 training rows
 // that the rate counts".
-func sized(groups int, m Measure) string {
+func (s *System) sized(groups int, m Measure) string {
 	has := "have"
 	if groups == 1 {
 		has = "has"
 	}
 	if m.minimum > 1 {
-		return fmt.Sprintf("%s at least %d training rows that the rate counts", has, m.minimum)
+		return fmt.Sprintf("%s at least %d training %ss that the rate counts", has, m.minimum, s.Unit())
 	}
-	return has + " training rows that the rate counts"
+	return has + " training " + s.Unit() + "s that the rate counts"
 }
 
 // bound adds the inequalities of constraint j.
