@@ -48,8 +48,7 @@ func PartOf(rows, k, parts int) (from, to int) {
 
 // Divide divides the rows of a plan among a number of parts, and returns part k. The rows are those
 // of the longest data matrix, or else of the longest leaf. The plan's data need only the rows of
-// the part. Divide returns an error if a step needs rows of several parts at once, or if a step is
-// over pictures.
+// the part. Divide returns an error if a step needs rows of several parts at once.
 func (p *Plan) Divide(parts, k int) (*Division, error) {
 	rows := p.dataRows()
 	if rows < parts {

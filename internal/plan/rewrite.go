@@ -125,6 +125,26 @@ func (w *rewriter) step(s Step, over bool) (Step, error) {
 		t := *s
 		t.S, t.D, t.Out, t.Signs = w.row(s.S, over), w.row(s.D, over), w.view(s.Out), w.signs(s.Signs, over)
 		return &t, nil
+	case *Convolution:
+		t := *s
+		t.In, t.Filter, t.Out = w.row(s.In, over), w.view(s.Filter), w.view(s.Out)
+		return &t, nil
+	case *ConvolutionInputGrad:
+		t := *s
+		t.D, t.Filter, t.Out = w.row(s.D, over), w.view(s.Filter), w.view(s.Out)
+		return &t, nil
+	case *ConvolutionFilterGrad:
+		t := *s
+		t.In, t.D, t.Out = w.row(s.In, over), w.row(s.D, over), w.view(s.Out)
+		return &t, nil
+	case *MaxPool:
+		t := *s
+		t.In, t.Out = w.row(s.In, over), w.view(s.Out)
+		return &t, nil
+	case *MaxPoolGrad:
+		t := *s
+		t.In, t.D, t.Out = w.row(s.In, over), w.row(s.D, over), w.view(s.Out)
+		return &t, nil
 	case *GroupMeans:
 		t := *s
 		t.In, t.Out = w.row(s.In, over), w.view(s.Out)

@@ -22,7 +22,7 @@ import (
 // has many copies, and at least leastIterations.
 func TestAutomaticIterations(t *testing.T) {
 	for _, c := range []struct{ passes, batches, copies, want int }{
-		{DefaultPasses, 32, 1, 640}, {DefaultPasses, 63, 2, 1260}, {DefaultPasses, 563, 18, 2252}, {DefaultPasses, 1, 1, 300}, {0, 32, 1, 7},
+		{DefaultPasses, 32, 1, 480}, {DefaultPasses, 63, 2, 945}, {DefaultPasses, 563, 18, 2252}, {DefaultPasses, 1, 1, 300}, {0, 32, 1, 7},
 	} {
 		o := Options{passes: c.passes, Settings: trainer.Settings{Iterations: 7}}
 		if o.setIterations(c.batches, c.copies); o.Settings.Iterations != c.want {

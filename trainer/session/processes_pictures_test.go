@@ -27,15 +27,22 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 		batch  int
 		dtype  tensor.Dtype
 		copies picture.Augmentation
+		model  models.Architecture
 	}{
 		"floats": {dtype: tensor.Float64}, "digits": {dtype: tensor.Float32}, "validation": {split: tabular.Split{Train: 80, Validation: 20}, dtype: tensor.Float64},
 		"batches": {batch: 120, dtype: tensor.Float64}, "copies": {dtype: tensor.Float32, copies: picture.AugmentFlip},
+		"conv": {dtype: tensor.Float64, model: models.Conv{Channels: []int{2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Data: Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 150, Split: c.split, Augment: c.copies}, Task: NeymanPearson{Kappa: []float64{0.3}},
-				Model: &models.Spec{Hidden: []int{6}}, Device: Device{Kind: CPU, Dtype: c.dtype}, BatchSize: c.batch,
+				Model: c.model, Device: Device{Kind: CPU, Dtype: c.dtype}, BatchSize: c.batch,
 				Method: &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}}
 			o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.Seed = 4, 2, 1
+			if c.model == nil {
+				o.Model = &models.Spec{Hidden: []int{6}}
+			} else {
+				o.Settings.Iterations, o.Settings.RecordEvery = 1, 1
+			}
 			difference := 1e-9
 			if c.dtype == tensor.Float32 {
 				difference = 2e-3

@@ -224,7 +224,7 @@ const (
 	DefaultPictureBatch = 128
 	// DefaultPasses is the default number of passes over the rows for convolutional networks on
 	// mini-batches (Options.setIterations).
-	DefaultPasses = 20
+	DefaultPasses = 15
 	// DefaultRidge is the default weight of the regularizer l2 of a Decisions task. The sigmoid of
 	// the scores in the objective does not determine the scale of the weights. The ridge determines
 	// the scale. Measured on Adult, Bank and COMPAS: without a ridge the scores can saturate before

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -39,10 +40,17 @@ func (e *Exact) Dims() (n, m int) {
 }
 
 // NonSmooth implements problem.NonSmooth. f and g of the scores, the network, and the terms of the
-// parameters may have kinks.
+// parameters may have kinks. A process without rows has no network, and asks the model.
 func (e *Exact) NonSmooth() bool {
 	network, terms := e.blocks.block, e.b.Terms
-	return e.head.NonSmooth() || network != nil && network.NonSmooth() || terms != nil && terms.problem.NonSmooth()
+	if e.head.NonSmooth() || terms != nil && terms.problem.NonSmooth() {
+		return true
+	}
+	if network != nil {
+		return network.NonSmooth()
+	}
+	k, known := e.b.Model.(models.Kinked)
+	return !known || k.Kinks()
 }
 
 // Forward implements problem.Problem.
