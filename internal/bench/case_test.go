@@ -22,7 +22,7 @@ import (
 // Other programs rely on the names of the cases.
 func TestCaseNames(t *testing.T) {
 	want := []string{"mnpc-fashion-mnist", "mnpc-fashion-mnist-float32", "mnpc-fashion-mnist-int8x2", "mnpc-fashion-mnist-separate",
-		"mnpc-cifar10", "dp-adult", "dp-bank", "if-communities", "if-communities-1"}
+		"mnpc-cifar10", "conv-fashion-mnist", "conv-cifar10", "dp-adult", "dp-bank", "if-communities", "if-communities-1"}
 	if diff := cmp.Diff(want, caseNames(Cases(1))); diff != "" {
 		t.Error(diff)
 	}
@@ -62,6 +62,8 @@ func TestRun(t *testing.T) {
 		"mnpc-fashion-mnist-int8x2":   {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
 		"mnpc-fashion-mnist-separate": {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 256 + 4, Constraints: 3},
 		"mnpc-cifar10":                {Rows: 200, Features: 3072, Width: 256, Parameters: 256*3072 + 256 + 4*256 + 4, Constraints: 3},
+		"conv-fashion-mnist":          {Rows: 8, Features: 784, Width: 16, Parameters: 16*9 + 16 + 32*16*9 + 32 + 4*32*49 + 4, Constraints: 3},
+		"conv-cifar10":                {Rows: 8, Features: 3072, Width: 32, Parameters: 32*27 + 32 + 64*32*9 + 64 + 128*64*9 + 128 + 4*128*16 + 4, Constraints: 3},
 		"dp-adult":                    {Rows: 488, Features: 123, Width: 1, NonZeros: 14 * 488, Parameters: 124, Constraints: 2},
 		"dp-bank":                     {Rows: 411, Features: 63, Width: 1, Parameters: 64, Constraints: 2},
 		"if-communities":              {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 800},

@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/bench/floor"
 )
@@ -34,6 +35,31 @@ func bareProducts(s setting, rows, features, width int) (reference, error) {
 		return reference{}, err
 	}
 	return bare(fmt.Sprintf("X W and X^T D in %s", s.Session.Device.Dtype), p), nil
+}
+
+// patches returns the products of the patches of a convolutional network with blocks of the given
+// numbers of 3 x 3 filters, each with 2 x 2 pooling, as the only reference.
+func (w *workload) patches(channels []int) ([]reference, error) {
+	d, err := datasets.Lookup(w.setting.Dataset)
+	if err != nil {
+		return nil, err
+	}
+	const filter, pool = 3, 2
+	var layers []floor.Convolution
+	from, height, width := d.Shape.Channels, d.Shape.Height, d.Shape.Width
+	for _, n := range channels {
+		layers = append(layers, floor.Convolution{Filters: n, Patch: from * filter * filter, Places: height * width})
+		from, height, width = n, height/pool, width/pool
+	}
+	prepare := floor.Patches[float32]
+	if w.setting.Session.Device.Dtype == tensor.Float64 {
+		prepare = floor.Patches[float64]
+	}
+	p, err := prepare(w.setting.device, w.shape.Rows, layers)
+	if err != nil {
+		return nil, err
+	}
+	return []reference{bare(fmt.Sprintf("the products of the patches in %s", w.setting.Session.Device.Dtype), p)}, nil
 }
 
 // bareSparse returns the reference of the two products with sparse rows.

@@ -36,7 +36,19 @@ func imageCases(shrink int) []Case {
 		fashion("mnpc-fashion-mnist-separate", "auto", "the same with a network for each class, 64 hidden units each",
 			"heads", "separate", "hidden", "64"),
 		cifar,
+		pictureCase("conv-fashion-mnist", "Fashion-MNIST, 500 pictures, convolutions with 16 and 32 filters", "fashion-mnist", "16,32", shrink),
+		pictureCase("conv-cifar10", "CIFAR-10, 500 pictures, convolutions with 32, 64 and 128 filters", "cifar10", "32,64,128", shrink),
 	}
+}
+
+// picturesPerClass is the number of pictures of each of 4 classes in the cases of convolutions. An
+// iteration on so few takes a fraction of a second, and its layers are kept.
+const picturesPerClass = 125
+
+// pictureCase returns a case of a convolutional network.
+func pictureCase(name, about, dataset, channels string, shrink int) Case {
+	rows := max(2, picturesPerClass/shrink)
+	return imageCase(name, "auto", about, dataset, rows, rows, "model", models.KindConv, "channels", channels, "method", "ppala", "batch-size", "0")
 }
 
 // imageCase returns a case with rowsPerClass rows of each class. settings are pairs of a key and a
@@ -81,7 +93,7 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 		return nil, err
 	}
 	o.Data = session.ImagesAtHand{Train: randomImages(d, s.Pictures.Classes, s.Pictures.RowsPerClass, 1), Test: randomImages(d, s.Pictures.Classes, testPerClass, 2),
-		Normalize: s.Pictures.Normalize}
+		Normalize: s.Pictures.Normalize, Shape: d.Shape}
 	run, err := session.New(ctx, o)
 	if err != nil {
 		return nil, err
@@ -98,6 +110,9 @@ func onImages(run *session.Session, s setting, data string) *workload {
 		w.held += c.Test
 	}
 	w.references = w.dense
+	if channels := s.Model.Shape.Channels; len(channels) > 0 {
+		w.references = func() ([]reference, error) { return w.patches(channels) }
+	}
 	return w
 }
 
@@ -106,6 +121,8 @@ func onImages(run *session.Session, s setting, data string) *workload {
 func width(cfg config.Train) int {
 	hidden := cfg.Model.Shape.Hidden
 	switch {
+	case len(cfg.Model.Shape.Channels) > 0:
+		return cfg.Model.Shape.Channels[0]
 	case len(hidden) > 0 && cfg.Model.Shape.Heads == models.Separate:
 		return len(cfg.Pictures.Classes) * hidden[0]
 	case len(hidden) > 0:

@@ -61,6 +61,7 @@ type ImagesAtHand struct {
 	Files                   []results.DataFile
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
+	Shape     picture.Shape // of each picture; only convolutional and residual networks need it
 }
 
 // options returns the settings that only pictures have, bound to the fields of s: flags of ppal
@@ -129,6 +130,9 @@ func (s Images) classes() []int {
 // Load implements Source.
 func (s ImagesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 	l, err := normalized(load.PicturesAtHand(s.Train, s.Validation, s.Test, cmp.Or(s.Normalize, DefaultNormalize), on.on))
+	if err == nil {
+		l.rows.Shape = s.Shape
+	}
 	return named(l, s.Name, s.Files), err
 }
 
