@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -237,16 +238,17 @@ func (a *app) studyProgress(title string) (progress study.Progress, finish func(
 			}
 		}, func() {}
 	}
-	var shown *bar
+	var bar *progressbar.ProgressBar
 	return func(done float64, total int, running string) {
-			if shown == nil {
-				shown = newBar(a.stderr, int64(total)*studyUnits, a.width, nil)
+			if bar == nil {
+				bar = progressbar.NewOptions(total*studyUnits, progressbar.OptionSetWriter(a.stderr), progressbar.OptionThrottle(barRefresh),
+					progressbar.OptionSetWidth(barWidth))
 			}
-			shown.describe(fmt.Sprintf("%s, %d of %d runs, %s", title, int(done), total, running))
-			shown.set(int64(done * studyUnits))
+			bar.Describe(fmt.Sprintf("%s, %d of %d runs, %s", title, int(done), total, running))
+			_ = bar.Set(int(done * studyUnits))
 		}, func() {
-			if shown != nil {
-				shown.clear()
+			if bar != nil {
+				_ = bar.Clear()
 			}
 		}
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"ppal/datasets"
@@ -271,7 +272,7 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 type download struct {
 	have  map[string]int64
 	log   *slog.Logger
-	bar   *bar // nil without a terminal
+	bar   *progressbar.ProgressBar // nil without a terminal
 	total int64
 	now   func() time.Time
 	shown time.Time
@@ -281,8 +282,8 @@ func (a *app) newDownload(d datasets.Dataset) *download {
 	p := &download{have: map[string]int64{}, total: totalSize(d.Files), now: a.now}
 	out := a.stderr
 	if a.terminal {
-		p.bar = newBar(a.stderr, p.total, a.width, func(done, most int64) string { return megabytes(done) + " of " + megabytes(most) })
-		p.bar.describe(d.Name)
+		p.bar = progressbar.NewOptions64(p.total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionThrottle(barRefresh),
+			progressbar.OptionShowBytes(true), progressbar.OptionSetDescription(d.Name), progressbar.OptionSetWidth(30))
 		out = barWriter{p.bar, a.stderr}
 	}
 	p.log = slog.New(slog.NewTextHandler(out, nil))
@@ -298,7 +299,7 @@ func (p *download) update(file datasets.File, done int64) {
 	}
 	switch {
 	case p.bar != nil:
-		p.bar.set(sum)
+		_ = p.bar.Set64(sum)
 	case p.bar == nil && (done == file.Size || p.now().Sub(p.shown) >= logInterval):
 		p.shown = p.now()
 		p.log.Info("downloading", "file", file.Path, "have", megabytes(done), "of", megabytes(file.Size))
@@ -307,19 +308,21 @@ func (p *download) update(file datasets.File, done int64) {
 
 func (p *download) finish() {
 	if p.bar != nil {
-		p.bar.clear()
+		_ = p.bar.Clear()
 	}
 }
 
 // barWriter writes whole lines above a bar.
 type barWriter struct {
-	bar *bar
+	bar *progressbar.ProgressBar
 	out io.Writer
 }
 
 var _ io.Writer = barWriter{}
 
 func (w barWriter) Write(p []byte) (int, error) {
-	w.bar.clear()
+	if err := w.bar.Clear(); err != nil {
+		return 0, err
+	}
 	return w.out.Write(p)
 }

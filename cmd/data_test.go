@@ -97,7 +97,7 @@ func TestDownloadBar(t *testing.T) {
 	p.log.Warn("source failed")
 	p.update(files[1], 200)
 	p.update(files[1], 0) // the server does not resume: the file starts again
-	if got := p.bar.done; got != 100 {
+	if got := p.bar.State().CurrentNum; got != 100 {
 		t.Errorf("the bar stands at %d, want 100", got)
 	}
 	p.finish()

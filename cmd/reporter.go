@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
+
 	"ppal/internal/config"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -87,7 +89,7 @@ type barReporter struct {
 	width func() int
 
 	mu    sync.Mutex
-	bar   *bar
+	bar   *progressbar.ProgressBar
 	stage string // the long step that is running; "": iterations
 }
 
@@ -95,9 +97,10 @@ func (b *barReporter) Record(r *trainer.Record) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bar == nil {
-		b.bar = newBar(b.out, int64(b.most), b.width, fraction)
+		b.bar = progressbar.NewOptions(max(1, b.most), progressbar.OptionSetWriter(b.out), progressbar.OptionThrottle(barRefresh),
+			progressbar.OptionShowCount(), progressbar.OptionSetWidth(barWidth))
 	}
-	b.bar.describe(describe(r, b.width()-leastWidth(b.most)))
+	b.bar.Describe(describe(r, b.width()-leastWidth(b.most)))
 	return nil
 }
 
@@ -118,7 +121,7 @@ func describe(r *trainer.Record, room int) string {
 func (b *barReporter) Tick(at *problem.Point) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bar.set(int64(at.Iteration))
+	_ = b.bar.Set(at.Iteration)
 }
 
 // Stage implements trainer.Stager: if the step is not over soon, the bar shows its name in place of
@@ -133,7 +136,7 @@ func (b *barReporter) Stage(name string) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.bar != nil && b.stage == name {
-			b.bar.describe(name)
+			b.bar.Describe(name)
 		}
 	})
 }
@@ -149,7 +152,8 @@ func (b *barReporter) print(message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bar != nil {
-		b.bar.clear()
+		// progressbar.Bprintln would show the message only at the next step, and lose it at the end
+		_ = b.bar.Clear()
 	}
 	fmt.Fprintln(b.out, printable(message))
 }
@@ -158,7 +162,7 @@ func (b *barReporter) finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bar != nil {
-		b.bar.clear()
+		_ = b.bar.Clear()
 		b.bar = nil
 	}
 }
