@@ -10,19 +10,13 @@ import (
 	"ppal/trainer/problem"
 )
 
+// configurable is a method that describes its settings, bound to its fields.
+type configurable interface{ options() []*option.Option }
+
 func init() {
-	option.Describe((*PPALA).options)
-	option.Describe((*PLADA).options)
-	option.Describe((*GDPA).options)
-	option.Describe((*SSG).options)
-	option.Describe((*IPPSSG).options)
-	option.Describe((*IPPConEx).options)
-	option.Describe((*MultiplierModel).options)
-	option.Describe((*Penalty).options)
-	option.Describe((*GDA).options)
-	option.Describe((*ALM).options)
-	option.Describe((*Unconstrained).options)
-	option.Describe((*NLIAPIAL).options)
+	for _, d := range All() {
+		option.DescribeLike(d.New(), func(m any) []*option.Option { return m.(configurable).options() })
+	}
 }
 
 // Description describes a method for help texts and documents.

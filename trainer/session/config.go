@@ -190,12 +190,6 @@ func init() {
 	option.Describe((*Options).runOptions)
 	option.Describe((*Device).options)
 	option.Describe((*Images).options)
-	option.Describe((*Decisions).options)
-	option.Describe((*DemographicParity).options)
-	option.Describe((*EqualizedOdds).options)
-	option.Describe((*Intersectional).options)
-	option.Describe((*NeymanPearson).options)
-	option.Describe((*Ranking).options)
 	option.Amend[models.Shape](headsOfClasses)
 }
 

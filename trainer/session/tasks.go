@@ -106,8 +106,12 @@ func RegisterTask(d TaskDescription) error {
 	return nil
 }
 
+// configurable is a task that describes its settings, bound to its fields.
+type configurable interface{ options() []*option.Option }
+
 // register adds a task of this package.
 func register(d TaskDescription) {
+	option.DescribeLike(d.New(), func(t any) []*option.Option { return t.(configurable).options() })
 	if err := RegisterTask(d); err != nil {
 		panic(err) // a mistake of this package
 	}
