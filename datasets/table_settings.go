@@ -25,20 +25,11 @@ func Names(is func(d Dataset) bool) []string {
 	return names
 }
 
-// OnTables is the condition that a run's data set is a table.
-func OnTables() option.Condition {
-	return option.If(option.NameDataset, Names(Dataset.Tabular)...).Called("tables")
-}
+// PictureSets returns the names of the published sets of pictures.
+func PictureSets() []string { return Names(func(d Dataset) bool { return !d.Tabular() }) }
 
-// OnPictures is the condition that a run's data set holds pictures.
-func OnPictures() option.Condition {
-	return option.If(option.NameDataset, Names(func(d Dataset) bool { return !d.Tabular() })...).Called("pictures")
-}
-
-// OnPixels is the condition that a run's data set holds pictures, or is the user's own pictures.
-func OnPixels() option.Condition {
-	return option.If(option.NameDataset, append(OnPictures().Values, Pictures)...).Called("pictures")
-}
+// onPictures is the condition that a run's data set holds published pictures.
+func onPictures() option.Condition { return option.OnDataSet("pictures", PictureSets()...) }
 
 // none is the default of a text that the program replaces where it uses the text.
 func none() string { return "" }
@@ -48,7 +39,7 @@ func init() { option.Describe(tableSettings) }
 // tableSettings returns the settings of tables, bound to the fields of o: the flags of ppal train.
 // The last is the choice of the classes.
 func tableSettings(o *tabular.TableOptions) []*option.Option {
-	tables := OnTables()
+	tables := option.OnDataSet("tables", Names(Dataset.Tabular)...)
 	csv, libsvm, pictures := option.If(option.NameDataset, CSV), option.If(option.NameDataset, LIBSVM), option.If(option.NameDataset, Pictures)
 	texts := option.If(option.NameDataset, CSV, Pictures)
 	columns := option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Tabular() && d.Name != Pictures })...).Called("tables of features")
@@ -144,7 +135,7 @@ func splitSettings(o *tabular.TableOptions) []*option.Option {
 				without := tabular.TableOptions{TestFile: o.TestFile}
 				return without.SplitOrDefault().String()
 			}, "test-file").
-			For(tabular.Split{Train: 100}.String(), OnPictures()).With(split),
+			For(tabular.Split{Train: 100}.String(), onPictures()).With(split),
 		option.Custom("split-seed", "N", setSplitSeed(o), splitSeedText(o), "draw the splits from this seed, and not from --seed").OrRule("--seed", none).With(split),
 	}
 }

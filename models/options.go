@@ -62,17 +62,17 @@ const (
 	DefaultResNetChannels = "16,32,64"
 )
 
-// ForPictures is the condition that the model is one of the networks for pictures.
-func ForPictures() option.Condition { return option.If("model", KindConv, KindResNet) }
+// forPictures is the condition that the model is one of the networks for pictures.
+func forPictures() option.Condition { return option.If("model", KindConv, KindResNet) }
 
 // IsForPictures reports whether a text of the setting model names a network for pictures.
-func IsForPictures(model string) bool { return ForPictures().Holds(model) }
+func IsForPictures(model string) bool { return forPictures().Holds(model) }
 
 func init() { option.Describe((*Shape).options) }
 
 // options returns the settings, bound to the fields of s.
 func (s *Shape) options() []*option.Option {
-	layers, blocks, conv := option.If("model", TextNetwork, KindConv, KindResNet), ForPictures(), option.If("model", KindConv)
+	layers, blocks, conv := option.If("model", TextNetwork, KindConv, KindResNet), forPictures(), option.If("model", KindConv)
 	return []*option.Option{
 		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, or for pictures a convolutional or a residual network", TextLinear, TextNetwork, KindConv, KindResNet),
 		option.Counts("channels", &s.Channels, option.AtLeast(1), "N[,N...]", "set the number of 3 x 3 filters of each block of convolution and pooling, or of each stage of a resnet").

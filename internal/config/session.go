@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"ppal/constraints"
@@ -38,7 +39,7 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 
 // source returns the source of the rows.
 func (t Train) source(dataDir string) session.Source {
-	if datasets.OnPictures().Holds(t.Dataset) {
+	if slices.Contains(datasets.PictureSets(), t.Dataset) {
 		images := t.Pictures
 		images.Dataset, images.Dir, images.Split, images.SplitSeed = t.Dataset, dataDir, t.Table.Split, t.Table.SplitSeed
 		return images

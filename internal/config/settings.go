@@ -160,7 +160,7 @@ func (r *Run) options() []*option.Option {
 // deviceOptions returns the program's settings of the device.
 func (r *Run) deviceOptions() []*option.Option {
 	return []*option.Option{
-		option.Switch("explain", &r.Explain, "print the plan of the computation before training").With(session.OnPlan()),
+		option.Switch("explain", &r.Explain, "print the plan of the computation before training").With(option.OnPlan()),
 	}
 }
 

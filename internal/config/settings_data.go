@@ -24,7 +24,7 @@ func (d *Data) options() []*option.Option {
 func (d *Data) classes() *option.Option {
 	o := find(option.Of(&d.Table), "classes")
 	preset.Apply([]*option.Option{o})
-	return o.For(counts(session.DefaultClasses()), datasets.OnPictures())
+	return o.For(counts(session.DefaultClasses()), option.OnDataSet("pictures", datasets.PictureSets()...))
 }
 
 // find returns the named option of the list, or nil.

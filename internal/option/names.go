@@ -8,6 +8,15 @@ const (
 	NamePreset  = "preset"
 )
 
+// OnDataSet is the condition that the data set has one of the names. The title replaces the names
+// in texts.
+func OnDataSet(title string, names ...string) Condition {
+	return If(NameDataset, names...).Called(title)
+}
+
+// OnPlan is the condition that the run uses the plan's engine.
+func OnPlan() Condition { return If("engine", "plan") }
+
 // FirstOrder is the condition that the primal step can be of the first order.
 func FirstOrder() Condition { return If("primal", "auto", "nesterov", "gradient", "adam") }
 

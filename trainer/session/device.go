@@ -167,9 +167,6 @@ func (d Device) validate() error {
 	return nil
 }
 
-// OnPlan is the condition that the run uses the plan's engine.
-func OnPlan() option.Condition { return option.If("engine", string(Plan)) }
-
 // options returns the settings of the device, bound to its fields: the flags of ppal train.
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
@@ -180,7 +177,7 @@ func (d *Device) options() []*option.Option {
 		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's own ops, the reference", Plan, Gorgonia),
 		option.AutoChoice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest",
 			AMX, AVX512, AVX2, NoSIMD).
-			With(OnPlan()),
+			With(option.OnPlan()),
 		option.AutoChoice("products", &d.Products,
 			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
 				" or of two; int8: two digits at first, three when the steps need them; tf32; auto takes the fastest kind that is as accurate"+
@@ -188,7 +185,7 @@ func (d *Device) options() []*option.Option {
 			append(CPUProducts(), GPUProducts()...)...).As("KIND"),
 		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
 			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").
-			Or("0").In("rows").With(OnPlan()),
+			Or("0").In("rows").With(option.OnPlan()),
 		option.Words("dtype", func() string { return d.dtype().String() }, func(word string) {
 			if d.Dtype = tensor.Float32; word == tensor.Float64.String() {
 				d.Dtype = tensor.Float64
@@ -201,7 +198,7 @@ func (d *Device) options() []*option.Option {
 		option.Custom("memory", "SIZE|all", d.setMemory, d.rowsFlag,
 			"keep rows of your own file, or pictures, that go beyond SIZE of memory in files beside the run, with the same results; ppal train "+
 				"keeps the rows in ppal-rows/ for later runs; all: all rows in memory", "all").
-			Or("all").With(OnPlan()),
+			Or("all").With(option.OnPlan()),
 	}
 }
 

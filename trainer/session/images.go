@@ -67,15 +67,16 @@ type ImagesAtHand struct {
 // options returns the settings that only pictures have, bound to the fields of s: flags of ppal
 // train.
 func (s *Images) options() []*option.Option {
+	pixels := option.OnDataSet("pictures", append(datasets.PictureSets(), datasets.Pictures)...)
 	return []*option.Option{
 		option.Count("rows-per-class", &s.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
-			Or("0").With(datasets.OnPictures()),
+			Or("0").With(option.OnDataSet("pictures", datasets.PictureSets()...)),
 		option.Choice("normalize", &s.Normalize, "transform the pixels before training",
 			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
-			Or(string(DefaultNormalize)).With(datasets.OnPixels()),
+			Or(string(DefaultNormalize)).With(pixels),
 		option.Choice("augment", &s.Augment, "make more training rows of each picture: flip adds its mirror image; flip-shift adds 17 mirrored and moved copies",
 			picture.AugmentNone, picture.AugmentFlip, picture.AugmentFlipShift).
-			Or(string(picture.AugmentNone)).With(datasets.OnPixels()),
+			Or(string(picture.AugmentNone)).With(pixels),
 	}
 }
 

@@ -1,0 +1,92 @@
+package style
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Where a public declaration may name a type of an internal package: devices and processes, whose
+// values a program only passes on.
+var passedOn = map[string]string{
+	"cuda": "plan driver", "trainer/graph": "plan", "trainer/session": "cpu driver ranks",
+	"datasets/tabular": "mapped", "datasets/picture": "recordio",
+}
+
+// TestPublicDeclarations checks that exported functions, methods of exported types, and exported
+// fields name no types of internal packages, whose documentation a user of the library cannot see.
+func TestPublicDeclarations(t *testing.T) {
+	for name, text := range tracked(t, "*.go") {
+		dir := path.Dir(name)
+		if strings.HasSuffix(name, "_test.go") || strings.Contains("/"+name, "/internal/") || strings.HasPrefix(dir, "cmd") || strings.HasPrefix(dir, "testdata") {
+			continue
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		internal := map[string]bool{}
+		for _, i := range f.Imports {
+			if p, _ := strconv.Unquote(i.Path.Value); strings.Contains(p, "/internal/") && !strings.Contains(" "+passedOn[dir]+" ", " "+path.Base(p)+" ") {
+				internal[path.Base(p)] = true
+			}
+		}
+		check := func(n ast.Node) {
+			ast.Inspect(n, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && internal[x.Name] {
+						t.Errorf("%v: a public declaration names %s.%s", files.Position(s.Pos()), x.Name, s.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Name.IsExported() && (d.Recv == nil || exported(d.Recv.List[0].Type)) {
+					check(d.Type)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if s, ok := s.(*ast.TypeSpec); ok && s.Name.IsExported() {
+						fieldsOf(s.Type, check)
+					}
+				}
+			}
+		}
+	}
+}
+
+// exported reports whether the type of a receiver is exported.
+func exported(x ast.Expr) bool {
+	if p, ok := x.(*ast.StarExpr); ok {
+		x = p.X
+	}
+	i, ok := x.(*ast.Ident)
+	return !ok || i.IsExported()
+}
+
+// fieldsOf calls check for the exported fields and methods of a type, or for the type itself.
+func fieldsOf(x ast.Expr, check func(ast.Node)) {
+	var list *ast.FieldList
+	switch x := x.(type) {
+	case *ast.StructType:
+		list = x.Fields
+	case *ast.InterfaceType:
+		list = x.Methods
+	default:
+		check(x)
+		return
+	}
+	for _, f := range list.List {
+		if len(f.Names) == 0 || f.Names[0].IsExported() {
+			check(f.Type)
+		}
+	}
+}
