@@ -232,7 +232,7 @@ func (o *Options) runOptions() []*option.Option {
 	return []*option.Option{
 		option.ExplicitOr("iterations", &s.Iterations, automatic, fmt.Sprintf(
 			"stop after N iterations; 0 writes the initial weights; auto: %d passes over the rows for conv and resnet on mini-batches, else %d", DefaultPasses, DefaultIterations)).
-			For(automatic, models.ForPictures()).Or(strconv.Itoa(DefaultIterations)),
+			For(automatic, option.If("model", models.KindConv, models.KindResNet)).Or(strconv.Itoa(DefaultIterations)),
 		option.Custom("time-limit", "TIME|none", o.setTimeLimit, o.timeLimitText,
 			"stop the training after this wall time of the run, such as 90s or 10m; reading and records count", "none").Or("none"),
 		option.Number("tolerance", &s.Tolerance, option.AtLeast(0),
