@@ -15,7 +15,7 @@ import (
 func specs() []Spec {
 	var all []Spec
 	all = append(all, Spec{Inputs: 5, Outputs: 3}, Spec{Inputs: 5, Outputs: 1})
-	for _, activation := range []Activation{Sigmoid, ReLU, Tanh} {
+	for _, activation := range activations {
 		for _, heads := range []Heads{Shared, Separate} {
 			for _, hidden := range [][]int{{4}, {4, 2, 3}} {
 				all = append(all, Spec{5, hidden, 3, activation, heads})
@@ -205,7 +205,7 @@ func TestBlocksShareParameters(t *testing.T) {
 
 // Saturated units give finite scores and gradients in float32.
 func TestExtremesStayFinite(t *testing.T) {
-	for _, activation := range []Activation{Sigmoid, ReLU, Tanh} {
+	for _, activation := range activations {
 		spec := Spec{Inputs: 1, Hidden: []int{2}, Outputs: 1, Activation: activation}
 		weights := Weights{
 			{"hidden.weight", []int{2, 1}, []float64{1, -1}}, {"hidden.bias", []int{2}, []float64{0, 0}},

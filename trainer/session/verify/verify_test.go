@@ -229,6 +229,7 @@ func TestGradient(t *testing.T) {
 	for _, spec := range []models.Spec{
 		{Inputs: 4, Outputs: 2}, {Inputs: 4, Outputs: 3, Hidden: []int{5, 3}, Activation: models.Tanh},
 		{Inputs: 4, Outputs: 2, Hidden: []int{6}, Activation: models.ReLU}, {Inputs: 4, Outputs: 3, Hidden: []int{3}, Heads: models.Separate},
+		{Inputs: 4, Outputs: 2, Hidden: []int{6}, Activation: models.LeakyReLU}, {Inputs: 4, Outputs: 3, Hidden: []int{5, 3}, Activation: models.Softplus},
 	} {
 		random := rand.New(rand.NewPCG(5, 0))
 		w, err := models.Init(spec, random)
