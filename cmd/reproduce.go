@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -93,11 +94,7 @@ func (a *app) listFigures() error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "name\texperiment\tsection of the paper")
 	for _, f := range reproduce.Figures() {
-		title := f.Title
-		if f.Reason != "" {
-			title += " (not available yet: " + f.Reason + ")"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, title, f.Source)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, f.Title, f.Source)
 	}
 	fmt.Fprintf(w, "%s\t%s\tnone: a comparison with other libraries\n", decisions.Name, decisions.Title)
 	fmt.Fprintf(w, "%s\t%s\tnone: a comparison with other optimisers\n", suite.Name, suite.Title)
@@ -122,6 +119,9 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, o
 	if o.DataDir, err = datasets.Dir(o.DataDir, a.getenv); err != nil {
 		return err
 	}
+	if f, err = f.On(o.DataDir); err != nil {
+		return err
+	}
 	return study.Locked(out, func() error { return a.figure(ctx, f, o, out) })
 }
 
@@ -139,8 +139,7 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 	if err := f.Write(out, names, outcomes); err != nil {
 		return err
 	}
-	lines := append([]string{"", "Verdicts:"}, f.Verdicts(names, outcomes)...)
-	lines = append(lines, "", "Files in "+out+": summary.md, and for each comparison report.html, results.jsonl and plots", "")
+	lines := slices.Concat(f.Data, []string{"", "Verdicts:"}, f.Verdicts(names, outcomes), []string{"", "Files in " + out + ": summary.md, and for each comparison report.html, results.jsonl and plots", ""})
 	for _, outcome := range outcomes {
 		if _, err := io.WriteString(a.stdout, outcome.Markdown()+"\n"); err != nil {
 			return err

@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ppal/internal/cases"
+	"ppal/trainer/session"
 )
 
 func TestReproduceList(t *testing.T) {
@@ -41,6 +43,50 @@ func TestReproduce(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part")); err != nil {
+		t.Error("a finished run was done again: ", err)
+	}
+}
+
+// With MSLR in place, the ranking experiment trains on its kept queries, here few small ones,
+// counts their pairs, says that MQ2008 is missing, and judges both claims. The same command again
+// runs nothing.
+func TestReproduceRanking(t *testing.T) {
+	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	if err := os.MkdirAll(filepath.Join(data, "mslr", "Fold1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for part, name := range []string{"train", "vali", "test"} {
+		var b strings.Builder
+		for q := range 5 {
+			for i := range 40 {
+				fmt.Fprintf(&b, "%d qid:%d 1:%d 2:%d 133:%d\n", i%2*2, 10*part+q, (i*7+q)%13+i%2*3, i*q%5, i/2%2)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(data, "mslr", "Fold1", name+".txt"), []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		got := commandOn(t.Context(), func(a *app) { a.open = session.New }, "reproduce", "ranking-mslr", "--seeds", "1", "--data-dir", data, "--out", out)
+		if got.status != exitDone {
+			t.Fatal(got.stderr)
+		}
+		for _, text := range []string{"| plada-paper |", "| multiplier-model |", "| common-multipliers |", "| unconstrained |", "MQ2008 is missing",
+			"mslr-filtered with seed 1 has 4 training queries, 140 documents and 1200 pairs", "The paper has over 470,000 pairs",
+			"plada has a lower error than the multiplier model. test pair error of plada 0.", "plada-paper has smaller gaps of the queries than the multiplier model"} {
+			if !strings.Contains(got.stdout, text) {
+				t.Errorf("no %q in\n%s", text, got.stdout)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(out, "published", "runs", "plada-seed1.jsonl.part"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(out, "published", "plots", "overview.svg"))
+	if err != nil || !strings.Contains(string(text), ">epoch<") {
+		t.Errorf("the overview has no epochs: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(out, "published", "runs", "plada-seed1.jsonl.part")); err != nil {
 		t.Error("a finished run was done again: ", err)
 	}
 }

@@ -160,6 +160,37 @@ func (e *PairErrors) Counts(cells ...int) (doubled, pairs int64) {
 	return doubled, pairs
 }
 
+// QueryGaps describes the gaps |err(a > not a) - err(b > not b)| between the errors of two groups'
+// pairs with documents outside of the group, one gap for each query that has both kinds of pairs. n
+// is their number, and p90 the least gap that is at least as large as 90% of them.
+func (e *PairErrors) QueryGaps(a, b int) (n int, mean, p90, largest float64) {
+	var gaps []float64
+	for at := 0; at < len(e.Queries); {
+		var doubled, pairs [2]float64
+		q := e.Queries[at].Query
+		for ; at < len(e.Queries) && e.Queries[at].Query == q; at++ {
+			entry := e.Queries[at]
+			first, second := int(entry.Cell)/e.groups, int(entry.Cell)%e.groups
+			for k, group := range [2]int{a, b} {
+				if first == group && second != group {
+					doubled[k], pairs[k] = doubled[k]+float64(entry.Doubled), pairs[k]+float64(entry.Pairs)
+				}
+			}
+		}
+		if pairs[0] > 0 && pairs[1] > 0 {
+			gaps = append(gaps, math.Abs(doubled[0]/(2*pairs[0])-doubled[1]/(2*pairs[1])))
+		}
+	}
+	if n = len(gaps); n == 0 {
+		return 0, 0, 0, 0
+	}
+	slices.Sort(gaps)
+	for _, g := range gaps {
+		mean += g / float64(n)
+	}
+	return n, mean, gaps[int(math.Ceil(0.9*float64(n)))-1], gaps[n-1]
+}
+
 // Cells returns the cells for which keep is true. a is the group of the more relevant document, and
 // b the group of the less relevant document.
 func (e *PairErrors) Cells(keep func(a, b int) bool) (cells []int) {

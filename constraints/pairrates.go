@@ -284,6 +284,25 @@ func (e *PairErrors) doubled(p *Pairs) []int64 {
 	return list
 }
 
+// PairError returns the share of wrong pairs among all pairs. defined is false without pairs, and
+// for rates of rows.
+func (c *Counted) PairError() (share float64, defined bool) {
+	if c.pairs == nil {
+		return 0, false
+	}
+	doubled, pairs := c.pairs.Counts(c.pairs.Cells(func(int, int) bool { return true })...)
+	return float64(doubled) / float64(2*pairs), true
+}
+
+// QueryGaps is PairErrors.QueryGaps of the two kinds of documents that the rates tell apart. n is 0
+// for rates of rows, and for other numbers of kinds.
+func (c *Counted) QueryGaps() (n int, mean, p90, largest float64) {
+	if c.pairs == nil || c.pairs.groups != 2 {
+		return 0, 0, 0, 0
+	}
+	return c.pairs.QueryGaps(0, 1)
+}
+
 // QueryError returns the standard error of the value of constraint j, with the queries as the
 // sampling units: see PairErrors.Estimate. It is NaN for rates of rows, of several sets or of
 // single queries, for losses, ratios and means of groups, and if fewer than two queries count.

@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/textvalue"
 )
 
 // pairErrors returns the number of pairs of a relevant and another document of a query, and the
@@ -197,6 +198,79 @@ func TestMSLR(t *testing.T) {
 	}
 	if states[Unverified] != 3 || states[Missing] != 12 {
 		t.Errorf("states %v", states)
+	}
+}
+
+// The filtered MSLR has the first queries of each part with enough documents of each relevance and
+// quality: their relevant documents, and a part of the others that the seed decides, more of them
+// at one end of the ranks.
+func TestFilteredMSLR(t *testing.T) {
+	dir := t.TempDir()
+	fold := filepath.Join(dir, "mslr", "Fold1")
+	if err := os.MkdirAll(fold, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const queries, documents = 260, 60
+	for part, name := range []string{"train", "vali", "test"} {
+		var b strings.Builder
+		for q := range queries {
+			n := documents
+			if q%10 == 3 { // too few
+				n = 19
+			}
+			for i := range n {
+				relevant := i%3 == 0
+				if q%10 == 5 { // relevant documents of high quality only
+					relevant = i%4 == 0
+				}
+				grade := 1
+				if relevant {
+					grade = 2
+				}
+				fmt.Fprintf(&b, "%d qid:%d 1:%d 130:%d 133:%d\n", grade, 1000*part+q, 1+i/(documents/2), 100-i, i%4%2*50+1+textvalue.Indicator(q%10 == 5 && relevant)*50)
+			}
+		}
+		datatest.Write(t, fold, name+".txt", []byte(b.String()))
+	}
+	sizes := map[int]bool{}
+	for _, seed := range []uint64{1, 2} {
+		tables, err := LoadTable(dir, "mslr-filtered", tabular.TableOptions{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, table := range []*tabular.Table{tables.Train, tables.Validation, tables.Test} {
+			if most := min(queries*8/10, rankedQueries[part]); table.Queries.Len() > most || table.Queries.Len() < most-5 {
+				t.Errorf("seed %d, part %d: %d queries, want %d", seed, part, table.Queries.Len(), most)
+			}
+			if table.Queries.Names[3] != strconv.Itoa(1000*part+4) || table.Queries.Names[4] != strconv.Itoa(1000*part+6) {
+				t.Errorf("the queries begin with %v", table.Queries.Names[:6])
+			}
+			sizes[table.Rows()] = true
+		}
+		first := column(tables.Train, "1")
+		var slopes [2]int // queries with more others in the first or in the second half of the ranks
+		for _, rows := range tables.Train.Queries.Lists() {
+			relevant, halves := 0, [2]int{}
+			for _, i := range rows {
+				if tables.Train.Labels[i] > 0 {
+					relevant++
+				} else {
+					halves[textvalue.Indicator(first[i] > 0)]++
+				}
+			}
+			if relevant != documents/3 || halves[0]+halves[1] < leastOfGrade || halves[0]+halves[1] > 2*documents/3 {
+				t.Fatalf("a query has %d relevant and %v others", relevant, halves)
+			}
+			if d := halves[1] - halves[0]; d > 6 || d < -6 {
+				slopes[textvalue.Indicator(d > 0)]++
+			}
+		}
+		if slopes[0] < 10 || slopes[1] < 10 {
+			t.Errorf("%v queries have more documents in one half of the ranks", slopes)
+		}
+	}
+	if len(sizes) < 5 {
+		t.Errorf("%d numbers of documents", len(sizes))
 	}
 }
 

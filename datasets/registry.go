@@ -59,7 +59,7 @@ type File struct {
 func All() []Dataset {
 	return []Dataset{
 		syntheticSet(), fashionMNIST(), cifar10(),
-		adult(), bank(), compas(), communities(), mq2008(), mslr(),
+		adult(), bank(), compas(), communities(), mq2008(), mslr(), mslrFiltered(),
 		ownCSV(), ownLIBSVM(), ownPictures(),
 		syntheticAdult(), syntheticBank(), syntheticCompas(), syntheticCommunities(), syntheticMSLR(),
 	}

@@ -10,6 +10,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/loader"
+	"ppal/internal/textvalue"
 	"ppal/internal/vec"
 )
 
@@ -20,8 +21,9 @@ var rankedQueries = [3]int{1000, 200, 200}
 const (
 	mostRelevant = 14
 	mostOthers   = 38
-	// the least number of relevant and of other documents of a query, and of documents of each
-	// relevance and quality
+	// the least number of documents of a query, then of relevant and of other kept documents, and of
+	// kept documents of each relevance and quality
+	leastOfQuery = 20
 	leastOfGrade = 10
 	leastOfCell  = 5
 	// number of features of a document that decide the others
@@ -147,9 +149,8 @@ func (w *pages) query(s vec.Stream, n int) []page {
 	return list
 }
 
-// filter returns the documents that the public filter keeps, at most mostRelevant and mostOthers of
-// them; nil if too few are left. Documents that are not relevant are dropped with a probability
-// that changes along the rank from one end to the other.
+// filter returns the documents that the public code keeps (see keepOthers), at most mostRelevant
+// and mostOthers of them; nil if too few are left.
 func (w *pages) filter(s vec.Stream, list []page) []page {
 	slices.SortStableFunc(list, func(a, b page) int {
 		switch {
@@ -160,16 +161,14 @@ func (w *pages) filter(s vec.Stream, list []page) []page {
 		}
 		return 0
 	})
-	const unit = 1 << 30
-	uniform := func() float64 { return float64(s.Below(unit)) / unit }
-	slope, level := 2*uniform()-1, 0.7+0.3*(2*uniform()-1)
-	var kept [2][]page
+	relevant := make([]bool, len(list))
 	for i, p := range list {
-		drop := (0.5 + 0.5*slope - slope*float64(i)/float64(max(1, len(list)-1))) * level
-		if relevant := p.grade > mslrRelevant; relevant {
-			kept[1] = append(kept[1], p)
-		} else if uniform() > drop {
-			kept[0] = append(kept[0], p)
+		relevant[i] = p.grade > mslrRelevant
+	}
+	var kept [2][]page
+	for i, keep := range keepOthers(s, relevant) {
+		if k := textvalue.Indicator(relevant[i]); keep {
+			kept[k] = append(kept[k], list[i])
 		}
 	}
 	var out []page

@@ -14,7 +14,7 @@ type Needs struct {
 	Of string
 	// Pieces requires constraints that are maxima of smooth pieces (problem.Piecewise).
 	Pieces bool
-	// Group requires a problem that draws one group and has only its constraint (problem.DrawnGroup).
+	// Group requires a problem that draws one group and has only its constraints (problem.DrawnGroup).
 	Group bool
 	// Regularizers are the kinds of r that the method supports; nil: all.
 	Regularizers []problem.RegularizerKind
@@ -29,7 +29,7 @@ func (n Needs) Check(p problem.Problem) error {
 	switch r := p.Space().Regularizer.Kind; {
 	case n.Pieces && features.Pieces == nil:
 		return n.error("constraints that are maxima of smooth pieces (problem.Piecewise)")
-	case n.Group && (features.Group == nil || problem.Constraints(p) != 1):
+	case n.Group && features.Group == nil:
 		return n.error("one drawn group at a time (problem.DrawnGroup)")
 	case n.Regularizers != nil && !slices.Contains(n.Regularizers, r):
 		return n.error(fmt.Sprintf("a regularizer in %v; the problem has %v", n.Regularizers, r))

@@ -98,7 +98,8 @@ const (
 // records returns the approximate number of records of a run.
 func (s *Study) records() int { return cmp.Or(s.Records, defaultRecords) }
 
-// limit sets the budget in a run's settings, and the interval that gives about records records.
+// limit sets the budget in a run's settings, and the interval that gives about records records. The
+// checks take place at the records.
 func (b Budget) limit(s *trainer.Settings, records int) {
 	switch b.Kind {
 	case Iterations:
@@ -112,6 +113,7 @@ func (b Budget) limit(s *trainer.Settings, records int) {
 	if b.Kind != Seconds {
 		s.RecordEvery = max(1, int(b.Amount)/records)
 	}
+	s.CheckEvery = s.RecordEvery
 }
 
 // spent returns the used share of the budget.

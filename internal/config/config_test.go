@@ -198,7 +198,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"method=ssg primal=adam", "--primal adam: used only with --method ppala, plada, gdpa, penalty, gda, alm or unconstrained (now ssg)"},
 		{"method=ssg ssg-violation-step=1", "--ssg-violation-step 1: used only with --ssg-violation-rule decay or constant (now polyak)"},
 		{"method=sgd", "--method sgd: unknown; did you mean ssg? (choose auto, ppala, plada, gdpa, ssg, ipp-ssg, ipp-conex, multiplier-model, penalty, gda, alm, unconstrained or nl-iapial)"},
-		{"method=multiplier-model", "--method multiplier-model: needs --problem if with --if-form sampled"},
+		{"method=multiplier-model", "--method multiplier-model: needs --problem if with --if-form sampled, or bounds on pairs with --bounds-on surrogate and --batch-size 1"},
 		{"method=nl-iapial", "--method nl-iapial: needs smooth convex constraints, as those of --phi logistic with --model linear; use another method"},
 		{"method=nl-iapial model=linear phi=hinge",
 			"--method nl-iapial: needs smooth convex constraints, as those of --phi logistic with --model linear; use another method"},
@@ -304,7 +304,7 @@ func TestTrainerMethod(t *testing.T) {
 			ProximalPoint: method.ProximalPoint{RhoHat: 2, Inner: 10}}},
 		{"method=ipp-conex ipp-conex-restart=true ipp-conex-t0=4", &method.IPPConEx{T0: 4, Restart: true,
 			ProximalPoint: method.ProximalPoint{Inner: 10}}},
-		{"problem=if method=multiplier-model seed=7", &method.MultiplierModel{Step: 0.1, NetworkStep: 0.1, Units: 50, Seed: 7}},
+		{"problem=if method=multiplier-model seed=7", &method.MultiplierModel{Step: 0.1, NetworkStep: 0.1, Units: 50, Activation: method.MultiplierReLU, Factor: 0.01, Seed: 7}},
 		{"method=nl-iapial model=linear phi=logistic nl-iapial-penalty=2", &method.NLIAPIAL{Penalty: 2, Sigma: 0.3, Tolerance: 1e-3, Inner: 100}},
 	} {
 		t.Run(tc.flags, func(t *testing.T) {

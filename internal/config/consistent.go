@@ -157,8 +157,8 @@ func (t *Train) consistentMethod(refuse refusal) error {
 	}
 	switch m.(type) {
 	case *method.MultiplierModel:
-		if !traits.Sampled {
-			return refuse("method", "needs --problem if with --if-form sampled")
+		if !traits.Sampled && (!traits.Pairs || traits.OnDecisions || t.Session.BatchSize != 1) {
+			return refuse("method", "needs --problem if with --if-form sampled, or bounds on pairs with --bounds-on surrogate and --batch-size 1")
 		}
 	case *method.NLIAPIAL:
 		switch {

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // Ranking describes how the documents of a published ranking become a table. The features are the
@@ -22,7 +23,20 @@ type Ranking struct {
 	// Cut replaces the percentile; nil: the training rows give it
 	Cut *float64
 	Log bool // x becomes sign(x) log(1 + |x|)
+	// Filter keeps a part of the queries and documents; nil: all
+	Filter *RankingFilter
 }
+
+// RankingFilter keeps documents of the first queries that have enough of them.
+type RankingFilter struct {
+	Queries [3]int // the largest number of queries of each part
+	Rank    int    // the column, from 1, of the ranks
+	// Keep returns the documents of a query to keep, as increasing indices; nil: drop the query
+	Keep func(s vec.Stream, grades, ranks []float64, high []bool) []int
+}
+
+// filterStream separates the random streams of filters from other streams of the same seed.
+const filterStream = 0x66696c746572
 
 // RankingFile is a file of a ranking, with the part of its rows: an index into PartNames.
 type RankingFile struct {
@@ -60,6 +74,10 @@ func ReadRanking(path string, cols int, part int8) (*RankingFile, error) {
 // Table makes the source of the documents, in the order of the files.
 func (r *Ranking) Table(files []*RankingFile, o tabular.TableOptions) (*Source, error) {
 	s := &Source{queries: &tabular.Queries{}}
+	high := r.quality(files)
+	if r.Filter != nil {
+		high = r.Filter.apply(files, high, o.Seed)
+	}
 	var all queryList
 	var grades []float64
 	for _, f := range files {
@@ -74,7 +92,6 @@ func (r *Ranking) Table(files []*RankingFile, o tabular.TableOptions) (*Source, 
 	if err := s.setGrades(files[0].Name, file, &o); err != nil {
 		return nil, err
 	}
-	high := r.quality(files)
 	if err := s.setQuality(high, o); err != nil {
 		return nil, err
 	}
@@ -116,6 +133,39 @@ func (r *Ranking) quality(files []*RankingFile) []bool {
 		}
 	}
 	return high
+}
+
+// apply replaces the files by those of the kept documents, and returns their qualities.
+func (r *RankingFilter) apply(files []*RankingFile, high []bool, seed uint64) (kept []bool) {
+	for k, f := range files {
+		stream := vec.NewStream(seed, filterStream+uint64(f.Part))
+		own := &RankingFile{Name: "kept queries of " + f.Name, Part: f.Part, Queries: &tabular.Queries{}}
+		var rows []int
+		for q, list := range f.Queries.Lists() {
+			if len(own.Queries.Names) == r.Queries[f.Part] {
+				break
+			}
+			grades, ranks, quality := make([]float64, len(list)), make([]float64, len(list)), make([]bool, len(list))
+			for at, i := range list {
+				grades[at], ranks[at], quality[at] = f.Grades[i], float64(f.X.Row(i)[r.Rank-1]), high[i]
+			}
+			places := r.Keep(stream, grades, ranks, quality)
+			if places == nil {
+				continue
+			}
+			for _, at := range places {
+				rows, kept = append(rows, list[at]), append(kept, quality[at])
+				own.Grades, own.Queries.Of = append(own.Grades, grades[at]), append(own.Queries.Of, int32(len(own.Queries.Names)))
+			}
+			own.Queries.Names = append(own.Queries.Names, f.Queries.Names[q])
+		}
+		own.X = matrix.NewSingles(len(rows), f.X.Cols)
+		for at, i := range rows {
+			copy(own.X.Row(at), f.X.Row(i))
+		}
+		files[k], high = own, high[len(f.Grades):]
+	}
+	return kept
 }
 
 // setQuality sets the groups, and the attribute if the options name it.

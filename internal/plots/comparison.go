@@ -25,20 +25,37 @@ type Method struct {
 	Runs [][]trainer.Record
 }
 
-// Write writes <quantity>-<axis>.svg over iterations, seconds and gradient evaluations, and
-// overview.svg, into the folder dir, which it creates. Write returns the names of the files.
+// Write writes <quantity>-<axis>.svg over iterations, seconds, gradient evaluations and, for
+// mini-batches, epochs, and overview.svg, into the folder dir, which it creates. Write returns the
+// names of the files.
 func (c *Comparison) Write(dir string) ([]string, error) {
 	f := &folder{dir: dir}
 	charts := c.Charts()
-	if err := f.writeCharts(c.Title, charts, axes()); err != nil {
+	if err := f.writeCharts(c.Title, charts, c.axes()); err != nil {
 		return f.names, err
 	}
 	tiles, over := charts[:min(len(charts), mostTiles)], len(axes())-1 // gradient evaluations
-	if c.Overview != nil {
-		tiles, over = named(charts, c.Overview...), 0 // iterations: epochs as in the paper
+	if c.Overview != nil {                                             // epochs as in the paper, which are iterations without mini-batches
+		tiles, over = named(charts, c.Overview...), 0
+		if last := len(c.axes()) - 1; last > len(axes())-1 {
+			over = last
+		}
 	}
 	err := f.writeOverview(c.Title, tiles, over)
 	return f.names, err
+}
+
+// axes returns the axes of the charts of records, and the epochs if runs have mini-batches.
+func (c *Comparison) axes() []axis {
+	list := axes()
+	for _, m := range c.Methods {
+		for _, run := range m.Runs {
+			if last := run[len(run)-1]; last.Epoch > 0 && last.Epoch != float64(last.Iteration) {
+				return append(list, axis{"epochs", "epoch", func(r *trainer.Record) float64 { return r.Epoch }})
+			}
+		}
+	}
+	return list
 }
 
 // mostTiles is the number of charts in an overview without a list of quantities.
@@ -68,14 +85,14 @@ func (c *Comparison) Charts() []*chart.Chart {
 	var list []*chart.Chart
 	for _, q := range all {
 		own := &chart.Chart{Name: q.name, Title: q.title, Note: q.note}
-		for _, a := range axes() {
+		for _, a := range c.axes() {
 			own.Views = append(own.Views, chart.View{Axis: a.label})
 		}
 		if c.epochs() {
 			own.Views[0].Axis = "iteration (epoch)"
 		}
 		for k, m := range c.Methods {
-			curves := m.curves(q.value)
+			curves := m.curves(q.value, c.axes())
 			if curves == nil {
 				continue
 			}
@@ -109,8 +126,8 @@ func (c *Comparison) epochs() bool {
 }
 
 // curves returns the method's curve over each axis; nil if no record has the number.
-func (m *Method) curves(value number) (list []chart.Curve) {
-	for _, a := range axes() {
+func (m *Method) curves(value number, axes []axis) (list []chart.Curve) {
+	for _, a := range axes {
 		var runs []line
 		for _, records := range m.Runs {
 			var run line

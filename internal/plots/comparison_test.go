@@ -45,8 +45,8 @@ func TestWriteComparison(t *testing.T) {
 	}
 }
 
-// The overview shows the listed quantities. The axis shows epochs if each iteration is a pass over
-// the rows.
+// The overview shows the listed quantities over the epochs, which are the iterations if each of
+// them is a pass over the rows.
 func TestOverview(t *testing.T) {
 	run := sample([]string{"b"}).Records
 	for i := range run {
@@ -64,8 +64,14 @@ func TestOverview(t *testing.T) {
 		}
 	}
 	run[len(run)-1].Epoch /= 2
-	if a := c.Charts()[0].Views[0].Axis; a != "iteration" {
-		t.Errorf("half a pass an iteration is called %q", a)
+	if v := c.Charts()[0].Views; v[0].Axis != "iteration" || len(v) != 4 || v[3].Axis != "epoch" {
+		t.Errorf("half a pass an iteration has the axes %+v", v)
+	}
+	if _, err := c.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if text := wellFormed(t, filepath.Join(dir, Overview)); !strings.Contains(text, "epoch") || strings.Contains(text, "iteration") {
+		t.Error("the overview is not over the epochs")
 	}
 }
 

@@ -9,19 +9,15 @@ import (
 	"ppal/internal/config"
 )
 
-// ErrUnknown reports an unknown name of an experiment. ErrUnavailable reports an experiment that
-// cannot run yet.
-var (
-	ErrUnknown     = errors.New("no such experiment")
-	ErrUnavailable = errors.New("not available yet")
-)
+// ErrUnknown reports an unknown name of an experiment.
+var ErrUnknown = errors.New("no such experiment")
 
 // Figure is an experiment of the paper.
 type Figure struct {
 	Name   string // name on the command line
 	Title  string
-	Source string // section of the paper
-	Reason string // reason why the experiment is not available; empty: the experiment is available
+	Source string   // section of the paper
+	Data   []string // sentences about the data: see On
 
 	base     config.Values // settings of all contenders
 	full     config.Values // settings that --full changes
@@ -30,9 +26,20 @@ type Figure struct {
 	// published and automatic are the contenders of the two comparisons; nil: no such comparison.
 	published, automatic []compare.Contender
 	budgets              [2]compare.Budget // one for each comparison
+	further              []comparison      // comparisons after these two
 	// approximate number of records of a run; 0: the default of compare
 	records int
 	claims  []claim
+	// onFiles sets what depends on the files in the data directory, and Data; nil: nothing does.
+	onFiles func(f *Figure, dataDir string) error
+}
+
+// comparison is a comparison of a figure.
+type comparison struct {
+	name       string
+	contenders []compare.Contender
+	budget     compare.Budget
+	once       bool // the seed changes nothing: one run of each contender
 }
 
 // Options are the options of a reproduction.
@@ -59,18 +66,14 @@ func Figures() []Figure {
 		}
 	}
 	return append(list, intersectional(), neymanPearson("fashion-mnist"), neymanPearson("cifar10"), alphaSweep(), betaSweep(), duals(),
-		Figure{Name: "ranking-mslr", Title: "ranking fairness on MSLR-WEB10K", Source: `"Additional Experiments"`,
-			Reason: "ranking problems are not in this version"})
+		ranking())
 }
 
-// Lookup returns the experiment with the given name, or ErrUnknown or ErrUnavailable.
+// Lookup returns the experiment with the given name, or ErrUnknown.
 func Lookup(name string) (Figure, error) {
 	var names []string
 	for _, f := range Figures() {
 		if f.Name == name {
-			if f.Reason != "" {
-				return f, fmt.Errorf("reproduce: %s: %w: %s", name, ErrUnavailable, f.Reason)
-			}
 			return f, nil
 		}
 		names = append(names, f.Name)
@@ -78,26 +81,46 @@ func Lookup(name string) (Figure, error) {
 	return Figure{}, fmt.Errorf("reproduce: %w: %q; choose one of %s", ErrUnknown, name, strings.Join(names, ", "))
 }
 
+// On returns the figure on the files in the data directory.
+func (f Figure) On(dataDir string) (Figure, error) {
+	if f.onFiles == nil {
+		return f, nil
+	}
+	err := f.onFiles(&f, dataDir)
+	return f, err
+}
+
 // Studies returns the names and the studies of the figure's comparisons, in order.
 func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 	var names []string
 	var studies []*compare.Study
-	for i, contenders := range [][]compare.Contender{f.published, f.automatic} {
-		if contenders == nil {
+	first := []comparison{{published, f.published, f.budgets[0], false}, {automatic, f.automatic, f.budgets[1], false}}
+	for _, c := range append(first, f.further...) {
+		if c.contenders == nil {
 			continue
 		}
-		name := []string{published, automatic}[i]
-		s := &compare.Study{Title: fmt.Sprintf("%s (%s steps)", f.Title, name), Budget: f.budgets[i], Measures: f.measures, Overview: f.overview, Records: f.records,
+		s := &compare.Study{Title: fmt.Sprintf("%s (%s)", f.Title, titleOf(c.name)), Budget: c.budget, Measures: f.measures, Overview: f.overview, Records: f.records,
 			Workers: o.Workers, Threads: 1}
 		for k := range o.Seeds {
+			if c.once && k > 0 {
+				break
+			}
 			s.Seeds = append(s.Seeds, uint64(k+1))
 		}
-		for _, c := range contenders {
-			s.Contenders = append(s.Contenders, f.contender(c, o))
+		for _, own := range c.contenders {
+			s.Contenders = append(s.Contenders, f.contender(own, o))
 		}
-		names, studies = append(names, name), append(studies, s)
+		names, studies = append(names, c.name), append(studies, s)
 	}
 	return names, studies
+}
+
+// titleOf returns the name of a comparison in titles and verdicts.
+func titleOf(name string) string {
+	if name == onMQ2008 {
+		return "linear scores on MQ2008"
+	}
+	return name + " steps"
 }
 
 // contender returns the contender with all settings. The contender's own settings override

@@ -15,7 +15,11 @@ import (
 // with its numbers.
 func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s\n\nMoon et al., %s. `ppal reproduce %s`\n\n## Verdicts\n\n", f.Title, f.Source, f.Name)
+	fmt.Fprintf(&out, "# %s\n\nMoon et al., %s. `ppal reproduce %s`\n\n", f.Title, f.Source, f.Name)
+	for _, line := range f.Data {
+		fmt.Fprintf(&out, "%s\n\n", line)
+	}
+	fmt.Fprint(&out, "## Verdicts\n\n")
 	for _, v := range f.Verdicts(names, outcomes) {
 		fmt.Fprintf(&out, "- %s\n", v)
 	}
@@ -34,7 +38,7 @@ func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
 			if !ok {
 				continue
 			}
-			lines = append(lines, fmt.Sprintf("**%s** (%s steps): %s. %s", v.Ruling, names[i], c.text, v.Numbers))
+			lines = append(lines, fmt.Sprintf("**%s** (%s): %s. %s", v.Ruling, titleOf(names[i]), c.text, v.Numbers))
 		}
 	}
 	return lines

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 
@@ -192,7 +191,7 @@ func rankedEvaluation(p *constraints.Population, rows *labelled) (*RankedEvaluat
 				e.Pairs = append(e.Pairs, share(counted, constraints.GroupName(a.Name, names[x]), constraints.GroupName(a.Name, names[y]), x*len(names)+y))
 			}
 		}
-		e.PerQuery = append(e.PerQuery, queryGaps(a, counted, len(names))...)
+		e.PerQuery = append(e.PerQuery, queryGaps(a, counted)...)
 	}
 	return e, nil
 }
@@ -208,37 +207,13 @@ func share(e *constraints.PairErrors, relevant, other string, cell int) PairShar
 	return s
 }
 
-// queryGaps returns the gaps of each two values of an attribute. groups is the number of groups of
-// the cells.
-func queryGaps(a constraints.Attribute, e *constraints.PairErrors, groups int) (list []QueryGaps) {
-	cross := map[int32][][2]int64{} // by query: twice the wrong pairs, and the pairs, of each group
-	for _, q := range e.Queries {
-		if x, y := int(q.Cell)/groups, int(q.Cell)%groups; x != y {
-			if cross[q.Query] == nil {
-				cross[q.Query] = make([][2]int64, groups)
-			}
-			cross[q.Query][x][0] += q.Doubled
-			cross[q.Query][x][1] += q.Pairs
-		}
-	}
+// queryGaps returns the gaps of each two values of an attribute.
+func queryGaps(a constraints.Attribute, e *constraints.PairErrors) (list []QueryGaps) {
 	for x := range a.Values {
 		for y := range x {
-			var gaps []float64
-			for _, own := range cross {
-				if own[x][1] > 0 && own[y][1] > 0 {
-					gaps = append(gaps, math.Abs(float64(own[x][0])/float64(2*own[x][1])-float64(own[y][0])/float64(2*own[y][1])))
-				}
+			if n, mean, p90, largest := e.QueryGaps(x, y); n > 0 {
+				list = append(list, QueryGaps{a.Name, a.Values[y] + ", " + a.Values[x], n, mean, p90, largest})
 			}
-			if gaps == nil {
-				continue
-			}
-			slices.Sort(gaps)
-			sum := 0.0
-			for _, g := range gaps {
-				sum += g
-			}
-			n := len(gaps)
-			list = append(list, QueryGaps{a.Name, a.Values[y] + ", " + a.Values[x], n, sum / float64(n), gaps[int(math.Ceil(0.9*float64(n)))-1], gaps[n-1]})
 		}
 	}
 	return list

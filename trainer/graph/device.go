@@ -131,7 +131,7 @@ type deviceProblem struct {
 	samples []sampleProgram
 	grades  []problem.Grade
 	grade   int
-	batch   plan.Program // the program on the rows of AddBatch; nil: run or a sample
+	batch   *otherRows // the program on the rows of AddBatch; nil: run or a sample
 }
 
 var (
@@ -182,7 +182,13 @@ func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
 		}
 		backing = narrow
 	}
-	return tensor.New(tensor.WithShape(p.shapes[i]...), tensor.WithBacking(backing)), nil
+	shape := p.shapes[i]
+	if p.batch != nil && len(shape) > 0 { // as many rows as the batch
+		shape = shape.Clone()
+		shape[0] *= len(wide)
+		shape[0] /= p.shapes[i].TotalSize()
+	}
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(backing)), nil
 }
 
 // appendWatched appends the elements of watched value i to dst.
@@ -190,9 +196,12 @@ func (p *deviceProblem) appendWatched(dst []float64, i int) ([]float64, error) {
 	if i < 0 || i >= len(p.plan.Watched) {
 		return dst, refuse("there is no watched value %d", i)
 	}
-	v, at := p.plan.Watched[i], len(dst)
+	run, v, at := p.run, p.plan.Watched[i], len(dst)
+	if p.batch != nil {
+		run, v = p.batch.Program, p.batch.watched[i]
+	}
 	dst = slices.Grow(dst, v.Len())[:at+v.Len()]
-	if err := p.run.Contents(v, dst[at:]); err != nil {
+	if err := run.Contents(v, dst[at:]); err != nil {
 		return dst[:at], fmt.Errorf("graph: watched value %d: %w", i, err)
 	}
 	return dst, nil

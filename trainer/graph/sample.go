@@ -15,6 +15,13 @@ type sampleProgram struct {
 	share float64 // of the rows
 }
 
+// otherRows is a program on other rows than those of the problem.
+type otherRows struct {
+	plan.Program
+	rows    int
+	watched []plan.View
+}
+
 // AddSample compiles the problem on a sample of the rows, as a coarse grade of p (problem.Graded).
 // build adds the nodes to a new graph, as for New: the same parameters and constraints, and the
 // sample's rows as Inputs[0]. The passes of the sample use p's iterate, and not the values of the
@@ -25,22 +32,22 @@ type sampleProgram struct {
 // that wraps problem.ErrSettings if the engine is not a device, or if the problem of build has
 // other parameters, constraints or sizes.
 func (p *Problem) AddSample(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) error {
-	own, run, rows, err := p.onRows("sample", build, engine, func(own *deviceProblem, rows int) bool {
+	own, run, err := p.onRows("sample", build, engine, func(own *deviceProblem, rows int) bool {
 		return rows < p.inputs[0].rows && (len(own.samples) == 0 || float64(rows) > own.samples[len(own.samples)-1].share*float64(p.inputs[0].rows))
 	})
 	if err != nil {
 		return err
 	}
-	own.samples = append(own.samples, sampleProgram{run, float64(rows) / float64(p.inputs[0].rows)})
+	own.samples = append(own.samples, sampleProgram{run.Program, float64(run.rows) / float64(p.inputs[0].rows)})
 	own.listGrades()
 	return nil
 }
 
 // AddBatch compiles the problem on other rows, whose number and labels may differ from those of p.
-// It returns a function that switches the passes of p to these rows, at p's iterate. UseOwn
-// switches back to the rows of p. build and the errors are those of AddSample.
+// It returns a function that switches the passes of p, and the watched values, to these rows, at
+// p's iterate. UseOwn switches back to the rows of p. build and the errors are those of AddSample.
 func (p *Problem) AddBatch(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (use func(), err error) {
-	own, run, _, err := p.onRows("batch", build, engine, func(*deviceProblem, int) bool { return true })
+	own, run, err := p.onRows("batch", build, engine, func(*deviceProblem, int) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +63,15 @@ func (p *Problem) UseOwn() {
 
 // onRows compiles the problem on other rows for the vectors of p. what names the rows in errors,
 // and suits reports whether their number suits the problem.
-func (p *Problem) onRows(what string, build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine, suits func(own *deviceProblem, rows int) bool) (*deviceProblem, plan.Program, int, error) {
+func (p *Problem) onRows(what string, build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine, suits func(own *deviceProblem, rows int) bool) (*deviceProblem, *otherRows, error) {
 	own, direct := p.compiled.(*deviceProblem)
 	device, ok := engine.(deviceEngine)
 	if !direct || !ok {
-		return nil, nil, 0, fmt.Errorf("graph: %w: only plans on a device have a %s", problem.ErrSettings, what)
+		return nil, nil, fmt.Errorf("graph: %w: only plans on a device have a %s", problem.ErrSettings, what)
 	}
 	l, lowered, err := device.planOf(build)
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("graph: compile the %s: %w", what, err)
+		return nil, nil, fmt.Errorf("graph: compile the %s: %w", what, err)
 	}
 	rows := 0
 	if len(l.Inputs) > 0 {
@@ -78,15 +85,15 @@ func (p *Problem) onRows(what string, build func(g *gorgonia.ExprGraph) (Definit
 		n += x.Shape().TotalSize()
 	}
 	if m != own.m || n != own.space.Len() || l.Dtype != own.dtype || rows == 0 || !suits(own, rows) {
-		return nil, nil, 0, fmt.Errorf("graph: %w: a %s of %d rows with %d parameters and %d constraints of %v does not suit a problem on %d rows with %d, %d and %v",
+		return nil, nil, fmt.Errorf("graph: %w: a %s of %d rows with %d parameters and %d constraints of %v does not suit a problem on %d rows with %d, %d and %v",
 			problem.ErrSettings, what, rows, n, m, l.Dtype, p.inputs[0].rows, own.space.Len(), own.m, own.dtype)
 	}
 	run, err := device.device.Compile(lowered, own.space.Vectors)
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("graph: compile the %s: %w", what, err)
+		return nil, nil, fmt.Errorf("graph: compile the %s: %w", what, err)
 	}
 	forget(lowered)
-	return own, run, rows, nil
+	return own, &otherRows{run, rows, lowered.Watched}, nil
 }
 
 // roundoffOf returns the roundoff of a program's coarse products; 0 if the program has none.
@@ -114,7 +121,7 @@ func (p *deviceProblem) listGrades() {
 // present returns the program of the present grade.
 func (p *deviceProblem) present() plan.Program {
 	if p.batch != nil {
-		return p.batch
+		return p.batch.Program
 	}
 	if p.grade < len(p.samples) {
 		return p.samples[p.grade].run

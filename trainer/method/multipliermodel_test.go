@@ -37,16 +37,16 @@ func newTwoGroups(t *testing.T) *twoGroups {
 
 func (g *twoGroups) Sample(k int) error       { g.k = k; return nil }
 func (g *twoGroups) GroupFeatures() []float64 { return []float64{float64(g.k % 2), 1 - float64(g.k%2)} }
-func (g *twoGroups) DecisionViolation() (float64, error) {
+func (g *twoGroups) DecisionViolations() ([]float64, error) {
 	x := []float64{0}
 	g.Space().Read(x, problem.Iterate)
-	return x[0] - 0.5*float64(g.k%2), nil
+	return []float64{x[0] - 0.5*float64(g.k%2)}, nil
 }
 
 // The first two steps equal the formulas, evaluated by hand.
 func TestMultiplierModelStepsByHand(t *testing.T) {
 	p := newTwoGroups(t)
-	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7}
+	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7, Activation: MultiplierTanh, Factor: 2}
 	at := problem.NewPoint(p)
 	if err := at.SampleAndForward(p, 0); err != nil {
 		t.Fatal(err)
@@ -54,16 +54,17 @@ func TestMultiplierModelStepsByHand(t *testing.T) {
 	if err := m.Init(p, &at); err != nil {
 		t.Fatal(err)
 	}
-	net := newMultiplierNetwork(2, 3, rand.New(rand.NewPCG(7, multiplierStream)))
+	net := newMultiplierNetwork(2, 3, 1, rand.New(rand.NewPCG(7, multiplierStream)))
+	net.tanh = true
 	x, squares := 0.3, 0.0
 	for k := range 2 {
 		z := []float64{float64(k % 2), 1 - float64(k%2)}
 		violation := x - 0.5*float64(k%2)
-		lambda := net.lambda(z)
+		lambda := multipliersOf(net, z)[0]
 		d := x - 1 + lambda
 		squares += d * d
 		x -= 0.2 * d / math.Sqrt(squares)
-		net.descend(z, -0.01*violation, 0.3)
+		net.descend(z, []float64{-2 * violation}, 0.3)
 		if err := m.Iterate(p, &at); err != nil {
 			t.Fatal(err)
 		}
@@ -76,25 +77,37 @@ func TestMultiplierModelStepsByHand(t *testing.T) {
 	}
 }
 
+// multipliersOf returns lambda(z).
+func multipliersOf(net *multiplierNetwork, z []float64) []float64 {
+	lambda := make([]float64, net.outputs)
+	net.lambda(lambda, z)
+	return lambda
+}
+
 // The gradient of the multiplier network equals finite differences. Its step follows the negative
 // gradient.
 func TestMultiplierNetworkGradient(t *testing.T) {
-	net := newMultiplierNetwork(3, 4, rand.New(rand.NewPCG(1, 2)))
-	z := []float64{0.2, -0.7, 0.5}
-	for _, sign := range []float64{1, -1} {
-		net.x[len(net.x)-1] = sign * 3 // both signs inside the absolute value
+	z, slopes := []float64{0.2, -0.7, 0.5}, []float64{1, -0.4}
+	for _, tanh := range []bool{false, true} {
+		net := newMultiplierNetwork(3, 4, 2, rand.New(rand.NewPCG(1, 2)))
+		net.tanh = tanh
+		net.x[len(net.x)-1] = -3 // both signs inside the absolute values
 		before := append([]float64{}, net.x...)
-		net.lambda(z)
-		net.descend(z, 1, 0)
+		loss := func() float64 {
+			l := multipliersOf(net, z)
+			return slopes[0]*l[0] + slopes[1]*l[1]
+		}
+		loss()
+		net.descend(z, slopes, 0)
 		for i := range before {
 			const h = 1e-6
 			net.x[i] = before[i] + h
-			up := net.lambda(z)
+			up := loss()
 			net.x[i] = before[i] - h
-			down := net.lambda(z)
+			down := loss()
 			net.x[i] = before[i]
 			if want := (up - down) / (2 * h); math.Abs(net.gradient[i]-want) > 1e-8 {
-				t.Errorf("parameter %d: %v, by differences %v", i, net.gradient[i], want)
+				t.Errorf("tanh %v, parameter %d: %v, by differences %v", tanh, i, net.gradient[i], want)
 			}
 		}
 	}
@@ -142,7 +155,7 @@ func TestMultiplierModelZeroValueHasTheDefaults(t *testing.T) {
 	if err := option.SetDefaults(option.Of(defaults), func(string) string { return "" }); err != nil {
 		t.Fatal(err)
 	}
-	if defaults.Step == 0 || defaults.NetworkStep == 0 || defaults.Units == 0 {
+	if defaults.Step == 0 || defaults.NetworkStep == 0 || defaults.Units == 0 || defaults.Factor == 0 {
 		t.Errorf("the options leave settings at zero: %+v", defaults)
 	}
 	if zero, full := train(&MultiplierModel{}), train(defaults); zero != full {
@@ -153,7 +166,7 @@ func TestMultiplierModelZeroValueHasTheDefaults(t *testing.T) {
 func TestMultiplierModelRefuses(t *testing.T) {
 	at := problem.Point{Constraints: make([]float64, 1)}
 	for name, m := range map[string]*MultiplierModel{
-		"step": {Step: -1}, "network": {NetworkStep: math.NaN()}, "units": {Units: -1},
+		"step": {Step: -1}, "network": {NetworkStep: math.NaN()}, "units": {Units: -1}, "factor": {Factor: -1}, "activation": {Activation: "sigmoid"},
 	} {
 		if err := m.Init(newTwoGroups(t), &at); !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("%s: %v", name, err)

@@ -53,7 +53,7 @@ func TestMethodsAskForTheNextBatch(t *testing.T) {
 // 1/sqrt(units), and the last bias is 1. Two Adagrad steps by hand, with tiny gradients.
 func TestMultiplierNetworkByHand(t *testing.T) {
 	const inputs, units = 4, 100
-	net := newMultiplierNetwork(inputs, units, rand.New(rand.NewPCG(1, 2)))
+	net := newMultiplierNetwork(inputs, units, 1, rand.New(rand.NewPCG(1, 2)))
 	for _, part := range []struct {
 		x     []float64
 		bound float64
@@ -65,17 +65,17 @@ func TestMultiplierNetworkByHand(t *testing.T) {
 	if net.x[len(net.x)-1] != 1 {
 		t.Errorf("the last bias is %v", net.x[len(net.x)-1])
 	}
-	net = newMultiplierNetwork(1, 1, rand.New(rand.NewPCG(1, 2)))
+	net = newMultiplierNetwork(1, 1, 1, rand.New(rand.NewPCG(1, 2)))
 	x := []float64{2, 1, 0.5, 1} // lambda(3) = |0.5 relu(2*3 + 1) + 1| = 4.5
 	copy(net.x, x)
 	squares := make([]float64, 4)
 	for k, slope := range []float64{2e-10, -3e-10} {
 		h := x[0]*3 + x[1]
 		want := x[2]*h + x[3]
-		if got := net.lambda([]float64{3}); math.Abs(got-want) > 1e-15*want {
+		if got := multipliersOf(net, []float64{3})[0]; math.Abs(got-want) > 1e-15*want {
 			t.Errorf("step %d: lambda = %v, want %v", k, got, want)
 		}
-		net.descend([]float64{3}, slope, 0.1)
+		net.descend([]float64{3}, []float64{slope}, 0.1)
 		for i, g := range []float64{slope * x[2] * 3, slope * x[2], slope * h, slope} {
 			squares[i] += g * g
 			x[i] -= 0.1 * g / (math.Sqrt(squares[i]) + 1e-10)
@@ -107,7 +107,7 @@ func TestMultiplierModelReports(t *testing.T) {
 	if err := m.Iterate(silent{p}, &at); !errors.Is(err, errSilent) {
 		t.Errorf("the error of the forward pass, not %v", err)
 	}
-	if s := trainer.Capture(p, m); len(s.Numbers["multiplier.last"]) != 1 || s.Numbers["multiplier.last"][0] != m.multiplier {
+	if s := trainer.Capture(p, m); len(s.Numbers["multiplier.last"]) != 1 || s.Numbers["multiplier.last"][0] != m.multipliers[0] {
 		t.Errorf("%v", s.Numbers)
 	}
 }

@@ -61,7 +61,7 @@ func All() []Description {
 				" Mathematical Programming 2022"},
 		{Name: "multiplier-model", New: func() trainer.Method { return &MultiplierModel{} }, Kinks: true,
 			Summary: "multipliers from a network on the groups' features",
-			About:   "Draws one group an iteration. Needs --problem if with --if-form sampled.",
+			About:   "Draws one group or query an iteration. Needs --problem if with --if-form sampled, or bounds on pairs with --bounds-on surrogate and --batch-size 1.",
 			Source: "Narasimhan, Cotter, Zhou, Wang and Guo, \"Approximate Heavily-Constrained Learning with Lagrange Multiplier Models\"," +
 				" NeurIPS 2020"},
 		{Name: "penalty", New: func() trainer.Method { return &Penalty{} },

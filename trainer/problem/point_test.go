@@ -16,10 +16,10 @@ type batches struct {
 	samples []int
 }
 
-func (b *batches) Sample(k int) error                { b.samples = append(b.samples, k); return nil }
-func (*batches) GroupFeatures() []float64            { return nil }
-func (*batches) DecisionViolation() (float64, error) { return 0, nil }
-func (*batches) NonSmooth() bool                     { return true }
+func (b *batches) Sample(k int) error                   { b.samples = append(b.samples, k); return nil }
+func (*batches) GroupFeatures() []float64               { return nil }
+func (*batches) DecisionViolations() ([]float64, error) { return nil, nil }
+func (*batches) NonSmooth() bool                        { return true }
 
 func TestPoint(t *testing.T) {
 	b := &batches{Problem: testkit.Start(t, planes(), 3, 2)}

@@ -35,7 +35,7 @@ type Features struct {
 	Pieces Piecewise
 	// Batches is the problem itself if it evaluates f and g on mini-batches, else nil.
 	Batches Sampler
-	// Group is the problem itself if its constraint bounds one drawn group, else nil.
+	// Group is the problem itself if its constraints bound one drawn group, else nil.
 	Group DrawnGroup
 	// Graded is the problem, or the Inner problem of a Form, if its passes have several grades,
 	// else nil.
@@ -187,16 +187,15 @@ type BlockSampler interface {
 	Block(k int) (block, blocks int)
 }
 
-// DrawnGroup is a Sampler with one constraint, which bounds one group. Every sample draws a new
-// group.
+// DrawnGroup is a Sampler whose constraints bound one group. Every sample draws a new group.
 type DrawnGroup interface {
 	Sampler
 	// GroupFeatures returns the features of the last sample's group (not a copy). All groups have
 	// the same number of features.
 	GroupFeatures() []float64
-	// DecisionViolation returns the group's constraint at the iterate of the last Forward, computed
+	// DecisionViolations returns the group's constraints at the iterate of the last Forward, computed
 	// from the model's decisions, with 0-1 errors in place of the surrogate.
-	DecisionViolation() (float64, error)
+	DecisionViolations() ([]float64, error)
 }
 
 // Constraints returns the number m of p's constraints.

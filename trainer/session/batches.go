@@ -7,6 +7,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
+	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/step"
@@ -46,10 +47,10 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 }
 
 // finishOnAll lets the last iterations before the limit use all rows, unless the method returns a
-// mean of its iterates.
+// mean of its iterates, or the constraints bound a single query.
 func (a *assembly) finishOnAll(limit int) {
 	a.finishes = nil
-	if method.AveragesOn(a.options.Method, a.sampler) {
+	if method.AveragesOn(a.options.Method, a.sampler) || problem.FeaturesOf(a.sampler).Group != nil {
 		return
 	}
 	if note := a.batches.FinishOnAll(a.options.Method, limit, a.devices.Team == nil || a.devices.Team.Rank() == 0); note != "" {

@@ -76,11 +76,41 @@ func (b *builder) rows(r load.Rows) build.Rows {
 		queries = r.ByQuery
 	}
 	return build.Rows{
-		Data: r.Data, Strata: r.Stratified, Queries: queries,
+		Data: r.Data, Strata: r.Stratified, Queries: queries, Violations: b.violations(r),
 		Nodes: func(scores *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error) {
 			return b.statement.Nodes(scores, rowsOf(r))
 		},
 		Pick: func(list []int) build.Rows { return b.rows(r.Pick(list, build.PickData(r.Data, list))) },
+	}
+}
+
+// violations returns the maker of build.Rows.Violations; nil: the task counts no pairs.
+func (b *builder) violations(r load.Rows) func() (func(scores []float64) ([]float64, error), error) {
+	if b.statement.system == nil || !b.statement.system.OfPairs() {
+		return nil
+	}
+	return func() (func(scores []float64) ([]float64, error), error) {
+		sample, err := b.statement.samples.sample(rowsOf(r))
+		if err != nil {
+			return nil, err
+		}
+		bounds := b.statement.bounds()
+		return func(scores []float64) ([]float64, error) {
+			_, _, counted, err := smoothAndCounted(sample, nil, scores, nil)
+			if err != nil {
+				return nil, err
+			}
+			for k, n := range counted.Rows {
+				if n == 0 { // as in the smooth problem, all pairs replace those of a cell without pairs
+					counted.Terms[k], _ = counted.PairError()
+				}
+			}
+			values := b.statement.system.Values(counted.Terms, counted.Rows)
+			for j := range values {
+				values[j] -= bounds[j]
+			}
+			return values, nil
+		}, nil
 	}
 }
 

@@ -82,10 +82,15 @@ func (t *Decisions) options() []*option.Option {
 
 // defaultMinimize is the default of minimize with constraints.
 func (t *Decisions) defaultMinimize() string {
-	if slices.ContainsFunc(t.SubjectTo, func(c constraints.Constraint) bool { return c.Measure().OfPairs() }) {
+	if t.ofPairs() {
 		return constraints.PairError().String()
 	}
 	return constraints.Error().String()
+}
+
+// ofPairs reports whether a constraint counts pairs of documents.
+func (t *Decisions) ofPairs() bool {
+	return slices.ContainsFunc(t.SubjectTo, func(c constraints.Constraint) bool { return c.Measure().OfPairs() })
 }
 
 // readConstraint reads a constraint.
@@ -131,7 +136,7 @@ func (t Decisions) flagSettings(uint64) (flags []*option.Option, beyond []string
 // Traits returns the properties of the problem.
 func (t Decisions) Traits() Traits {
 	complete(t.options())
-	return Traits{Unbounded: len(t.SubjectTo) == 0, OnDecisions: t.BoundsOn == constraints.OnDecisions}
+	return Traits{Unbounded: len(t.SubjectTo) == 0, OnDecisions: t.BoundsOn == constraints.OnDecisions, Pairs: t.ofPairs()}
 }
 
 // check returns an error for bounds on a kind of values that the task does not have, and for
@@ -334,13 +339,21 @@ func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *c
 	}, nil
 }
 
-// nameRates names the measures after the objective and the constraints.
+// nameRates names the measures after the objective and the constraints. Rates of pairs also have
+// the gains of the ranking, the error of all pairs, and the gaps of the queries
+// (Counted.QueryGaps).
 func nameRates(m *measurement) map[string]float64 {
 	named := nameCounted(m)
 	named["objective"], named["max_violation"] = m.objective, m.violation
 	if m.system.OfPairs() {
 		for k, v := range rates.Gains(m.rows.Queries, m.scores) {
 			named[fmt.Sprintf("ndcg@%d", k)] = v
+		}
+		if e, defined := m.counted.PairError(); defined {
+			named[constraints.PairError().String()] = e
+		}
+		if n, mean, p90, largest := m.counted.QueryGaps(); n > 0 {
+			named["query_gap_mean"], named["query_gap_p90"], named["query_gap_max"] = mean, p90, largest
 		}
 	}
 	return named

@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/textvalue"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
 )
 
 // documents returns documents of queries whose relevance grows with the first feature, less in the
@@ -203,5 +207,103 @@ func TestRankingRefusals(t *testing.T) {
 		if !errors.As(err, &o) || o.Option != c.option || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", c.option, err)
 		}
+	}
+}
+
+// With one query in each batch, a step sees one query: the objective and the gaps of its pairs,
+// smooth and counted, and the means of its features. All other batches are in the pass too.
+func TestOneQueryEachStep(t *testing.T) {
+	m := documents(12, 3, true)
+	bounds := pairBounds(t, "gap(cross_pair_error, site) <= 0.25")
+	s, err := New(context.Background(), Options{Data: Matrices{Train: m}, BatchSize: 1, Method: &method.MultiplierModel{}, Model: models.Spec{Hidden: []int{4}},
+		Task:     Decisions{SubjectTo: bounds, Minimize: constraints.PairLoss(), BoundsOn: constraints.OnSurrogate},
+		Settings: trainer.Settings{Seed: 3, Iterations: 30}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a := s.pipeline.(*assembly)
+	drawn := a.sampler.(problem.DrawnGroup)
+	lists := m.Queries.Lists()
+	if a.sampler.PerPass() != float64(len(lists)) || a.finishes != nil {
+		t.Fatalf("%v steps in a pass over %d queries; %v", a.sampler.PerPass(), len(lists), a.finishes)
+	}
+	x := a.iterate()
+	for i := range x {
+		x[i] = math.Sin(float64(7 * i))
+	}
+	a.problem.Space().Write(problem.Iterate, x)
+	a.sampler.Space().Write(problem.Iterate, x)
+	if _, err := a.problem.Forward(nil); err != nil {
+		t.Fatal(err)
+	}
+	scores, err := a.scores(a.splits[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for k := range lists {
+		if err := drawn.Sample(k); err != nil {
+			t.Fatal(err)
+		}
+		g := make([]float64, 2)
+		f, err := drawn.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted, err := drawn.DecisionViolations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := slices.IndexFunc(lists, func(rows []int) bool {
+			mean, row := 0.0, make([]float64, 4)
+			for _, i := range rows {
+				m.Features.Float64(row, i, i+1)
+				mean += row[0] / float64(len(rows))
+			}
+			return math.Abs(mean-drawn.GroupFeatures()[0]) < 1e-12
+		})
+		if q < 0 {
+			t.Fatalf("step %d: the features %v are of no query", k, drawn.GroupFeatures())
+		}
+		seen[q] = true
+		// the sums of the pairs whose relevant document is in a group and the other one is not, then of
+		// all pairs
+		var loss, smooth, wrong, n [3]float64
+		for _, i := range lists[q] {
+			for _, j := range lists[q] {
+				if m.Labels[i] <= m.Labels[j] {
+					continue
+				}
+				d := scores[i] - scores[j]
+				a, b := slices.Contains(m.Groups[1].Rows, i), slices.Contains(m.Groups[1].Rows, j)
+				for _, k := range []int{textvalue.Indicator(a), 2} {
+					if k == 2 || a != b {
+						loss[k], smooth[k], wrong[k], n[k] = loss[k]+math.Log1p(math.Exp(-d)), smooth[k]+1/(1+math.Exp(d)), wrong[k]+float64(textvalue.Indicator(d < 0)), n[k]+1
+					}
+				}
+			}
+		}
+		share := func(sums [3]float64, k int) float64 {
+			if n[k] == 0 {
+				k = 2
+			}
+			return sums[k] / n[k]
+		}
+		for j, sign := range []float64{1, -1} {
+			want, decided := sign*(share(smooth, 0)-share(smooth, 1))-0.25, sign*(share(wrong, 0)-share(wrong, 1))-0.25
+			if math.Abs(g[j]-want) > 1e-5 || math.Abs(counted[j]-decided) > 1e-12 {
+				t.Errorf("query %d, constraint %d: %v and counted %v, want %v and %v", q, j, g[j], counted[j], want, decided)
+			}
+		}
+		if want := share(loss, 2); math.Abs(f-want) > 1e-5 {
+			t.Errorf("query %d: f = %v, want %v", q, f, want)
+		}
+	}
+	if len(seen) != len(lists) {
+		t.Errorf("%d of %d queries in a pass", len(seen), len(lists))
+	}
+	if _, err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
 	}
 }

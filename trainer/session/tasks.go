@@ -126,6 +126,7 @@ type Traits struct {
 	Kinks       bool // the functions have kinks
 	Convex      bool // the functions are smooth, and convex in the scores
 	Sampled     bool // each iteration draws a group
+	Pairs       bool // the constraints count pairs of documents, so that an iteration can draw a query
 	Overlap     bool // groups may overlap, so that mini-batches cannot keep their shares
 }
 

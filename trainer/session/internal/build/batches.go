@@ -46,6 +46,8 @@ type Batches struct {
 	counts []int
 	// whole has the rows of each batch if batches have whole queries; nil: strata give the rows
 	whole    [][]int
+	single   bool                                          // each batch of whole is one query with pairs
+	at       int                                           // the batch that is bound
 	build    func(batch int) (use func() error, err error) // builds the task on a batch of whole
 	rowOrder *rowOrder                                     // orders the rows of a batch; nil: by their numbers
 	packed   []func() error                                // makes the rows of a batch the input; nil: not packed yet
@@ -255,6 +257,7 @@ func (b *Batches) batch(k int) int {
 func (b *Batches) bind(message []byte) (err error) {
 	k := int(ranks.Numbers[float64](message)[0])
 	at := b.batch(k)
+	b.at = at
 	if b.packed[at] == nil && b.whole != nil {
 		if b.packed[at], err = b.build(at); err != nil {
 			return fmt.Errorf("session: batch %d: %w", k, err)

@@ -42,6 +42,9 @@ type Rows struct {
 	// Queries returns the rows of each query: of the queries with pairs of documents, and of the
 	// others. Batches and samples have whole queries. nil: the rows have no queries.
 	Queries func() (paired, others [][]int)
+	// Violations returns the function that computes the constraints from the decisions of scores;
+	// nil: the task counts no pairs of documents.
+	Violations func() (func(scores []float64) ([]float64, error), error)
 	// Pick returns the rows of a list. A later change of the list also changes the returned data.
 	Pick func(list []int) Rows
 }

@@ -82,12 +82,12 @@ func (d *Draws) bind(message []byte) error {
 // GroupFeatures implements problem.DrawnGroup.
 func (d *Draws) GroupFeatures() []float64 { return d.rows.Levels[d.group] }
 
-// DecisionViolation implements problem.DrawnGroup. The value is the share of wrong decisions in
-// the group, minus the share of wrong decisions among all rows, minus the bound.
-func (d *Draws) DecisionViolation() (float64, error) {
+// DecisionViolations implements problem.DrawnGroup. The only value is the share of wrong decisions
+// in the group, minus the share of wrong decisions among all rows, minus the bound.
+func (d *Draws) DecisionViolations() ([]float64, error) {
 	v, err := d.Watched(0)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	wrong := make([]bool, len(d.rows.Labels))
 	all := 0
@@ -103,7 +103,7 @@ func (d *Draws) DecisionViolation() (float64, error) {
 			inside++
 		}
 	}
-	return float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.rows.Bound, nil
+	return []float64{float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.rows.Bound}, nil
 }
 
 // PerPass returns 1, because every iteration uses all rows.

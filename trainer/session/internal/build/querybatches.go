@@ -18,7 +18,8 @@ const pairedStream = passStream - 1
 
 // QueryBatches divides queries into at most count batches of whole queries with about the same
 // number of rows, in an order that the seed decides. Each batch has a query with pairs. The rows of
-// a batch are in increasing order.
+// a batch are in increasing order. If there is a batch for each query with pairs, each batch is
+// such a query, and the other queries, which change neither f nor g, are in no batch.
 //
 // A query whose rows are the rows p to p+n-1 in that order is in the batch of the row p + n/2, so
 // that a batch differs from the mean size by at most a query.
@@ -26,7 +27,10 @@ func QueryBatches(paired, others [][]int, count int, seed uint64) [][]int {
 	if len(paired) == 0 {
 		paired, others = others, nil
 	}
-	count = max(1, min(count, len(paired)))
+	if count >= len(paired) {
+		return paired
+	}
+	count = max(1, count)
 	batches := make([][]int, count)
 	for k, queries := range [2][][]int{paired, others} {
 		total := 0
@@ -77,13 +81,76 @@ func newQueryBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dty
 		return nil, nil, err
 	}
 	m.packed[0] = func() error { m.bound.UseOwn(); return nil }
+	m.single = len(m.whole) == len(paired)
 	m.build = func(batch int) (func() error, error) {
 		use, err := m.bound.AddBatch(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			return b.definition(g, r.Pick(m.whole[batch]), dtype, weights)
 		}, b.Devices.Train)
 		return func() error { use(); return nil }, err
 	}
-	return m.complete(b, all)
+	batches, task, err := m.complete(b, all)
+	if plain, whole := task.(batchTask); err == nil && whole && m.single && r.Violations != nil {
+		task = &queryTask{Sampler: plain, batches: m, rows: r, center: b.Center, scale: b.Scale, drawn: make([]*drawnQuery, len(m.whole))}
+	}
+	return batches, task, err
+}
+
+// queryTask is a batchTask whose batches have one query each. The constraints of a batch bound that
+// query, so that a method does not average them over the batches: a queryTask is no BlockSampler.
+type queryTask struct {
+	Sampler
+	batches       *Batches
+	rows          Rows
+	center, scale []float64 // of Builder
+	drawn         []*drawnQuery
+	scores        []float64
+}
+
+var _ problem.DrawnGroup = (*queryTask)(nil)
+
+// drawnQuery is what a queryTask knows of a query.
+type drawnQuery struct {
+	features   []float64 // the means of the documents' features, normalised
+	violations func(scores []float64) ([]float64, error)
+}
+
+// Sample implements problem.Sampler.
+func (q *queryTask) Sample(k int) error {
+	if err := q.Sampler.Sample(k); err != nil || q.drawn[q.batches.at] != nil {
+		return err
+	}
+	part := q.rows.Pick(q.batches.whole[q.batches.at])
+	violations, err := part.Violations()
+	if err != nil {
+		return fmt.Errorf("session: batch %d: %w", k, err)
+	}
+	n, d := part.Data.Dims()
+	means, row := make([]float64, d), make([]float64, d)
+	for i := range n {
+		part.Data.Float64(row, i, i+1)
+		for j, v := range row {
+			means[j] += v / float64(n)
+		}
+	}
+	for j, c := range q.center {
+		means[j] -= c
+	}
+	for j, a := range q.scale {
+		means[j] *= a
+	}
+	q.drawn[q.batches.at] = &drawnQuery{means, violations}
+	return nil
+}
+
+// GroupFeatures implements problem.DrawnGroup.
+func (q *queryTask) GroupFeatures() []float64 { return q.drawn[q.batches.at].features }
+
+// DecisionViolations implements problem.DrawnGroup. The values count the query's pairs.
+func (q *queryTask) DecisionViolations() (_ []float64, err error) {
+	if q.scores, err = q.batches.bound.AppendWatched(q.scores[:0], 0); err != nil {
+		return nil, err
+	}
+	return q.drawn[q.batches.at].violations(q.scores)
 }
 
 // SampleOfQueries returns the rows of a sample of whole queries in increasing order: of the queries

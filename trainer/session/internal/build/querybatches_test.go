@@ -21,7 +21,7 @@ func queriesOf(sizes []int, seed uint64) (queries [][]int) {
 }
 
 // Batches have whole queries, every query once, about the same number of rows and a query with
-// pairs each. The seed decides the batches.
+// pairs each. The seed decides the batches. Batches of one query leave out queries without pairs.
 func TestQueryBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 200 {
@@ -35,6 +35,12 @@ func TestQueryBatches(t *testing.T) {
 		cut := rng.IntN(len(all) + 1)
 		paired, others := all[:cut], all[cut:]
 		count, seed := 1+rng.IntN(12), rng.Uint64()
+		if cut > 0 && count >= cut {
+			if batches := QueryBatches(paired, others, count, seed); !slices.EqualFunc(batches, paired, slices.Equal) {
+				t.Fatalf("%d batches of %d queries, with room for %d", len(batches), cut, count)
+			}
+			continue
+		}
 		batches := QueryBatches(paired, others, count, seed)
 		if again := QueryBatches(paired, others, count, seed); !slices.EqualFunc(batches, again, slices.Equal) {
 			t.Fatal("the same seed gives other batches")
