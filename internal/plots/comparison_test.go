@@ -70,7 +70,7 @@ func TestOverview(t *testing.T) {
 	if _, err := c.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if text := wellFormed(t, filepath.Join(dir, Overview)); !strings.Contains(text, "epoch") || strings.Contains(text, "iteration") {
+	if text := wellFormed(t, filepath.Join(dir, overview)); !strings.Contains(text, "epoch") || strings.Contains(text, "iteration") {
 		t.Error("the overview is not over the epochs")
 	}
 }
