@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, wheel, wheels, gpu, peers, bench-peers. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-wheel, check-report.
+# Targets for users: run, test, build, wheel, wheels, gpu, peers, bench-peers, peers-rankings. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-wheel, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: peers-rankings wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -152,6 +152,10 @@ peers: .venv-peers/made
 bench-peers: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m peers $(PEERS_FLAGS)
 
+# Compare rankings of MQ2008 with TensorFlow Constrained Optimization, PyTorch and LightGBM.
+peers-rankings: build .venv-peers/made .venv-tfco/made
+	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m peers.rankings
+
 # Test the files of runs in PyTorch, scikit-learn, ONNX Runtime and TensorBoard, the Python of docs/guides, and the contenders of the suite.
 check-python: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.using.test_guides peers.using.test_pretrained peers.using.test_tensorboard peers.suite.tests.test_contenders peers.suite.tests.test_device
@@ -193,9 +197,9 @@ check-notebooks: check-wheel
 	$(WHEEL_ENV)/bin/python -m pip install -q -r python/notebooks/requirements.txt
 	$(WHEEL_ENV)/bin/python python/notebooks/check.py
 
-.venv-peers/made .venv-using/made: .venv-%/made: internal/peers/requirements.txt internal/peers/using/requirements.txt
+.venv-peers/made .venv-using/made .venv-tfco/made: .venv-%/made: internal/peers/requirements.txt internal/peers/using/requirements.txt internal/peers/rankings/requirements.txt
 	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install -q -r internal/peers/$(if $(filter using,$*),using/)requirements.txt
+	.venv-$*/bin/python -m pip install -q -r internal/peers/$(if $(filter using,$*),using/)$(if $(filter tfco,$*),rankings/)requirements.txt
 	touch $@
 
 # Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. Tests compare the CPU's files with the generator's output, and
