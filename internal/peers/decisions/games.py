@@ -1,6 +1,6 @@
 """The proxy-Lagrangian game of TensorFlow Constrained Optimization (TFCO), in NumPy.
 
-TFCO itself needs an old TensorFlow, so that its formulation is written here after its source: Cotter, Jiang, Sridharan,
+The formulation is written here after TFCO's source, without TensorFlow: Cotter, Jiang, Sridharan,
 "Two-Player Games for Efficient Non-Convex Constrained Optimization", ALT 2019, Definition 2 and Algorithm 2. One player
 moves the model's weights against a weighted sum of the objective's and the constraints' surrogates. The other player keeps
 a left-stochastic matrix of m + 1 columns by multiplicative updates (swap regret) with the constraints' values on decisions;
