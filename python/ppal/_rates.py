@@ -190,6 +190,16 @@ def at(h: Linear, p: Floats) -> float:
     return h[0] + sum(c * cell.value(p) for c, cell in h[1])
 
 
+SUMMED = re.compile(r'(?:"[^"]*"|\[[^\]]*\]|[^+])+')  # a term of a sum, whose plus signs stand outside quotes and brackets
+LOSSES = ("loss", "pair_loss")
+
+
+def summands(text: str) -> list[tuple[float, str]]:
+    """Return the coefficients and rates of an objective, such as 5*fnr + fpr."""
+    parts = [re.fullmatch(r"\s*(?:([0-9.]+)\*)?(.+?)\s*", part) for part in SUMMED.findall(text)]
+    return [(float(m[1] or 1), m[2]) for m in parts if m]
+
+
 LISTED = re.compile(r'(?:"[^"]*"|\[[^\]]*\]|[^,])+')  # an item of a list, whose commas stand outside quotes and brackets
 
 

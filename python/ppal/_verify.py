@@ -27,7 +27,7 @@ import yaml
 from numpy.typing import NDArray
 
 from ._errors import RunError
-from ._rates import PAIRS, Linear, at, count, inequalities, ndcg, parse, read_rows
+from ._rates import LOSSES, PAIRS, Linear, at, combined, count, inequalities, ndcg, parse, read_rows, summands
 from ._run import Floats, Model, read_json
 
 
@@ -123,8 +123,6 @@ def verify(run: str | Path, data: Any) -> Verification:
     own, summary = Model(path), read_json(path / "summary.json")
     model, config = own.description, yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
     other = [c for c in model["constraints"] if c.strip().startswith(("churn", "l1"))]
-    if " + " in re.sub(r'"(?:\\.|[^"\\])*"|\[[^]]*\]', "", model["objective"]):
-        raise RunError(f"{path}: this check supports a single rate as the objective only: use the command ppal verify")
     if model["task"] != "rates" or config["regularizer"] not in ("none", "l1", "l2", "group-l1") or other:
         raise RunError(f"{path}: this check supports rates in words and the regularizers none, l1, l2 and group-l1 only: use the command ppal verify")
     for name, digest in summary.get("files", {}).items():
@@ -137,19 +135,24 @@ def verify(run: str | Path, data: Any) -> Verification:
     decided = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
     p, soft = np.eye(len(rows.classes))[decided], probabilities(scores)
     problem: list[Linear] = []
-    goal = parse(model["objective"], rows)
+    goals = [(c, parse(text, rows)) for c, text in summands(model["objective"])]
+    goal = goals[0][1]
     ranking = goal[1][0][0].name in PAIRS
     if ranking:
         p, soft = 1e3 * np.unique(scores.round(12), return_inverse=True)[1].reshape(-1, 1), scores
-    claims = [(model["objective"], goal, False, summary["objective_on_decisions"])]
+    claims = []
     for text, claim in zip(model["constraints"], summary.get("decisions") or []):
         words, sign, limit = re.fullmatch(r"(.+)(<=|>=)\s*([^\s%]+\s*%?)\s*", text).groups()  # type: ignore[union-attr]
         m, bound = parse(words, rows), float(limit.rstrip("% ")) / (100 if "%" in limit else 1)
         problem += inequalities(m, sign == ">=", bound, rows)
         claims.append((text, m, sign == ">=", claim))
     for part in ("train", "validation", "test"):
+        parts = [(c, count(m, False, p, soft, rows.split == part, rows)) for c, m in goals]
+        total = None if any(v is None for _, v in parts) else sum(c * v for c, v in parts if v is not None)
+        tolerance = 1e-9 if goal[1][0][0].name in LOSSES else 1e-12
+        result.compare(f"{model['objective']}, {part}", summary["objective_on_decisions"][part], total, tolerance)
         for text, m, lower, claim in claims:
-            loss = m[1][0][0].name in ("loss", "pair_loss") if m[1] else False
+            loss = m[1][0][0].name in LOSSES if m[1] else False
             result.compare(f"{text}, {part}", claim[part], count(m, lower, p, soft, rows.split == part, rows), 1e-9 if loss else 1e-12)
         for k in (5, 10):
             if ranking and f"ndcg@{k}" in summary.get(part, {}):
@@ -174,7 +177,7 @@ def verify(run: str | Path, data: Any) -> Verification:
     if not len(nu) == len(problem) == len(shifts) == len(summary["constraints"]):
         result.problems.append(f"summary.json has {len(nu)} multipliers, {len(shifts)} shifts and {len(summary['constraints'])} constraints, want {len(problem)}")
         return result
-    objective = inequalities(goal, False, 0.0, rows)[0]
+    objective = combined((c, inequalities(m, False, 0.0, rows)[0]) for c, m in goals)
 
     def lagrangian(n: Network) -> tuple[Floats, Floats]:
         """Return f + r and g in one vector, and the shortest element of the subdifferential of f + r + nu.g."""

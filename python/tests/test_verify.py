@@ -37,7 +37,7 @@ RUNS: list[tuple[Any, str, dict[str, Any]]] = [
     ("gap(fpr, race) <= 0.1", "two", {**MLP, "hidden": [5, 4], "activation": "tanh"}),
     ("error[low] <= 0.3", "three", {**MLP, "activation": "sigmoid"}),
     ((), "three", {**MLP, "activation": "softplus"}),
-    ("tnr >= 0.9", "two", {"confidence": 0.9}),
+    ("tnr >= 0.9", "two", {"confidence": 0.9, "minimize": "5*fnr + 0.5*fpr[sex=M] + error"}),
     ("accuracy >= 0.7", "two", {"minimize": "loss", "settings": {"regularizer": "group-l1", "regularizer-weight": 1e-3}}),
     ("fpr[race=a] <= 0.1", "two", {"settings": {"dtype": "float64"}}),
     ("gap(positive_rate, sex) <= 0.03", "two", {**MLP, "activation": "leaky-relu", "settings": {"bounds-on": "surrogate"}}),

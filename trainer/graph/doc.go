@@ -9,8 +9,9 @@
 // [Embedding]. [GroupNorm] is a group norm or a layer norm that devices compute on all cores. New
 // also refuses dropout and other random operations, because f and g are then not functions of the
 // parameters. If a graph has operations that no test of ppal compares with finite differences,
-// New compares a derivative with them once; problem.CheckGradients compares more. Whether f and
-// g have kinks, and whether the model has hidden layers, New sees from the graph.
+// New compares derivatives with them once, of f and g and of each such operation alone;
+// problem.CheckGradients compares more. Whether f and g have kinks, and whether the model has
+// hidden layers, New sees from the graph.
 //
 // The errors of a definition wrap problem.ErrSettings. Operations that a device's CPU runs by
 // Gorgonia, on one core, are named in [Problem.Explain] and in a note of the run.
