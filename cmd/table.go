@@ -46,6 +46,10 @@ func printHead(out io.Writer, sum *results.Summary, title string) {
 		indented(out, "", 0, sum.Verdict)
 		fmt.Fprintln(out)
 	}
+	if sum.Certificate == nil { // no iterations
+		fmt.Fprintf(out, "%s: %s\n", title, sum.Status)
+		return
+	}
 	fmt.Fprintf(out, "%s: %d iterations (%s)\n", title, sum.Iterations, sum.Status)
 }
 

@@ -22,6 +22,7 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -228,9 +229,12 @@ func (r *trainRun) run(ctx context.Context) error {
 
 // announce prints a description of the run before it starts.
 func (r *trainRun) announce() {
-	d := r.session.Describe()
-	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
-		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.session.Iterations(), d.Out))
+	d, limit := r.session.Describe(), fmt.Sprintf("at most %d iterations, ", r.session.Iterations())
+	if d.Model.Kind == models.KindScores {
+		limit = ""
+	}
+	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, %sfiles in %s",
+		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), limit, d.Out))
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
 	}

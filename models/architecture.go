@@ -95,7 +95,7 @@ const MaxTensors = 1 << 16
 var kinds = struct {
 	sync.RWMutex
 	decode map[string]func(description []byte) (Architecture, error)
-}{decode: map[string]func([]byte) (Architecture, error){KindConv: decodeAs[Conv], KindResNet: decodeAs[ResNet]}}
+}{decode: map[string]func([]byte) (Architecture, error){KindConv: decodeAs[Conv], KindResNet: decodeAs[ResNet], KindScores: decodeAs[Scores]}}
 
 // Register lets [Load] read models whose architecture has the type A and the given kind. A program
 // calls Register once for each kind of its own, before it loads a model. Register panics if the

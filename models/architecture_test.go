@@ -213,7 +213,7 @@ func TestKinds(t *testing.T) {
 	}
 	content := file.Bytes()
 	if _, err := models.Load(bytes.NewReader(content), nil); !errors.Is(err, models.ErrFile) || !strings.Contains(err.Error(), `kind "test-filters"`) ||
-		!strings.Contains(err.Error(), "linear, network, conv, resnet, test-quadratic") {
+		!strings.Contains(err.Error(), "linear, network, conv, resnet, scores, test-quadratic") {
 		t.Errorf("unknown kind: %v", err)
 	}
 	other := quadratic{Rank: 2, Inputs: 3, Outputs: 1}

@@ -14,7 +14,7 @@ const (
 
 // Shape has the settings of a model of this package: the flags of ppal train.
 type Shape struct {
-	Model      string // linear, mlp, conv, resnet
+	Model      string // linear, mlp, conv, resnet, scores
 	Hidden     []int
 	Activation Activation
 	Heads      Heads
@@ -23,6 +23,8 @@ type Shape struct {
 	Stride     int // of convolutions without pooling
 	Norm       Norm
 	Blocks     int
+	Scores     []string
+	Thresholds Thresholds
 }
 
 // ShapeOf returns the settings of a model of this package. ok is false for other models.
@@ -39,6 +41,8 @@ func ShapeOf(a Architecture) (_ Shape, ok bool) {
 			Stride: a.Stride, Norm: cmp.Or(a.Norm, NoNorm)}, true
 	case ResNet:
 		return Shape{Model: KindResNet, Hidden: a.Hidden, Activation: a.Activation, Channels: a.Channels, Blocks: cmp.Or(a.Blocks, 1)}, true
+	case Scores:
+		return Shape{Model: KindScores, Scores: a.Columns, Thresholds: cmp.Or(a.Thresholds, OneThreshold)}, true
 	}
 	return Shape{}, false
 }
@@ -50,6 +54,8 @@ func (s Shape) Architecture() Architecture {
 		return Conv{Channels: s.Channels, Pool: s.Pool, Stride: s.Stride, Norm: s.Norm, Hidden: s.Hidden, Activation: s.Activation}
 	case KindResNet:
 		return ResNet{Channels: s.Channels, Blocks: s.Blocks, Hidden: s.Hidden, Activation: s.Activation}
+	case KindScores:
+		return Scores{Columns: s.Scores, Thresholds: s.Thresholds}
 	case TextNetwork:
 		return Spec{Hidden: s.Hidden, Activation: s.Activation, Heads: s.Heads}
 	}
@@ -72,9 +78,15 @@ func init() { option.Describe((*Shape).options) }
 
 // options returns the settings, bound to the fields of s.
 func (s *Shape) options() []*option.Option {
-	layers, blocks, conv := option.If("model", TextNetwork, KindConv, KindResNet), forPictures(), option.If("model", KindConv)
+	layers, blocks, scores := option.If("model", TextNetwork, KindConv, KindResNet), forPictures(), option.If("model", KindScores)
+	conv := option.If("model", KindConv)
 	return []*option.Option{
-		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, or for pictures a convolutional or a residual network", TextLinear, TextNetwork, KindConv, KindResNet),
+		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, for pictures a convolutional or a residual network, or thresholds on the scores of a model that exists",
+			TextLinear, TextNetwork, KindConv, KindResNet, KindScores),
+		option.Names("score", &s.Scores, "COLUMN[,...]", "name the column with the scores of the positive class; with three or more classes a column for each, in their order").
+			OrMissing("required", func() string { return "" }).With(scores),
+		option.Choice("thresholds", &s.Thresholds, "learn one threshold for all rows, or one for each value of the column that the bounds compare,"+
+			" which every new row then needs", OneThreshold, ByGroup).With(scores),
 		option.Counts("channels", &s.Channels, option.AtLeast(1), "N[,N...]", "set the number of 3 x 3 filters of each block of convolution and pooling, or of each stage of a resnet").
 			For(DefaultResNetChannels, option.If("model", KindResNet)).Or(DefaultChannels).With(blocks),
 		option.Choice("pool", &s.Pool, "take the largest or the mean of 2 x 2 pixels in each block, or all pixels", MaxPool, AveragePool, NoPool).With(conv),

@@ -70,6 +70,7 @@ type TableOptions struct {
 	Classes     []string
 	Features    []string // the only columns to make features of; empty: all columns that are not ignored
 	Categorical []string // categorical columns whose values look like numbers
+	Raw         []string // columns of numbers that are not standardised, such as the scores of a model
 	Missing     string   // MissingRefused (also ""), MissingImputed, MissingDropped or MissingFlagged
 	Dates       string   // DatesRefused (also ""), DatesExpanded, DatesDayFirst or DatesMonthFirst
 	Decimal     string   // DecimalAuto (also ""), DecimalPoint or DecimalComma

@@ -120,8 +120,8 @@ func (o *Outcome) columns() []column {
 	}
 	residual := func(at func(c *results.Certificate) float64, record func(r *trainer.Record) float64) func(string) string {
 		return meanCell(func(r *Run) (float64, bool) {
-			if r.Summary != nil {
-				return at(&r.Summary.Certificate), true
+			if r.Summary != nil && r.Summary.Certificate != nil {
+				return at(r.Summary.Certificate), true
 			}
 			return record(r.Last()), true
 		})

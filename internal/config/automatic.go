@@ -15,6 +15,9 @@ import (
 // auto is the method that a configuration replaces by alm, ppala or plada.
 const auto = "auto"
 
+// thresholds is the name of the method of a run with given scores.
+const thresholds = "thresholds"
+
 // The methods from which Auto chooses. Only alm has quasi-Newton steps, and only plada supports a
 // constraint with a kink.
 const (

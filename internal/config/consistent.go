@@ -176,6 +176,8 @@ func (t *Train) consistentDevice(refuse refusal) error {
 	d := t.Session.Device
 	mostThreads := max(leastThreads, threadsPerCore*runtime.NumCPU())
 	switch {
+	case d.Dtype == tensor.Float32 && t.Model.Shape.Model == models.KindScores:
+		return refuse("dtype", "the scores of --model scores are compared in float64; leave it out")
 	case d.Threads > mostThreads:
 		return refuse("threads", "must be at most %d, or 0, all cores", mostThreads)
 	case d.Engine == session.Gorgonia && d.Kind == session.CUDA:

@@ -9,6 +9,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/option"
 	"ppal/internal/preset"
+	"ppal/models"
 	"ppal/trainer/method"
 	"ppal/trainer/session"
 )
@@ -125,6 +126,10 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	r.adopt(option.Of(r.train.Task))
 	if err := r.settle(r.options[option.NameMethod]); err != nil {
 		return nil, err
+	}
+	if r.text(nameModel) == models.KindScores {
+		r.train.Method.Name = thresholds
+		return r, nil
 	}
 	if r.train.Method.Name == auto {
 		if err := r.chooseMethod(); err != nil {

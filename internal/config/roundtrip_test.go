@@ -41,7 +41,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 		"problem=dp method=ipp-conex ipp-conex-restart=true ipp-conex-t0=4",
 		"subject-to=gap(tpr,sex*race)<=2% minimize=fnr[Female]", "subject-to=fpr<=5%;recall[\"<=50K\"]>=0.5 bounds-on=surrogate",
 		"subject-to=recall[*]>=0.9 dataset=fashion-mnist", "subject-to=fpr<=5% confidence=0.95", "problem=eo bounds-on=decisions confidence=0.9", "minimize=loss subject-to=l1(weights)<=10 dataset=synthetic classes=2,1",
-		"file=x.csv picture=path size=32x48 color=rgb label=y normalize=center", "problem=dp bounds-on=decisions", "problem=eo bounds-on=decisions epsilon=0.1,0.2", "bounds-on=decisions kappa=0.1",
+		"file=x.csv picture=path size=32x48 color=rgb label=y normalize=center", "problem=dp bounds-on=decisions", "file=a label=y model=scores device=cpu score=p,q thresholds=by-group subject-to=gap(tpr,s)<=2%", "problem=eo bounds-on=decisions epsilon=0.1,0.2", "bounds-on=decisions kappa=0.1",
 	}
 	for _, name := range method.Names() {
 		if name != "multiplier-model" && name != "nl-iapial" {

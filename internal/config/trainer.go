@@ -29,6 +29,9 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 
 // newMethod makes the method without settings, nil where the name is unknown.
 func (t *Train) newMethod() trainer.Method {
+	if t.Method.Name == thresholds { // no step uses the method
+		return &method.Unconstrained{}
+	}
 	d, err := method.Lookup(t.Method.Name)
 	if err != nil {
 		return nil

@@ -14,9 +14,15 @@ import (
 // certificate above which the line shows both.
 const ownFactor = 3
 
+// noCertificate is said of a run without a certificate.
+const noCertificate = "none: the run compared thresholds on given scores, and trained no weights"
+
 // Certificate describes the certificate of a summary in one line.
 func Certificate(sum *results.Summary) string {
-	c, most := &sum.Certificate, atMost(sum)
+	if sum.Certificate == nil {
+		return noCertificate
+	}
+	c, most := sum.Certificate, atMost(sum)
 	text := "epsilon " + most + brief(c.Epsilon)
 	if o := sum.Outcome; o == nil || o.BoundsOn == constraints.OnSurrogate {
 		text += ", the largest KKT residual in float64"
@@ -53,6 +59,9 @@ func Certified(sum *results.Summary) string {
 	if sum.Status == string(trainer.Failed) {
 		return "The run failed: it has no certificate."
 	}
+	if sum.Certificate == nil {
+		return noCertificate
+	}
 	subject := "The weights"
 	if sum.Outcome != nil && sum.Outcome.BoundsOn == constraints.OnDecisions {
 		subject = "For the smooth problem, the weights before the threshold step"
@@ -75,10 +84,10 @@ type Residual struct{ Name, Value, Meaning string }
 
 // Residuals returns the parts of the certificate of a summary.
 func Residuals(sum *results.Summary) []Residual {
-	if sum.Status == string(trainer.Failed) {
+	if sum.Status == string(trainer.Failed) || sum.Certificate == nil {
 		return nil
 	}
-	c := &sum.Certificate
+	c := sum.Certificate
 	return []Residual{{"stationarity", atMost(sum) + precise(c.Stationarity), "the gradient that the multipliers do not balance"},
 		{"infeasibility", precise(c.Infeasibility), "the norm of the violations"},
 		{"complementarity", precise(c.Complementarity), "multipliers times slack"}}

@@ -135,6 +135,9 @@ func promised(o *results.Outcome) string {
 
 // thresholdStep describes the step of the threshold after training, or returns "".
 func thresholdStep(o *results.Outcome) string {
+	if o.Thresholds != nil {
+		return givenThresholds(o)
+	}
 	if o.Threshold == 0 && o.Offsets == nil {
 		return ""
 	}
@@ -150,6 +153,43 @@ func thresholdStep(o *results.Outcome) string {
 		return fmt.Sprintf("%s after training: this gained %s of %s on the training rows", step, Number(&gain), o.Objective.Name)
 	}
 	return fmt.Sprintf("%s after training, without a change of %s on the training rows", step, o.Objective.Name)
+}
+
+// mostThresholds is the largest number of groups whose thresholds a sentence lists.
+const mostThresholds = 8
+
+// givenThresholds describes the thresholds on given scores.
+func givenThresholds(o *results.Outcome) string {
+	t := o.Thresholds
+	var list []string
+	for _, g := range t.Groups {
+		var own []string
+		for _, v := range g.Thresholds {
+			own = append(own, strconv.FormatFloat(v, 'g', 6, 64))
+		}
+		if text := strings.Join(own, "/"); g.Group == "" {
+			list = append(list, text)
+		} else {
+			list = append(list, fmt.Sprintf("%s for %s=%s", text, t.Column, g.Group))
+		}
+	}
+	if n := len(list) - mostThresholds; n > 0 {
+		list = append(list[:mostThresholds], fmt.Sprintf("%d more in summary.json", n))
+	}
+	text := "a positive decision has a score above " + strings.Join(list, ", ")
+	if len(t.Groups[0].Thresholds) > 1 {
+		text = "the decision is the class with the largest score minus its threshold: " + strings.Join(list, ", ")
+	}
+	if t.Column != "" {
+		text += fmt.Sprintf(". A new row needs its %s", t.Column)
+	}
+	switch {
+	case t.All:
+		text += ". No other thresholds are better on the training rows: all were compared"
+	case t.Least != nil:
+		text += fmt.Sprintf(". No thresholds that meet the bounds on the training rows have %s below %s there", o.Objective.Name, Number(t.Least))
+	}
+	return text + "."
 }
 
 // Note adds a note to the sentences, unless it is empty.

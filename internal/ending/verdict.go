@@ -30,7 +30,10 @@ func Judge(sum *results.Summary, tolerance float64) (converged bool, verdict str
 	if sum.Infeasibility != nil {
 		return false, Conflict(sum.Infeasibility, onDecisions), false
 	}
-	c := &sum.Certificate
+	c := sum.Certificate
+	if c == nil { // thresholds were compared
+		return true, "", true
+	}
 	exceeded := !onDecisions && sum.MaxViolation > tolerance
 	scale := 1.0
 	if !onDecisions {
@@ -51,7 +54,7 @@ func Judge(sum *results.Summary, tolerance float64) (converged bool, verdict str
 
 // unconverged names the largest residual of the certificate.
 func unconverged(sum *results.Summary, exceeded, onDecisions bool) string {
-	c, head := &sum.Certificate, "The run has not converged: "
+	c, head := sum.Certificate, "The run has not converged: "
 	smooth := ""
 	if onDecisions {
 		smooth = " of the smooth problem"

@@ -93,7 +93,7 @@ func (d *Design) Table(s *columnar.Sheet, opts tabular.TableOptions) (*Source, e
 	if len(p.Encodings) == 0 {
 		return nil, fmt.Errorf("datasets: %w: no column is left for features", dataerr.ErrColumn)
 	}
-	out.Features, out.uses = &Encoded{Sheet: s, By: p}, d.Uses(s, p)
+	out.Features, out.uses = &Encoded{Sheet: s, By: p, raw: opts.Raw}, d.Uses(s, p)
 	return out, nil
 }
 
@@ -162,6 +162,7 @@ type Encoded struct {
 	By    *tabular.Preparation
 	Names []string
 
+	raw   []string                                          // columns that are not standardised
 	share tabular.Share                                     // nil: this process has all rows
 	again func(s *columnar.Schema) (*columnar.Sheet, error) // reads the file again, for the own rows
 	own   *columnar.Sheet                                   // the own rows of all splits; nil before readLocal
@@ -176,13 +177,20 @@ func (e *Encoded) fit(train []int) ([]string, error) {
 		return nil, err
 	}
 	numbers := 0
-	for _, encoding := range e.By.Encodings {
-		if encoding.Numeric() {
+	for i := range e.By.Encodings {
+		switch encoding := &e.By.Encodings[i]; {
+		case slices.Contains(e.raw, encoding.Column):
+			encoding.Center, encoding.Scale = 0, 1
+		case encoding.Numeric():
 			numbers++
 		}
 	}
-	notes := []string{fmt.Sprintf("%d of %d features are numbers, standardised with the mean and the standard deviation of the training rows.",
-		numbers, len(e.Names))}
+	constant = slices.DeleteFunc(constant, func(name string) bool { return slices.Contains(e.raw, name) })
+	notes := []string{}
+	if e.raw == nil || numbers > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d features are numbers, standardised with the mean and the standard deviation of the training rows.",
+			numbers, len(e.Names)))
+	}
 	if len(constant) > 0 {
 		notes = append(notes, "These columns are constant in the training rows, so their features are 0: "+textvalue.Listed(constant, 10)+".")
 	}

@@ -276,8 +276,10 @@ func (r *run) facts() (list []fact) {
 			list = append(list, fact{o.Objective.Name + ", minimised", ending.Number(value), on})
 		}
 	}
-	list = append(list, fact{"smooth objective", chart.Number(s.Objective), "training rows"})
-	if s.Status != string(trainer.Failed) {
+	if s.Certificate != nil {
+		list = append(list, fact{"smooth objective", chart.Number(s.Objective), "training rows"})
+	}
+	if s.Status != string(trainer.Failed) && s.Certificate != nil {
 		list = append(list, fact{"KKT epsilon", chart.Number(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
 	}
 	list = append(list, fact{"iterations", ending.Count(s.Iterations), s.Status})

@@ -74,7 +74,7 @@ func fixture(t *testing.T) (rundir.Dir, *results.Summary) {
 	test, err := rates.Count([]int{0, 1, 1, 1}, []int{0, 1, 0, 0}, classes, members, false)
 	failOn(err)
 	sum := &results.Summary{Status: string(trainer.IterationLimit), Iterations: 40, Seconds: 4, SecondsTotal: 5, Objective: 0.2, Constraints: []float64{-0.1, -1}, Bounds: []float64{0.1, 1},
-		Certificate: results.Certificate{Epsilon: 0.01, Stationarity: 0.01}, Converged: true, Warnings: []string{"the step is large (use --eta 0.1 " + evil + ")"}, Version: "v1",
+		Certificate: &results.Certificate{Epsilon: 0.01, Stationarity: 0.01}, Converged: true, Warnings: []string{"the step is large (use --eta 0.1 " + evil + ")"}, Version: "v1",
 		Rates: map[results.Split]*results.RateTable{results.Training: train, results.Test: test},
 		Outcome: &results.Outcome{BoundsOn: constraints.OnDecisions, Objective: results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: at(0.25), Test: at(0.5)}},
 			AcceptanceRate: &results.SplitValues{Train: at(0.25), Test: at(0.25)}, Threshold: 0.5,

@@ -37,8 +37,12 @@ type Point struct {
 // newPoint returns the point of a saved run.
 func newPoint(bound float64, run string, s *session.Session, result *session.Result) Point {
 	sum := s.Summary()
-	p := Point{Bound: bound, Outcome: result.Outcome, Epsilon: sum.Certificate.Epsilon, Status: sum.Status, Iterations: sum.Iterations,
+	p := Point{Bound: bound, Outcome: result.Outcome, Status: sum.Status, Iterations: sum.Iterations,
 		Seconds: sum.Seconds, SecondsTotal: sum.SecondsTotal, Run: run, Warnings: sum.Warnings}
+	if sum.Certificate == nil {
+		return p
+	}
+	p.Epsilon = sum.Certificate.Epsilon
 	for _, c := range result.Outcome.Constraints {
 		p.Multipliers = append(p.Multipliers, c.Multiplier)
 	}

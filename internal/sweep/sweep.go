@@ -5,6 +5,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -220,10 +221,10 @@ func (r *runner) train(ctx context.Context, s *session.Session, k int) (Point, e
 	if err := s.Save(name); err != nil {
 		return Point{}, err
 	}
-	if err := writeState(r.dir.state(k), result.Training.State); err != nil {
+	r.state = cmp.Or(result.Training.State, &trainer.State{}) // thresholds on given scores have no state
+	if err := writeState(r.dir.state(k), r.state); err != nil {
 		return Point{}, err
 	}
-	r.state = result.Training.State
 	return newPoint(r.values[k], filepath.Base(name), s, result), nil
 }
 

@@ -41,6 +41,7 @@ type assembly struct {
 	products   string              // kind of products with the training rows
 	device     string              // description of the device
 	confidence *measure.Confidence // makes the bounds hold on new rows; nil: they hold on the training rows
+	scored     *scored             // the features of given scores; nil: the run trains a model
 	solved     *measure.Solution   // result of the feedback; nil before Optimize, and for other tasks
 	shifts     groupWeight         // the weight that shifts the scores of a group; of rankings
 	init       *results.DataFile   // the file of the initial weights; nil: none
@@ -144,7 +145,10 @@ func (a *assembly) leavesGPU() string {
 
 // read reads the data for the device, and states the task on the training rows.
 func (a *assembly) read(ctx context.Context, source Source) (err error) {
-	rows, err := loadRows(ctx, source, request(a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0))
+	if err := a.options.checkScores(); err != nil {
+		return err
+	}
+	rows, err := loadRows(ctx, source, a.options.request(a.devices, a.dtype))
 	if err != nil {
 		return err
 	}
@@ -161,7 +165,10 @@ func (a *assembly) read(ctx context.Context, source Source) (err error) {
 	if err := a.checkProducts(train.Rows); err != nil {
 		return err
 	}
-	if a.builder, err = a.newBuilder(train.Rows); err == nil && a.ranks() && a.devices.Team != nil {
+	if a.builder, err = a.newBuilder(train.Rows); err != nil {
+		return err
+	}
+	if a.scored, err = a.scoresOf(); err == nil && a.ranks() && a.devices.Team != nil {
 		err = fmt.Errorf("session: %w: rates of pairs of documents need one process: train without mpirun", ErrOptions)
 	}
 	return err
@@ -186,6 +193,9 @@ func (a *assembly) coarse() bool {
 
 // chooseSteps chooses the method if the choice is the session's, and the primal step.
 func (a *assembly) chooseSteps() (err error) {
+	if a.scored != nil {
+		return nil
+	}
 	o := &a.options
 	if _, multipliers := o.Method.(*method.ALM); o.choosesMethod && multipliers && step.QuasiNewtonRefuses(a.Problem()) != "" {
 		d, _ := o.description()

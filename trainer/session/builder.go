@@ -40,6 +40,11 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 	if err := statement.check(); err != nil {
 		return nil, err
 	}
+	if _, ok := a.options.Model.(models.Scores); ok {
+		if err := statement.ofScores(); err != nil {
+			return nil, err
+		}
+	}
 	if statement, err = statement.onDecisions(rowsOf(train)); err != nil {
 		return nil, err
 	}
@@ -201,6 +206,9 @@ const weightStream = 0x77656967687473
 // start returns the initial weights as trained. start draws the weights from the seed or reads
 // them from a file.
 func (a *assembly) start() (models.Weights, error) {
+	if a.scored != nil {
+		return a.scored.weights(a.builder.Model, make([]float64, max(1, len(a.scored.groups))*a.builder.Outputs()), nil)
+	}
 	if a.options.Init == "" {
 		return models.Init(a.builder.Model, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
 	}

@@ -22,6 +22,9 @@ import (
 // model after the exact step.
 func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	began, result := time.Now(), &Result{Training: r}
+	if a.scored != nil {
+		return result, a.judgeThresholds(result)
+	}
 	x := a.iterate()
 	train := a.splits[0]
 	smooth, err := a.builder.exact(train, x)

@@ -93,7 +93,7 @@ func describe(o Options) *configuration {
 	case flags:
 		c.add(taskOptions(o.Task), nil)
 	}
-	if o.Regularizer != nil {
+	if o.Regularizer != nil && c.text("model") != models.KindScores {
 		c.add(regularizerSettings(*o.Regularizer))
 	}
 	c.group = groupRun
@@ -234,6 +234,9 @@ func regularizerSettings(r problem.Regularizer) (flags []*option.Option, beyond 
 
 // ofMethod adds the method and its settings.
 func (c *configuration) ofMethod(m trainer.Method, s trainer.Settings) {
+	if c.text("model") == models.KindScores {
+		return
+	}
 	var texts []method.Text
 	var fields []string
 	known := false

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
+	"ppal/models"
 	"ppal/trainer/session/internal/device"
 )
 
@@ -190,7 +191,7 @@ func (d *Device) options() []*option.Option {
 			if d.Dtype = tensor.Float32; word == tensor.Float64.String() {
 				d.Dtype = tensor.Float64
 			}
-		}, "choose the numbers' type; the final certificate is always in float64", tensor.Float32.String(), tensor.Float64.String()),
+		}, "choose the numbers' type; the final certificate is always in float64", tensor.Float32.String(), tensor.Float64.String()).For(tensor.Float64.String(), option.If("model", models.KindScores)),
 		option.Count("threads", &d.Threads, option.AtLeast(0), "use N threads; 0: one for each core; results do not depend on N").Or("0"),
 		option.Custom("memory-limit", "SIZE|auto|none", d.setMemoryLimit, d.memoryFlag,
 			"refuse a run that needs more memory than SIZE, such as 3GB or 800MiB, while it reads rows or before it trains; auto: what the machine has", "auto", "none").

@@ -7,6 +7,7 @@ import (
 
 	"ppal/internal/option"
 	"ppal/internal/rundir"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/save"
 	"ppal/trainer/session/results"
@@ -219,6 +220,9 @@ func (s *Session) discard() error {
 
 // methodName returns the name of the method in the run's files.
 func (o Options) methodName() string {
+	if _, ok := o.Model.(models.Scores); ok {
+		return "thresholds"
+	}
 	if o.Method == nil {
 		return "own"
 	}

@@ -103,7 +103,12 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		return nil, err
 	}
 	// float64 keeps the rows in the form of the source: devices pack rows for float32 only
-	l, err := loadRows(ctx, o.Data, request(&device.Devices{}, tensor.Float64, o.Settings.Seed, o.needs(), false))
+	if err := o.checkScores(); err != nil {
+		return nil, err
+	}
+	on := o.request(&device.Devices{}, tensor.Float64)
+	on.Batches = false
+	l, err := loadRows(ctx, o.Data, on)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +121,9 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	a.builder = b
 	train := l.Splits[0]
 	o.setIterations((train.Len()+max(1, o.BatchSize)-1)/max(1, o.BatchSize), max(1, train.Copies))
+	if a.scored, err = a.scoresOf(); err != nil {
+		return nil, err
+	}
 	in := &Inputs{
 		Model: b.Model, Normalization: l.Normalization, Center: l.Center, Regularizer: b.Regularizer,
 		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,

@@ -88,6 +88,9 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	if !ok {
 		return nil, fmt.Errorf("session: %w: the task %s does not support bounds on decisions", ErrOptions, a.builder.statement.Name)
 	}
+	if a.scored != nil {
+		return a.chooseThresholds(f, smooth, tell, early)
+	}
 	var scores []float64 // of the training rows
 	feedback := decide.Feedback{
 		Smooth: smooth, Rates: f.Decided(), Target: f.Target, Start: a.builder.statement.start, Resolution: measure.Resolution(a.dtype == tensor.Float32),

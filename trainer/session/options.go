@@ -3,8 +3,11 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
+
+	"gorgonia.org/tensor"
 
 	"ppal/internal/option"
 	"ppal/models"
@@ -159,6 +162,13 @@ func (o Options) withDefaults() (Options, error) {
 	if err := CheckTask(o.Task); err != nil {
 		return o, err
 	}
+	if m, ok := o.Model.(models.Scores); ok {
+		if m.Thresholds == "" {
+			m.Thresholds = models.OneThreshold
+		}
+		o.Model, o.Regularizer, o.Method = m, &problem.Regularizer{}, &method.Unconstrained{}
+		o.Device.Kind, o.Device.Dtype = CPU, tensor.Float64
+	}
 	d := o.defaults()
 	if s, ok := o.Model.(*models.Spec); ok && s != nil {
 		o.Model = *s
@@ -229,7 +239,7 @@ func (o Options) withProgram() Options {
 // fields of o: the flags of ppal train.
 func (o *Options) runOptions() []*option.Option {
 	s := &o.Settings
-	return []*option.Option{
+	list := []*option.Option{
 		option.ExplicitOr("iterations", &s.Iterations, automatic, fmt.Sprintf(
 			"stop after N iterations; 0 writes the initial weights; auto: %d passes over the rows for conv and resnet on mini-batches, else %d", DefaultPasses, DefaultIterations)).
 			For(automatic, option.If("model", models.KindConv, models.KindResNet)).Or(strconv.Itoa(DefaultIterations)),
@@ -265,6 +275,18 @@ func (o *Options) runOptions() []*option.Option {
 		option.Text("init", &o.Init, "FILE", "start from the weights in this safetensors file").Or(""),
 		option.Switch("tensorboard", &o.TensorBoard, "also write the records as event files for TensorBoard, which reads the directory with tensorboard --logdir DIR"),
 	}
+	for _, own := range list {
+		if !slices.Contains([]string{"time-limit", "seed", "examples"}, own.Name) {
+			own.With(Trained())
+		}
+	}
+	return list
+}
+
+// Trained is the condition that a run trains its model, and does not only choose thresholds on
+// given scores.
+func Trained() option.Condition {
+	return option.IfNot("model", models.KindScores).Called("a model that is trained")
 }
 
 // runSettings returns the settings of the run, and names what no flag expresses.

@@ -20,8 +20,10 @@ import (
 // Result is a trained model, certified and measured in float64.
 type Result struct {
 	// Training is the result of the training loop, in the run's precision.
-	Training    *trainer.Result
+	Training *trainer.Result
+	// Certificate is the certificate of the smooth problem. Thresholds on given scores have none.
 	Certificate certify.Certificate
+	Thresholds  bool            // the run chose thresholds on given scores
 	Certifying  time.Duration   // wall time of the certificate
 	Objective   float64         // f + r
 	Constraints []float64       // g
@@ -89,7 +91,10 @@ func (s *Session) rateTables() (tables map[results.Split]*results.RateTable) {
 func (s *Session) summarise() results.Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
-	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, results.NewCertificate(r.Certificate)
+	sum.Objective, sum.Constraints = r.Objective, r.Constraints
+	if !r.Thresholds {
+		sum.Certificate = results.NewCertificate(r.Certificate)
+	}
 	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
@@ -140,7 +145,7 @@ func (d Description) deviceAndMemory() string {
 func (s *Session) ended(o *results.Outcome) measure.Run {
 	run := measure.Run{Circumstances: s.circumstances(o), Training: s.training, Constraints: boundedNames(s.pipeline.Describe()),
 		FeasibilityTolerance: s.options.feasibilityTolerance()}
-	if a, ok := s.pipeline.(*assembly); ok && a.solved != nil {
+	if a, ok := s.pipeline.(*assembly); ok && a.solved != nil && a.solved.Rounds != nil {
 		rounds := a.solved.Rounds.Rounds
 		run.Shifts = rounds[len(rounds)-1].Shifts
 	}

@@ -12,6 +12,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/rundir"
+	"ppal/models"
 	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/results"
@@ -37,7 +38,16 @@ func (r Request) Seed() uint64 { return r.on.Seed }
 // Needs returns the properties of the rows that the run's constraints name.
 func (r Request) Needs() constraints.Needs { return r.on.Needs }
 
-// request returns the request of a run whose needs of the rows are needs.
+// request returns the request of the run.
+func (o *Options) request(d *device.Devices, dtype tensor.Dtype) load.Request {
+	on := request(d, dtype, o.Settings.Seed, o.needs(), o.BatchSize > 0)
+	if m, ok := o.Model.(models.Scores); ok {
+		on.Scores, on.ByGroup = m.Columns, m.Thresholds == models.ByGroup
+	}
+	return on
+}
+
+// request returns the request of a run that trains a model and whose needs of the rows are needs.
 func request(d *device.Devices, dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
 	return load.Request{Seed: seed, Dtype: dtype, Needs: needs, Batches: batches, CPU: d.CPU, Integers: d.IntegerProducts, Pages: d.Pages,
 		Room: d.Options.Room(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
@@ -96,7 +106,7 @@ func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.kept, c.on = l, Request{load.Request{Dtype: on.on.Dtype, Seed: on.on.Seed, Needs: on.on.Needs}}
+		c.kept, c.on = l, Request{load.Request{Dtype: on.on.Dtype, Seed: on.on.Seed, Needs: on.on.Needs, Scores: on.on.Scores, ByGroup: on.on.ByGroup}}
 	}
 	own := *c.kept.rows
 	own.Splits = make([]*load.Split, len(c.kept.rows.Splits))
@@ -110,5 +120,6 @@ func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
 
 // same reports whether rows that were read for request r are also valid for the other Request.
 func (r Request) same(other Request) bool {
-	return r.on.Dtype == other.on.Dtype && r.on.Seed == other.on.Seed && reflect.DeepEqual(r.on.Needs, other.on.Needs)
+	return r.on.Dtype == other.on.Dtype && r.on.Seed == other.on.Seed && reflect.DeepEqual(r.on.Needs, other.on.Needs) &&
+		slices.Equal(r.on.Scores, other.on.Scores) && r.on.ByGroup == other.on.ByGroup
 }

@@ -34,6 +34,9 @@ func (s Table) flagSettings(seed uint64) (flags []*option.Option, beyond []strin
 	if s.Attributes != nil {
 		beyond = append(beyond, "the attributes")
 	}
+	if s.Raw != nil {
+		beyond = append(beyond, "the columns that are not standardised")
+	}
 	return append(option.DataSet(datasets.Names(nil), &s.Dataset, &s.Dir), option.Of(&s.TableOptions)...), beyond
 }
 

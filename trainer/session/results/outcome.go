@@ -26,6 +26,9 @@ type Outcome struct {
 	Offsets []float64 `json:"offsets,omitempty"`
 	// RankStep is the exact step of a ranking; nil: none, or the scores decide the classes of rows.
 	RankStep *RankStep `json:"rank_step,omitempty"`
+	// Thresholds are those on given scores; nil: the run trained the scores, and chose one threshold
+	// or offset after training.
+	Thresholds *Thresholds `json:"thresholds,omitempty"`
 	// ThresholdCost is the increase of the objective on training decisions by the threshold step.
 	ThresholdCost float64 `json:"threshold_cost"`
 	// BoundShifts are the amounts that the feedback added to the bounds of the smooth constraints, to
@@ -41,6 +44,26 @@ type Outcome struct {
 	// Probabilities gives the probability of each class without a change of a decision; nil with a
 	// single score, or if the scores do not rank the rows of a class higher.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
+}
+
+// Thresholds are the thresholds of a run with given scores.
+type Thresholds struct {
+	// Column is the column whose values have thresholds of their own; "": all rows have the same.
+	Column string           `json:"column,omitempty"`
+	Groups []GroupThreshold `json:"groups"`
+	// All says that all thresholds were compared: on the training rows, no others are better.
+	All bool `json:"all_compared"`
+	// Least is a lower bound for the objective on the training rows of all thresholds that meet the
+	// bounds there; nil: not known.
+	Least *float64 `json:"least_objective,omitempty"`
+}
+
+// GroupThreshold holds the thresholds of a group, with its number of training rows.
+type GroupThreshold struct {
+	Group string `json:"group,omitempty"` // a value of the column; "": all rows
+	Rows  int    `json:"rows"`
+	// Thresholds are the amounts that are subtracted from the scores, one for each score.
+	Thresholds []float64 `json:"thresholds"`
 }
 
 // RankStep is the exact step of a ranking: it changed a weight, whose feature tells two groups of

@@ -80,8 +80,8 @@ type OwnMultiplier struct {
 }
 
 // NewCertificate returns c with the keys of summary.json.
-func NewCertificate(c certify.Certificate) Certificate {
-	return Certificate{Epsilon: c.Epsilon, Stationarity: c.Stationarity, Infeasibility: c.Infeasibility, Complementarity: c.Complementarity,
+func NewCertificate(c certify.Certificate) *Certificate {
+	return &Certificate{Epsilon: c.Epsilon, Stationarity: c.Stationarity, Infeasibility: c.Infeasibility, Complementarity: c.Complementarity,
 		Nu: c.Nu, Domain: c.Domain, UpperBound: c.UpperBound, KinkTolerance: c.KinkTolerance, NotResolved: c.NotResolved, Own: (*OwnMultiplier)(c.Own)}
 }
 
@@ -100,15 +100,17 @@ type Summary struct {
 	// in float64, Rounds the ends of rounds with the exact step, Records the records with their
 	// measures, and Plots the plots and the other files. What remains are the measures of the result.
 	// A run that continues counts its own part.
-	SecondsCertificates float64     `json:"seconds_certificates"`
-	SecondsRounds       float64     `json:"seconds_rounds"`
-	SecondsRecords      float64     `json:"seconds_records"`
-	SecondsPlots        float64     `json:"seconds_plots"`
-	Objective           float64     `json:"objective"`     // f + r
-	Constraints         []float64   `json:"constraints"`   // g_1..g_m
-	Bounds              []float64   `json:"bounds"`        // kappa, one for each constraint
-	MaxViolation        float64     `json:"max_violation"` // max_j max(0, g_j)
-	Certificate         Certificate `json:"certificate"`
+	SecondsCertificates float64   `json:"seconds_certificates"`
+	SecondsRounds       float64   `json:"seconds_rounds"`
+	SecondsRecords      float64   `json:"seconds_records"`
+	SecondsPlots        float64   `json:"seconds_plots"`
+	Objective           float64   `json:"objective"`     // f + r
+	Constraints         []float64 `json:"constraints"`   // g_1..g_m
+	Bounds              []float64 `json:"bounds"`        // kappa, one for each constraint
+	MaxViolation        float64   `json:"max_violation"` // max_j max(0, g_j)
+	// Certificate is null for thresholds on given scores, whose objective and constraints are those of
+	// the decisions.
+	Certificate *Certificate `json:"certificate"`
 	// Converged says that the certificate's epsilon is at most 1e-2 max(1, |objective|), and that
 	// bounds on surrogates are met within the feasibility tolerance.
 	Converged bool `json:"converged"`

@@ -20,7 +20,9 @@ func (c *check) claims() {
 	s, r := &c.summary, c.report
 	r.exact(sectionSolution, "schema", float64(s.Schema), rundir.Schema)
 	c.status()
-	c.kinks()
+	if s.Certificate != nil {
+		c.kinks()
+	}
 	converged, verdict, whole := ending.Judge(s, c.in.Tolerance)
 	if s.Converged != converged {
 		r.problem("converged is %t in summary.json, and %t by its certificate", s.Converged, converged)
@@ -74,6 +76,11 @@ func (c *check) status() {
 		if set.Patience == 0 {
 			wrong = "the settings have no patience"
 		}
+	case trainer.Compared:
+		if _, ok := c.given(); !ok {
+			wrong = "the run trained its model"
+		}
+		return
 	case trainer.Converged, trainer.AtRest, trainer.Infeasible, trainer.Interrupted: // a proof is checked elsewhere
 	default:
 		wrong = "there is no such status"
@@ -94,7 +101,7 @@ const equalPieces = 1e-7
 // the settings select.
 func (c *check) kinks() {
 	s, r := &c.summary, c.report
-	cert := &s.Certificate
+	cert := s.Certificate
 	kinks := c.output.as(false, nil).kinks() || !c.in.System.Smooth() || c.parts[0].kinks()
 	if cert.UpperBound != kinks {
 		r.problem("certificate.upper_bound is %t in summary.json, and the model and the task have kinks: %t", cert.UpperBound, kinks)
@@ -135,6 +142,9 @@ func (c *check) outcome(o *results.Outcome) {
 	for j := range o.Constraints {
 		d, sum := &o.Constraints[j], 0.0
 		for _, k := range meanings[j] {
+			if c.summary.Certificate == nil {
+				break
+			}
 			sum += c.summary.Certificate.Nu[k]
 		}
 		r.exact(sectionDecisions, "multiplier of "+d.Constraint, d.Multiplier, sum)

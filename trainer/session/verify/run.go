@@ -196,7 +196,13 @@ func (c *check) recompute(read func(config []byte) (*session.Inputs, error)) (er
 		return err
 	}
 	c.provenance(before)
-	if c.mixed() {
+	if m, ok := c.given(); ok {
+		if err := c.thresholds(m); err != nil {
+			return err
+		}
+	} else if s := &c.summary; s.Certificate == nil || s.Outcome != nil && s.Outcome.Thresholds != nil {
+		return errors.New("summary.json has no certificate, or thresholds on given scores, and the run trained its model")
+	} else if c.mixed() {
 		c.report.skip("constraints, the objective and the certificate: the exact step mixed the weights of two rounds, and the file has the mixture alone")
 	} else if err := c.solution(); err != nil {
 		return err

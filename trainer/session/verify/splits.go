@@ -95,8 +95,11 @@ func (c *check) measures(k int, scores []float64, e slack) {
 	list := c.parts[k].measures(scores, e)
 	own := reported[p.Name]
 	known := map[string]bool{}
+	_, given := c.given()
 	for _, m := range list {
-		known[m.name] = true
+		if known[m.name] = true; given && (m.name == "objective" || m.name == "max_violation") {
+			continue // smooth functions, which thresholds do not use
+		}
 		if v, ok := own[m.name]; ok || m.defined {
 			c.report.compare(string(p.Name), fmt.Sprintf("%s.%s", p.Name, m.name), v, m.number)
 		}

@@ -94,6 +94,9 @@ func (f *weightsFile) as(decided bool, moved *rand.Rand) model {
 			i -= len(t.Data)
 		}
 	}
+	if m, ok := f.in.Model.(models.Scores); ok {
+		return newNetwork(m.Spec, own, f.in.Center)
+	}
 	if spec, ok := f.in.Model.(models.Spec); ok {
 		return newNetwork(spec, own, f.in.Center)
 	}

@@ -28,7 +28,7 @@ func ReadPictureFiles(ctx context.Context, dir string, options tabular.TableOpti
 	}
 	return verified(ctx, dir, datasets.Pictures, options.OwnFiles(), func(func() (*datasets.Report, error)) (*Data, error) {
 		options.Seed, options.Unread = cmp.Or(options.Seed, on.Seed), true
-		t, err := loadTable(ctx, dir, datasets.Pictures, options, on.Needs)
+		t, err := loadTable(ctx, dir, datasets.Pictures, options, on)
 		if err != nil {
 			return nil, err
 		}

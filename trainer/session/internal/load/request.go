@@ -16,6 +16,8 @@ type Request struct {
 	Seed    uint64
 	Dtype   tensor.Dtype
 	Needs   constraints.Needs // properties of the rows that the task uses
+	Scores  []string          // the columns of given scores; nil: the run trains a model
+	ByGroup bool              // given scores have thresholds for each value of the column that the task compares
 	Batches bool              // the training draws mini-batches from all rows
 	CPU     *cpu.Device       // the device that trains; nil: a GPU or Gorgonia's machine trains, or nothing
 	// Integers reports whether the training device multiplies 8-bit data with cols columns as

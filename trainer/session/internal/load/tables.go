@@ -41,7 +41,7 @@ func ReadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 		if on.Share != nil && !on.Batches {
 			options.Share = on.Share
 		}
-		t, err := loadTable(ctx, dir, dataset, options, on.Needs)
+		t, err := loadTable(ctx, dir, dataset, options, on)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,8 @@ func (l *Data) packIntegers(t *tabular.Tables, on Request) error {
 
 // loadTable reads the table with the attributes that constraints name. "groups" means the groups of
 // the table; if the groups do not overlap, it may be a column.
-func loadTable(ctx context.Context, dir, dataset string, options tabular.TableOptions, needs constraints.Needs) (*tabular.Tables, error) {
+func loadTable(ctx context.Context, dir, dataset string, options tabular.TableOptions, on Request) (*tabular.Tables, error) {
+	needs := on.Needs
 	options.Attributes, options.Values = slices.Clone(options.Attributes), needs.Values
 	for _, name := range needs.Attributes {
 		if name != constraints.GroupsName && !slices.Contains(options.Attributes, name) {
@@ -156,6 +157,13 @@ func loadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 	for _, value := range needs.Values { // fpr[age<45] is about the rows that meet the comparison
 		if value != options.Label && columnar.Comparison(value) && !slices.Contains(options.Attributes, value) {
 			options.Attributes = append(options.Attributes, value)
+		}
+	}
+	if on.Scores != nil {
+		options.Features, options.Raw = slices.Clone(on.Scores), on.Scores
+		if on.ByGroup {
+			options.Features = append(options.Features, needs.Attributes...)
+			options.Categorical = append(slices.Clone(options.Categorical), needs.Attributes...)
 		}
 	}
 	t, err := datasets.LoadTableContext(ctx, dir, dataset, options)

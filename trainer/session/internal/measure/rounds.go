@@ -45,7 +45,8 @@ type Solution struct {
 	Orders  *decide.Orders      // of pairs; nil for rows
 	Column  int                 // the weight of the feature that Orders.Direction has
 	Target  *decide.Target
-	Rounds  *decide.Result // nil before the rounds
+	Rounds  *decide.Result // nil before the rounds, and for thresholds on given scores
+	Given   *Given         // of thresholds on given scores; nil: the scores are trained
 	Exact   *decide.Exact  // the exact step on scores in float64; nil before ExactStep
 	// Constant is the class of every training row after the exact step; -1 if the classes of the
 	// rows differ.
@@ -182,9 +183,16 @@ func (f *Solution) ExactStep(scores []float64, resolution float64, c *Confidence
 	if err != nil {
 		return err
 	}
+	f.end(scores, f.Exact.Offsets, c != nil)
+	return nil
+}
+
+// end describes the decisions of scores with offsets. tighter says that the bounds of the exact
+// step were tighter.
+func (f *Solution) end(scores, offsets []float64, tighter bool) {
 	decided := make([]int32, f.Rates.Rows())
-	decide.Decide(decided, scores, f.Exact.Offsets)
-	if c != nil { // the bounds of the exact step were tighter
+	decide.Decide(decided, scores, offsets)
+	if tighter {
 		d, g := make([]float64, f.Rates.Len()), make([]float64, len(f.Target.Bounds))
 		f.Rates.Count(d, decided)
 		f.Target.Excess(g, d)
@@ -197,7 +205,6 @@ func (f *Solution) ExactStep(scores []float64, resolution float64, c *Confidence
 			f.Constant = -1
 		}
 	}
-	return nil
 }
 
 // costlyStep is the smallest increase of the objective by the exact step that causes a warning.
@@ -250,6 +257,9 @@ func (f *Solution) Costly() bool { return f.Exact.Cost() > costlyStep }
 // Describe adds the exact step and the shifts of the best round to the outcome.
 func (f *Solution) Describe(o *results.Outcome) {
 	switch {
+	case f.Given != nil:
+		o.Thresholds = f.Given.describe()
+		return
 	case f.Weights != nil:
 		o.RankStep = &results.RankStep{Mixed: true}
 	case f.Orders != nil && f.Exact.Moved:

@@ -15,10 +15,10 @@ import (
 func verdictOf(change func(r *trainer.Result, sum *results.Summary, c *Circumstances)) results.Summary {
 	r := &trainer.Result{Status: trainer.IterationLimit, Iterations: 300, Trend: trainer.Trend{Multipliers: 1e-4}}
 	sum := results.Summary{Objective: 0.3, Constraints: []float64{-0.2, -0.1, 0},
-		Certificate: results.Certificate{Epsilon: 1e-3, Stationarity: 1e-3, Infeasibility: 1e-4, Complementarity: 5e-4}}
+		Certificate: &results.Certificate{Epsilon: 1e-3, Stationarity: 1e-3, Infeasibility: 1e-4, Complementarity: 5e-4}}
 	how := Circumstances{Float32: true}
 	change(r, &sum, &how)
-	c := &sum.Certificate
+	c := sum.Certificate
 	c.Epsilon = max(c.Stationarity, c.Infeasibility, c.Complementarity)
 	how.Status, how.AtRounding = r.Status, r.Trend.AtRounding
 	Run{Circumstances: how, Training: r, Constraints: []string{"shirt <= 0.05", "coat <= 0.05", "dress <= 0.1"},

@@ -1,0 +1,172 @@
+package measure
+
+import (
+	"math"
+	"slices"
+
+	"ppal/internal/decide"
+	"ppal/trainer/session/results"
+)
+
+// Given holds the thresholds on given scores.
+type Given struct {
+	Column  string   // of the groups; "": all rows are one group
+	Names   []string // of the groups; nil: all rows are one group
+	Groups  []int32  // of the training rows
+	Outputs int      // scores of a row
+	// Offsets are minus the thresholds, those of each group one after the other. A group without
+	// training rows has the mean of the others, weighted by their rows.
+	Offsets []float64
+	Mean    []float64 // this mean
+	found   *decide.Thresholds
+	rows    []int // of each group
+}
+
+// Scores are the scores of rows with their groups.
+type Scores struct {
+	Scores []float64
+	Groups []int32 // nil: all rows are one group
+}
+
+// Thresholds finds the thresholds of the training rows' scores. With a confidence, the bounds are
+// tightened, and the validation rows, which held returns, may move all thresholds by the same
+// amount: the promises are then those of a score with one threshold.
+func (f *Solution) Thresholds(train Scores, resolution float64, c *Confidence, held func() (Scores, error)) (err error) {
+	g := f.Given
+	g.count(train)
+	if g.found, err = f.strictly(f.Target, train, resolution); err != nil {
+		return err
+	}
+	if c == nil {
+		f.Exact = &g.found.Exact
+		f.Exact.Moved = false
+		g.settle()
+		f.end(g.shifted(train), nil, false)
+		return nil
+	}
+	d, decided := make([]float64, f.Rates.Len()), make([]int32, f.Rates.Rows())
+	for range tightenings {
+		decide.Decide(decided, decide.Shifted(train.Scores, g.found.Offsets, train.Groups, g.Outputs), nil)
+		f.Rates.Count(d, decided)
+		if g.found, err = f.strictly(f.Target.Tightened(c.Tighten(d)), train, resolution); err != nil {
+			return err
+		}
+	}
+	g.settle()
+	shifted := g.shifted(train)
+	if err := c.exactStep(f, shifted, func() ([]float64, error) {
+		other, err := held()
+		return g.shifted(other), err
+	}, resolution); err != nil {
+		return err
+	}
+	for k := range g.Offsets {
+		g.Offsets[k] += f.Exact.Offsets[k%g.Outputs]
+	}
+	for k := range g.Mean {
+		g.Mean[k] += f.Exact.Offsets[k]
+	}
+	f.end(shifted, f.Exact.Offsets, true)
+	f.Exact.Moved, g.found.Proven, g.found.Bound = false, false, math.Inf(-1)
+	f.Exact.Before = f.Exact.After
+	return nil
+}
+
+// tightenings is the number of times that the bounds are tightened for the rates of the thresholds
+// before: the margins depend on the rates.
+const tightenings = 2
+
+// strictPrice is the largest increase of the objective that strictly accepts so that the decisions
+// exceed no bound at all: half a point, as in the exact step.
+const strictPrice = 0.005
+
+// strictly finds thresholds that meet the bounds without slack, if there are any that cost at most
+// strictPrice, and else with the slack.
+func (f *Solution) strictly(target *decide.Target, s Scores, resolution float64) (*decide.Thresholds, error) {
+	strict := *target
+	strict.Bounds = slices.Clone(target.Bounds)
+	slack := false
+	for j := range strict.Bounds {
+		slack = slack || strict.Bounds[j].Slack > 0
+		strict.Bounds[j].Slack, strict.Bounds[j].Coarse = 0, nil
+	}
+	search := func(t *decide.Target) (*decide.Thresholds, error) {
+		return decide.ByGroup(f.Rates, t, s.Scores, s.Groups, max(1, len(f.Given.Names)), resolution)
+	}
+	own, err := search(&strict)
+	if err != nil || !slack {
+		return own, err
+	}
+	loose, err := search(target)
+	if err != nil || own.Violation > 0 || own.After > loose.After+strictPrice {
+		return loose, err
+	}
+	return own, nil
+}
+
+// count counts the training rows of each group.
+func (g *Given) count(train Scores) {
+	g.rows = make([]int, max(1, len(g.Names)))
+	for i := range len(train.Scores) / g.Outputs {
+		k := 0
+		if train.Groups != nil {
+			k = int(train.Groups[i])
+		}
+		g.rows[k]++
+	}
+}
+
+// settle takes the offsets that were found.
+func (g *Given) settle() {
+	g.Offsets, g.Mean = slices.Clone(g.found.Offsets), make([]float64, g.Outputs)
+	all := 0
+	for _, n := range g.rows {
+		all += n
+	}
+	for i, v := range g.Offsets {
+		g.Mean[i%g.Outputs] += v * float64(g.rows[i/g.Outputs]) / float64(all)
+	}
+	if len(g.rows) == 1 {
+		copy(g.Mean, g.Offsets)
+	}
+	for i := range g.Offsets {
+		if g.rows[i/g.Outputs] == 0 {
+			g.Offsets[i] = g.Mean[i%g.Outputs]
+		}
+	}
+}
+
+// shifted returns scores minus the thresholds.
+func (g *Given) shifted(s Scores) []float64 {
+	return decide.Shifted(s.Scores, g.Offsets, s.Groups, g.Outputs)
+}
+
+// Counted returns the objective and the excesses of the inequalities on the decisions of the
+// training rows' scores.
+func (f *Solution) Counted(scores []float64) (objective float64, excess []float64) {
+	decided, d := make([]int32, f.Rates.Rows()), make([]float64, f.Rates.Len())
+	decide.Decide(decided, scores, nil)
+	f.Rates.Count(d, decided)
+	excess = make([]float64, len(f.Target.Bounds))
+	f.Target.Excess(excess, d)
+	return f.Target.Value(d), excess
+}
+
+// describe returns the thresholds for summary.json.
+func (g *Given) describe() *results.Thresholds {
+	t := &results.Thresholds{Column: g.Column, All: g.found.Proven}
+	if !math.IsInf(g.found.Bound, 0) {
+		t.Least = &g.found.Bound
+	}
+	for k, n := range g.rows {
+		own := results.GroupThreshold{Rows: n}
+		if g.Names != nil {
+			own.Group = g.Names[k]
+		}
+		for _, v := range g.Offsets[k*g.Outputs:][:g.Outputs] {
+			own.Thresholds = append(own.Thresholds, 0-v)
+		}
+		t.Groups = append(t.Groups, own)
+	}
+	return t
+}
