@@ -154,7 +154,7 @@ func TestReadMetricsDamaged(t *testing.T) {
 func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.json")
 	want := results.Summary{Schema: Schema, Status: "iteration limit", Iterations: 3, Constraints: []float64{-1}, Bounds: []float64{0.2},
-		Certificate: results.Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
+		Certificate: &results.Certificate{Epsilon: 1, Nu: []float64{0}}, Warnings: []string{}, Notes: []string{},
 		ResidualDecay: results.NewResidualDecay(trainer.Decay{Stationarity: -1, Infeasibility: math.NaN(), Complementarity: math.NaN()})}
 	unset := want
 	unset.Warnings, unset.Notes = nil, nil
