@@ -125,7 +125,7 @@ func (m *Model) options() []*option.Option {
 func (p *Problem) regularizer() []*option.Option {
 	list := option.Of(&p.Regularizer)
 	for _, o := range list {
-		o.With(session.Trained())
+		o.With(option.Trained())
 	}
 	kind, l2 := find(list, "regularizer"), option.If("regularizer", problem.SquaredL2.String())
 	var ridge []string // the problems with another regularizer of bounds on decisions
@@ -145,9 +145,9 @@ func (p *Problem) regularizer() []*option.Option {
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Name, "choose the method (see ppal methods); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{auto}, method.Names()...)...).As("NAME").And(session.Trained()),
+		option.Choice(option.NameMethod, &m.Name, "choose the method (see ppal methods); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{auto}, method.Names()...)...).As("NAME").And(option.Trained()),
 		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well in practice, or the values of the paper by Moon et al.",
-			preset.Practical, preset.Paper).And(session.Trained()),
+			preset.Practical, preset.Paper).And(option.Trained()),
 	}
 }
 

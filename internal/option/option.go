@@ -57,6 +57,10 @@ func IfNot(name string, values ...string) Condition {
 	return Condition{Name: name, Values: values, not: true}
 }
 
+// Trained is the condition that a run trains its model, and does not only choose thresholds on
+// given scores.
+func Trained() Condition { return IfNot("model", "scores").Called("a model that is trained") }
+
 // Called returns the condition with a title, which replaces the values in help and errors.
 func (c Condition) Called(title string) Condition {
 	c.title = title

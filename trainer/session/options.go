@@ -277,16 +277,10 @@ func (o *Options) runOptions() []*option.Option {
 	}
 	for _, own := range list {
 		if !slices.Contains([]string{"time-limit", "seed", "examples"}, own.Name) {
-			own.With(Trained())
+			own.With(option.Trained())
 		}
 	}
 	return list
-}
-
-// Trained is the condition that a run trains its model, and does not only choose thresholds on
-// given scores.
-func Trained() option.Condition {
-	return option.IfNot("model", models.KindScores).Called("a model that is trained")
 }
 
 // runSettings returns the settings of the run, and names what no flag expresses.
