@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"fmt"
 	"math"
+	"runtime"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -27,12 +29,23 @@ type model interface {
 }
 
 // architecture is the model of an architecture for which this package has no loops. models.Predict
-// computes the scores, and Gorgonia's machine computes the derivatives, block by block.
+// computes the scores, for networks of pictures by loops of their own. The CPU device computes the
+// derivatives in float64, block by block, because Gorgonia's machine takes many times as long; on
+// some rows, spread over the matrix, Gorgonia's machine must give the same derivatives.
 type architecture struct {
 	models.Model // weights as trained
 	center       []float64
 	report       *Report
+	compiled     map[int]*graph.Problem // <d, scores> of a block on the CPU device, by its rows
+	compared     bool                   // with Gorgonia's machine
 }
+
+// comparedRows is the largest number of rows on which Gorgonia's machine checks the derivatives,
+// and derivativeError the largest relative difference: the order of the sums differs.
+const (
+	comparedRows    = 8
+	derivativeError = 1e-9
+)
 
 // gradientBlock is the number of rows that Gorgonia differentiates at a time.
 const gradientBlock = 256
@@ -91,25 +104,79 @@ func (a *architecture) scores(x matrix.Matrix) []float64 {
 }
 
 func (a *architecture) gradient(x matrix.Matrix, d []float64) []float64 {
-	n, cols := x.Dims()
+	n, _ := x.Dims()
 	_, outputs := a.Architecture.Dims()
-	var total []float64
+	total := make([]float64, len(a.flat()))
 	for from := 0; from < n; from += gradientBlock {
 		to := min(from+gradientBlock, n)
-		p, err := a.problem(matrix.Dense{Rows: to - from, Cols: cols, Data: a.rows(x, from, to)}, d[from*outputs:to*outputs])
-		if err == nil {
-			var part []float64
-			if part, err = gradientOf(p); err == nil {
-				total = append(total, make([]float64, len(part)-len(total))...)
-				addTo(total, part, 1)
-			}
+		part, err := a.onDevice(x, from, to, d[from*outputs:to*outputs])
+		if err == nil && !a.compared {
+			a.compared, err = true, a.compare(x, d)
 		}
 		if err != nil {
 			a.note(err)
-			return append(total, make([]float64, len(a.flat())-len(total))...)
+			return total
 		}
+		addTo(total, part, 1)
 	}
 	return total
+}
+
+// onDevice returns the gradient of <d, scores> of the rows [from, to) on the CPU device.
+func (a *architecture) onDevice(x matrix.Matrix, from, to int, d []float64) ([]float64, error) {
+	_, cols := x.Dims()
+	rows := matrix.Dense{Rows: to - from, Cols: cols, Data: a.rows(x, from, to)}
+	p, known := a.compiled[rows.Rows]
+	if !known {
+		cpu, err := graph.CPU(runtime.GOMAXPROCS(0))
+		if err == nil {
+			p, err = a.problem(rows, d, cpu)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if a.compiled == nil {
+			a.compiled = map[int]*graph.Problem{}
+		}
+		a.compiled[rows.Rows] = p
+		return gradientOf(p)
+	}
+	if err := p.Bind(0, &rows); err != nil {
+		return nil, err
+	}
+	if err := p.Bind(1, &matrix.Dense{Rows: rows.Rows, Cols: len(d) / rows.Rows, Data: d}); err != nil {
+		return nil, err
+	}
+	return gradientOf(p)
+}
+
+// compare compares the CPU device with Gorgonia's machine.
+func (a *architecture) compare(x matrix.Matrix, d []float64) error {
+	n, cols := x.Dims()
+	outputs := len(d) / n
+	var list []int
+	var direction []float64
+	for k := range min(n, comparedRows) {
+		i := k * n / min(n, comparedRows)
+		list, direction = append(list, i), append(direction, d[i*outputs:(i+1)*outputs]...)
+	}
+	some := matrix.Pick(x, list)
+	device, err := a.onDevice(some, 0, len(list), direction)
+	if err != nil {
+		return err
+	}
+	p, err := a.problem(matrix.Dense{Rows: len(list), Cols: cols, Data: a.rows(some, 0, len(list))}, direction, graph.Tape{})
+	if err != nil {
+		return err
+	}
+	machine, err := gradientOf(p)
+	if err != nil {
+		return err
+	}
+	if difference := distance(device, machine); !(difference <= derivativeError*norm(machine)) {
+		return fmt.Errorf("on %d rows, the derivatives of the CPU device differ from those of Gorgonia's machine by %.3g of %.3g", len(list), difference, norm(machine))
+	}
+	return nil
 }
 
 // gradientOf returns the gradient of the objective.
@@ -124,8 +191,8 @@ func gradientOf(p *graph.Problem) ([]float64, error) {
 	return part, err
 }
 
-// problem returns <d, scores> of the rows on Gorgonia's machine.
-func (a *architecture) problem(rows matrix.Dense, d []float64) (*graph.Problem, error) {
+// problem returns <d, scores> of the rows on an engine.
+func (a *architecture) problem(rows matrix.Dense, d []float64, engine graph.Engine) (*graph.Problem, error) {
 	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, a.Architecture, tensor.Float64, a.Weights)
 		if err != nil {
@@ -136,17 +203,18 @@ func (a *architecture) problem(rows matrix.Dense, d []float64) (*graph.Problem, 
 				gorgonia.WithValue(tensor.New(tensor.WithShape(rows.Rows, cols), tensor.WithBacking(values))))
 		}
 		_, outputs := a.Architecture.Dims()
-		scores, err := net.Scores(node("rows", rows.Cols, rows.Data), nil)
+		x, direction := node("rows", rows.Cols, rows.Data), node("direction", outputs, d)
+		scores, err := net.Scores(x, nil)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		product, err := gorgonia.HadamardProd(scores, node("direction", outputs, d))
+		product, err := gorgonia.HadamardProd(scores, direction)
 		if err != nil {
 			return graph.Definition{}, err
 		}
 		sum, err := gorgonia.Sum(product)
-		return graph.Definition{Objective: sum, Parameters: net.Parameters()}, err
-	}, graph.Tape{})
+		return graph.Definition{Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction}}, err
+	}, engine)
 }
 
 func (a *architecture) kinks() bool {
@@ -154,7 +222,7 @@ func (a *architecture) kinks() bool {
 		return k.Kinks()
 	}
 	inputs, outputs := a.Architecture.Dims()
-	p, err := a.problem(matrix.Dense{Rows: 1, Cols: inputs, Data: make([]float64, inputs)}, make([]float64, outputs))
+	p, err := a.problem(matrix.Dense{Rows: 1, Cols: inputs, Data: make([]float64, inputs)}, make([]float64, outputs), graph.Tape{})
 	a.note(err)
 	return err == nil && problem.FeaturesOf(p).Kinks
 }

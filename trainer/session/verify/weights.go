@@ -100,7 +100,7 @@ func (f *weightsFile) as(decided bool, moved *rand.Rand) model {
 	if spec, ok := f.in.Model.(models.Spec); ok {
 		return newNetwork(spec, own, f.in.Center)
 	}
-	return &architecture{models.Model{Architecture: f.in.Model, Weights: own}, f.in.Center, f.report}
+	return &architecture{Model: models.Model{Architecture: f.in.Model, Weights: own}, center: f.in.Center, report: f.report}
 }
 
 // unfold inverts the folding of the normalization x -> (x - c)/s: b = b' + W' c and W = s W'.
