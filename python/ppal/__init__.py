@@ -15,6 +15,7 @@ from ._errors import (
 )
 from ._metrics import Rates, evaluate
 from ._sweep import Sweep, sweep
+from ._thresholds import ThresholdClassifier
 from ._verify import Verification, verify
 
 __version__ = _version("ppal")
@@ -28,6 +29,7 @@ __all__ = [
     "Rates",
     "RunError",
     "Sweep",
+    "ThresholdClassifier",
     "TrainingError",
     "Verification",
     "ViolationWarning",

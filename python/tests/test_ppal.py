@@ -24,14 +24,16 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import ppal
-from ppal import PpalClassifier
+from ppal import PpalClassifier, ThresholdClassifier
 from ppal._program import program
 
 PARITY = "gap(positive_rate, sex) <= 0.03"
@@ -61,6 +63,23 @@ class Estimator(unittest.TestCase):
             results = check_estimator(PpalClassifier(), on_fail=None, on_skip=None)
         self.assertGreater(len(results), 40)
         self.assertEqual([], [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped")])
+
+    def test_thresholds_of_any_classifier(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = check_estimator(ThresholdClassifier(LogisticRegression()), on_fail=None, on_skip=None)
+        self.assertEqual([], [(r["check_name"], r["exception"]) for r in results if r["status"] not in ("passed", "skipped")])
+        X, sex, y = people()
+        X = X[["age"]]
+        trees = HistGradientBoostingClassifier(max_iter=20).fit(X[:300], y[:300])
+        for thresholds in ("one", "by-group"):
+            model = ThresholdClassifier(trees, PARITY, thresholds=thresholds, prefit=True).fit(X[300:], y[300:], sensitive_features=sex[300:])
+            decided = model.predict(X[300:], sensitive_features=sex[300:])
+            gap = ppal.evaluate(y[300:], decided, sensitive_features=sex[300:], pos_label="low").difference()["positive_rate"]
+            self.assertAlmostEqual(model.constraints_.loc[PARITY, "train"], gap, places=12)
+            self.assertEqual(len(model.thresholds_), {"one": 1, "by-group": len(set(sex[300:]))}[thresholds])
+        with self.assertRaisesRegex(ppal.InputError, "by group"):
+            model.predict(X)
 
     def test_the_bound_holds_on_the_training_rows(self) -> None:
         X, sex, y = people()
