@@ -172,6 +172,8 @@ def verify(run: str | Path, data: Any) -> Verification:
     offset = np.atleast_1d(summary.get("offsets") or summary.get("threshold") or 0.0)
     bias = network.layers[-1][1] + offset
     network.layers[-1][1] = np.where(np.abs(bias) <= 2.0**-21 * np.abs(offset), 0, bias)  # l1 has a kink at 0, which rounding would miss
+    if summary["certificate"] is None:
+        raise RunError("the run has thresholds on given scores and no certificate: check it with the command ppal verify")
     x, certificate = rows.x[rows.split == "train"], summary["certificate"]
     nu, shifts = np.array(certificate["nu"]), np.array(summary.get("bound_shifts") or [0.0] * len(problem))
     if not len(nu) == len(problem) == len(shifts) == len(summary["constraints"]):
