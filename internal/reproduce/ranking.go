@@ -53,7 +53,7 @@ func ranking() Figure {
 		published: []compare.Contender{
 			on(published, "plada", nil), paper,
 			on(published, "multiplier-model", merged(adagrad, config.Values{"multiplier-model-units": "64", "multiplier-model-activation": "tanh"})), common,
-			on(published, "unconstrained", config.Values{"primal": "gradient", "eta": "0.1"}),
+			on(published, "unconstrained", config.Values{"preset": "paper", "eta": "0.1"}),
 		},
 		automatic: []compare.Contender{on(automatic, "plada", nil), on(automatic, "ppala", nil), on(automatic, "gda", nil), on(automatic, "unconstrained", nil)},
 		budgets:   rankedBudgets(1000, 1000*48),
