@@ -330,7 +330,8 @@ func (s *System) groups(r *resolver, m Measure, rows subset) (set []linear, err 
 	switch {
 	case len(set) < least:
 		text := fmt.Sprintf("%s compares groups, and %d of the %d groups %s", r.text, len(set), len(list), s.sized(len(set), m))
-		if without := s.LeftOut[len(s.LeftOut)-1]; len(set) > 0 {
+		if 0 < len(set) && len(set) < len(list) {
+			without := s.LeftOut[len(s.LeftOut)-1]
 			text += ", but not " + without[len(without)-1]
 		}
 		return nil, fmt.Errorf("%w: %s", ErrEmptyGroup, text)
