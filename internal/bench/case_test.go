@@ -145,14 +145,19 @@ func TestSteadyStateAllocations(t *testing.T) {
 		if err := w.repeat(warmUps); err != nil {
 			t.Fatal(err)
 		}
-		a, err := w.allocations()
-		if err != nil {
-			t.Fatal(err)
-		}
 		// An iteration may allocate a few kilobytes, and a few numbers for each constraint, but no
-		// vectors of the size of the parameters or of the rows.
-		if most := uint64(16<<10 + 64*w.shape.Constraints); a.Bytes > most {
-			t.Errorf("%s: %d allocations of %d bytes an iteration, want at most %d bytes", c.Name, a.Count, a.Bytes, most)
+		// vectors of the size of the parameters or of the rows. A thread allocates its sums once, in
+		// a later iteration if it had no rows in the first ones.
+		most, least := uint64(16<<10+64*w.shape.Constraints), uint64(math.MaxUint64)
+		for try := 0; try < 3 && least > most; try++ {
+			a, err := w.allocations()
+			if err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, a.Bytes)
+		}
+		if least > most {
+			t.Errorf("%s: %d bytes an iteration, want at most %d bytes", c.Name, least, most)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestHeadlines(t *testing.T) {
 func TestCertifiedBefore(t *testing.T) {
 	for rate, step := range map[string]string{"error": "threshold step", "pair_error": "exact step"} {
 		o := &results.Outcome{BoundsOn: constraints.OnDecisions, Objective: results.ObjectiveOutcome{Name: rate}}
-		if got := Certified(&results.Summary{Converged: true, Outcome: o}); !strings.Contains(got, "the weights before the "+step+" are") {
+		if got := Certified(&results.Summary{Converged: true, Certificate: &results.Certificate{}, Outcome: o}); !strings.Contains(got, "the weights before the "+step+" are") {
 			t.Errorf("%s: %s", rate, got)
 		}
 	}

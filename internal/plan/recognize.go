@@ -308,7 +308,9 @@ func ofGorgoniasOp(v reflect.Value, n *gorgonia.Node) Operation {
 		return Operation{Tested: true, Product: true}
 	case "tensordotOp":
 		return Operation{Product: true}
-	case "maxOp", "maxPoolOp", "clampOp", "sparsemaxOp", "yoloOp":
+	case "maxPoolOp":
+		return Operation{Tested: true, Kinks: true}
+	case "maxOp", "clampOp", "sparsemaxOp", "yoloOp":
 		return Operation{Kinks: true}
 	case "constantScalar", "constantTensor", "sizeOp", "reshapeOp", "repeatOp", "im2colOp", "transposeOp":
 		return Operation{Tested: true}

@@ -47,7 +47,7 @@ func TestConvolutionalTraining(t *testing.T) {
 	if g[0] <= 0 || g[1] <= 0 {
 		t.Errorf("the start meets bounds: g = %v", g)
 	}
-	r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 100})
+	r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 150})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,13 @@ func TestWrongAlone(t *testing.T) {
 		"InverseSqrt":       {one(gorgonia.InverseSqrt, rows, 3), true},
 		"Log2":              {one(gorgonia.Log2, rows, 3), true},
 		"MaxPool2D":         {one(pooled(gorgonia.MaxPool2D), rows, 3, 4, 4), false},
-		"Sum over an axis":  {one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.Sum(x, 1) }, rows, 3), false},
-		"Sqrt":              {one(gorgonia.Sqrt, rows, 3), false},
-		"Log":               {one(gorgonia.Log, rows, 3), false},
-		"SoftMax":           {one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.SoftMax(x) }, rows, 3), false},
+		"many kinks": {one(func(x *gorgonia.Node) (*gorgonia.Node, error) {
+			return gorgonia.MaxPool2D(x, tensor.Shape{3, 3}, []int{0, 0}, []int{2, 2})
+		}, 64, 1, 8, 8), false},
+		"Sum over an axis": {one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.Sum(x, 1) }, rows, 3), false},
+		"Sqrt":             {one(gorgonia.Sqrt, rows, 3), false},
+		"Log":              {one(gorgonia.Log, rows, 3), false},
+		"SoftMax":          {one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.SoftMax(x) }, rows, 3), false},
 		"Im2Col": {one(func(x *gorgonia.Node) (*gorgonia.Node, error) {
 			return gorgonia.Im2Col(x, tensor.Shape{3, 3}, tensor.Shape{1, 1}, tensor.Shape{2, 2}, tensor.Shape{1, 1})
 		}, rows, 2, 5, 5), false},

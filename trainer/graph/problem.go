@@ -251,7 +251,8 @@ type lowering interface {
 // because the shapes and types of its nodes are fixed: in float32 this sees errors from about 2e-2
 // of the gradient on. Then New compares the derivatives of each such operation alone: of Gorgonia's
 // operations in float64 on 16 rows, where it sees errors from about 1e-4 on, and of other ones at
-// the node's shapes and in its type, if the inputs have at most 2^18 elements (2^16 in float64).
+// the node's shapes and in its type, if the inputs have at most 2^18 elements (2^16 in float64). An
+// operation with kinks is compared alone in float64 only, with at most 2^12 elements.
 //
 // An error in the definition wraps problem.ErrSettings, and names the constraint node. So does a
 // panic of Gorgonia or of build.
