@@ -166,9 +166,9 @@ def verify(run: str | Path, data: Any) -> Verification:
     if step:
         flat = np.concatenate([a.ravel() for layer in network.layers for a in layer])
         flat[step["weight"]] -= step["change"]
-        parts = np.split(flat, np.cumsum([a.size for layer in network.layers for a in layer]))
+        pieces = np.split(flat, np.cumsum([a.size for layer in network.layers for a in layer]))
         shapes = [[a.shape for a in layer] for layer in network.layers]
-        network = network._replace(layers=[[parts.pop(0).reshape(shape) for shape in layer] for layer in shapes])
+        network = network._replace(layers=[[pieces.pop(0).reshape(shape) for shape in layer] for layer in shapes])
     offset = np.atleast_1d(summary.get("offsets") or summary.get("threshold") or 0.0)
     bias = network.layers[-1][1] + offset
     network.layers[-1][1] = np.where(np.abs(bias) <= 2.0**-21 * np.abs(offset), 0, bias)  # l1 has a kink at 0, which rounding would miss
