@@ -234,6 +234,7 @@ func (a *app) sweepProgress(e sweep.Event) {
 func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	measure := s.Over.Measure().String()
 	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
+	slopes := slices.ContainsFunc(points, func(p sweep.Point) bool { return p.Slope != nil }) // thresholds on given scores have none
 	missed := map[results.Rating][]string{}
 	for k := range points {
 		p := &points[k]
@@ -252,11 +253,18 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 			bound, slope, state = "", "", ""
 		}
 	}
+	if !slopes {
+		for k := range g {
+			g[k] = slices.Delete(g[k], 4, 5)
+		}
+	}
 	g.print(out)
 	fmt.Fprintln(out)
 	objective := points[0].Objective.Name
 	paragraph(out, "values", "The values are of counted decisions, with 95% intervals on held-out rows.")
-	paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
+	if slopes {
+		paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
+	}
 	for _, note := range []struct {
 		rating results.Rating
 		text   string

@@ -201,9 +201,9 @@ func (r *trainRun) run(ctx context.Context) error {
 	for _, n := range training.Notes {
 		r.report.info(n)
 	}
-	certifying := "certifying the result in float64"
-	r.report.info(certifying)
-	r.report.Stage(certifying)
+	measuring := "measuring the result in float64"
+	r.report.info(measuring)
+	r.report.Stage(measuring)
 	result, err := r.session.Certify()
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func (l *nodeLayers) activate(a *gorgonia.Node, f Activation) *gorgonia.Node {
 func (l *nodeLayers) pool(a *gorgonia.Node, kind Pool, height, width int) *gorgonia.Node {
 	return l.then(func() (*gorgonia.Node, error) {
 		if kind == AveragePool {
-			return Average(a, height, width)
+			return AveragePool2D(a, tensor.Shape{height, width}, []int{0, 0}, []int{height, width})
 		}
 		return gorgonia.MaxPool2D(a, tensor.Shape{height, width}, []int{0, 0}, []int{height, width})
 	})
@@ -83,12 +83,13 @@ func (l *nodeLayers) add(a, b *gorgonia.Node) *gorgonia.Node {
 	return l.then(func() (*gorgonia.Node, error) { return gorgonia.Add(a, b) })
 }
 
-// Average returns the means of height x width pixels of each channel, in steps of as many pixels,
-// of the pictures A [n, c, h, w]. It is a convolution with constant filters, because the derivative
-// of Gorgonia's AveragePool2D is wrong.
-func Average(a *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
-	c, places := a.Shape()[1], height*width
-	filters := tensor.New(tensor.Of(a.Dtype()), tensor.WithShape(c, c, height, width))
+// AveragePool2D returns the means of the windows of each channel of the pictures A [n, c, h, w].
+// Padding adds zeros, which count in the means. kernel, pad and stride are heights and widths, as
+// for gorgonia.AveragePool2D, whose derivative is wrong: this is a convolution with constant
+// filters.
+func AveragePool2D(a *gorgonia.Node, kernel tensor.Shape, pad, stride []int) (*gorgonia.Node, error) {
+	c, places := a.Shape()[1], kernel.TotalSize()
+	filters := tensor.New(tensor.Of(a.Dtype()), tensor.WithShape(c, c, kernel[0], kernel[1]))
 	for k := range c {
 		for i := range places {
 			if at := (k*c+k)*places + i; a.Dtype() == tensor.Float32 {
@@ -100,7 +101,7 @@ func Average(a *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
 	}
 	node := gorgonia.NewTensor(a.Graph(), a.Dtype(), 4, gorgonia.WithShape(filters.Shape()...), gorgonia.WithValue(filters),
 		gorgonia.WithName(fmt.Sprintf("average.%d.%d", c, a.ID())))
-	return gorgonia.Conv2d(a, node, tensor.Shape{height, width}, []int{0, 0}, []int{height, width}, []int{1, 1})
+	return gorgonia.Conv2d(a, node, kernel, pad, stride, []int{1, 1})
 }
 
 // Convolve returns the pictures A * F + b of the pictures A [n, c, h, w]: the cross-correlation

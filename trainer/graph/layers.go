@@ -110,19 +110,7 @@ func AveragePool2D(x *gorgonia.Node, kernel tensor.Shape, pad, stride []int) (*g
 	if len(s) != 4 || len(kernel) != 2 || len(pad) != 2 || len(stride) != 2 {
 		return nil, refuse("AveragePool2D of a value of shape %v with kernel %v, pad %v and stride %v, want pictures [n, C, H, W] and heights and widths", s, kernel, pad, stride)
 	}
-	x, err := gorgonia.Reshape(x, tensor.Shape{s[0] * s[1], 1, s[2], s[3]})
-	if err != nil {
-		return nil, err
-	}
-	mean := make([]float64, kernel.TotalSize())
-	for i := range mean {
-		mean[i] = 1 / float64(len(mean))
-	}
-	filter := leaf(x.Graph(), x.Dtype(), fmt.Sprintf("mean of %dx%d", kernel[0], kernel[1]), mean, 1, 1, kernel[0], kernel[1])
-	if x, err = gorgonia.Conv2d(x, filter, kernel, pad, stride, []int{1, 1}); err != nil {
-		return nil, err
-	}
-	return gorgonia.Reshape(x, tensor.Shape{s[0], s[1], x.Shape()[2], x.Shape()[3]})
+	return models.AveragePool2D(x, kernel, pad, stride)
 }
 
 // leaf returns an input node with a value.

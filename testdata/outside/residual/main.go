@@ -33,10 +33,10 @@ func (r Residual) Parameters() (list []models.Parameter) {
 }
 
 func (r Residual) Scores(x *gorgonia.Node, p gorgonia.Nodes) (*gorgonia.Node, error) {
-	a := must(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], r.Picture.Channels, r.Picture.Height, r.Picture.Width}))
-	a = must(models.Average(must(models.Convolve(a, p[0], p[1], 1)), 2, 2))
+	half, a := []int{2, 2}, must(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], r.Picture.Channels, r.Picture.Height, r.Picture.Width}))
+	a = must(models.AveragePool2D(must(models.Convolve(a, p[0], p[1], 1)), half, []int{0, 0}, half))
 	inner := must(models.Convolve(must(gorgonia.Rectify(must(models.Convolve(a, p[2], p[3], 1)))), p[4], p[5], 1))
-	a = must(models.Average(must(gorgonia.Add(a, inner)), 2, 2))
+	a = must(models.AveragePool2D(must(gorgonia.Add(a, inner)), half, []int{0, 0}, half))
 	return models.AddBias(must(gorgonia.Mul(must(gorgonia.Reshape(a, tensor.Shape{x.Shape()[0], p[6].Shape()[0]})), p[6])), p[7])
 }
 
