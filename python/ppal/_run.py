@@ -179,9 +179,10 @@ class Model:
             raise RunError(f"{path} has schema {schema} of model.json, and this version reads {SCHEMA}: use the version of ppal that trained it")
         if how.get("format") != "text":
             raise RunError(f"{path} is a run of {how.get('format')}, not of a table: score its rows with the command ppal predict")
-        preparation = yaml.safe_load((path / how["preparation"]).read_text(encoding="utf-8"))
+        # Every value is a text: YAML's own types would change or refuse categories such as 1:30 and =.
+        preparation = yaml.load((path / how["preparation"]).read_text(encoding="utf-8"), yaml.BaseLoader)
         self.encodings: list[dict[str, Any]] = preparation["encodings"]
-        self.absent = {str(text) for text in preparation.get("absent", [""])}
+        self.absent = set(preparation.get("absent", [""]))
         dates = [e["column"] for e in self.encodings if "date" in e]
         if dates:
             raise RunError(f"{path} expands the dates of {dates[0]}: score its rows with the command ppal predict")
@@ -229,7 +230,7 @@ class Model:
                     raise InputError(f"column {name!r} has texts such as {str(values[0])!r}, but training had numbers: make it numbers (pandas.to_numeric)")
                 number = values.astype(float)
                 missing = np.isnan(number)
-                found.append(np.where(missing, 0, (number - e.get("center", 0)) / e["scale"]))
+                found.append(np.where(missing, 0, (number - float(e.get("center", 0))) / float(e["scale"])))
             if "missing" in e:
                 found.append(missing)
             elif missing.any():

@@ -121,7 +121,7 @@ def verify(run: str | Path, data: Any) -> Verification:
     """
     path, result = Path(run), Verification()
     own, summary = Model(path), read_json(path / "summary.json")
-    model, config = own.description, yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
+    model, config = own.description, yaml.load((path / "config.yaml").read_text(encoding="utf-8"), yaml.BaseLoader)
     other = [c for c in model["constraints"] if c.strip().startswith(("churn", "l1"))]
     if model["task"] != "rates" or config["regularizer"] not in ("none", "l1", "l2", "group-l1") or other:
         raise RunError(f"{path}: this check supports rates in words and the regularizers none, l1, l2 and group-l1 only: use the command ppal verify")

@@ -36,6 +36,7 @@ import ppal
 from ppal import PpalClassifier, ThresholdClassifier
 from ppal._program import program
 
+WORDS = ["yes", "1e3", "2020-01-31", "1:30", "0o7", "1_000", "=", "null?", "~", "TRUE", "a: b", "#x"]  # YAML may read them otherwise
 PARITY = "gap(positive_rate, sex) <= 0.03"
 
 
@@ -47,7 +48,7 @@ def people(rows: int = 600) -> tuple[pd.DataFrame, pd.Series, np.ndarray]:
             "age": rng.integers(17, 90, rows),
             "km/h, mean": rng.normal(size=rows).astype("f4"),
             "job": pd.Categorical(rng.choice(["clerk", "NA", "10", 'say "é"'], rows)),
-            "town": rng.choice(["02139", "2139"], rows),
+            "town": rng.choice(["02139", "2139", *WORDS], rows),
             "member": rng.random(rows) < 0.3,
         }
     )
