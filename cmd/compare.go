@@ -29,10 +29,11 @@ import (
 // compareFlags are the flags of compare that train does not have.
 type compareFlags struct {
 	methods  string
-	seeds    int
+	seeds    string
 	budget   string
 	tune     string
 	out      string
+	merge    string
 	set      []string
 	parallel int
 	measures string
@@ -58,15 +59,20 @@ A search (--tune) tries a grid of settings for each method with the same budget:
 best points on the second seed too. --set and --tune refuse settings that change the problem, such as bounds.
 
 Runs are executed in parallel, each on one thread. With a budget in seconds they are executed one after the other on all
-threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out.`,
+threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out; more
+seeds are added. Several processes with the same --out share the runs. --merge joins comparisons from several machines.`,
 		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
   ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
   ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
+  ppal compare --methods ppala,gdpa --seeds 11-20 --out b; ppal compare --merge a,b --out all
   ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
 		Args: noArguments,
 		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
 			if f.all {
 				return cmd.Help()
+			}
+			if f.merge != "" {
+				return a.mergeComparisons(cmd, f)
 			}
 			return a.compare(cmd.Context(), values, f)
 		}),
@@ -74,10 +80,11 @@ threads, so that no run slows another down. To continue an interrupted compariso
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "compare these methods, separated by commas")
-	flags.IntVar(&f.seeds, "seeds", 3, "run each method with the seeds 1 to N")
+	flags.StringVar(&f.seeds, "seeds", "5", "run each method with the seeds 1 to N, or with a list, as in 11-20 or 1,4,11-20")
 	flags.StringVar(&f.budget, "budget", "iterations", "budget of every run: iterations, gradients:N or seconds:S; iterations alone means --iterations")
 	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in a YAML file")
 	flags.StringVar(&f.out, "out", "", "write to this directory (default runs/<time>-compare)")
+	flags.StringVar(&f.merge, "merge", "", "train nothing: join the finished runs of comparisons with other seeds, the directories DIR,DIR, in --out")
 	flags.IntVar(&f.parallel, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
 	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate these measures, separated by commas")
 	flags.BoolVar(&a.quiet, "quiet", false, "print errors and the final table only")
@@ -103,10 +110,37 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if err != nil {
 		return err
 	}
+	return a.printComparison(outcome, dir)
+}
+
+// mergeComparisons joins the runs of comparisons with other seeds.
+func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
+	var other string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains([]string{"merge", "out", "measures", "quiet"}, flag.Name) {
+			other = flag.Name
+		}
+	})
+	switch {
+	case other != "":
+		return &config.Error{Where: "--" + other + ":", Problem: "does not apply to --merge, which trains nothing"}
+	case f.out == "":
+		return &config.Error{Where: "--merge " + f.merge + ":", Problem: "needs --out, the directory of all runs"}
+	}
+	outcome, err := compare.Merge(cmd.Context(), strings.Split(f.merge, ","), f.out, measuresOf(f))
+	if err != nil {
+		return err
+	}
+	a.warnReport(f.out, compare.Report(f.out))
+	return a.printComparison(outcome, f.out)
+}
+
+// printComparison prints the table, and names the files.
+func (a *app) printComparison(outcome *compare.Outcome, dir string) error {
 	if _, err := io.WriteString(a.stdout, printable(outcome.Markdown())); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(printing{a.stdout}, "\nFiles in %s: report.html, results.jsonl, summary.md, plots\n", dir)
+	_, err := fmt.Fprintf(printing{a.stdout}, "\nFiles in %s: report.html, results.jsonl, curves.csv, summary.md, summary.tex, plots\n", dir)
 	return err
 }
 
@@ -263,21 +297,18 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	if err != nil {
 		return nil, &config.Error{Where: "--budget " + f.budget + ":", Problem: err.Error()}
 	}
-	if err := checkRuns(f.seeds, f.parallel); err != nil {
+	if err := checkRuns(1, f.parallel); err != nil {
 		return nil, err
 	}
-	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1}
+	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1, Measures: measuresOf(f)}
+	if s.Seeds, err = compare.ParseSeeds(f.seeds); err != nil {
+		return nil, &config.Error{Where: "--seeds " + f.seeds + ":", Problem: err.Error()}
+	}
 	if s.Workers == 0 {
 		s.Workers = runtime.NumCPU()
 	}
 	if budget.Kind == compare.Seconds {
 		s.Threads = runtime.NumCPU()
-	}
-	for k := range f.seeds {
-		s.Seeds = append(s.Seeds, uint64(k+1))
-	}
-	if f.measures != "" {
-		s.Measures = strings.Split(f.measures, ",")
 	}
 	if s.Contenders, err = contenders(values, f); err != nil {
 		return nil, err
@@ -291,6 +322,14 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	}
 	s.Title = fmt.Sprintf("%s on %s", cfg.Data.Problem, cfg.Dataset)
 	return s, nil
+}
+
+// measuresOf returns the measures to draw and tabulate.
+func measuresOf(f compareFlags) []string {
+	if f.measures == "" {
+		return nil
+	}
+	return strings.Split(f.measures, ",")
 }
 
 // checkRuns checks the flags for the number of runs and of parallel runs.

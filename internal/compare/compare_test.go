@@ -164,7 +164,7 @@ func TestContinued(t *testing.T) {
 	if diff := cmp.Diff(strip(read(t, whole, "results.jsonl")), strip(read(t, dir, "results.jsonl"))); diff != "" {
 		t.Error(diff)
 	}
-	s.Seeds = append(s.Seeds, 3)
+	s.Title = "another"
 	if _, err := Do(t.Context(), s, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
 		t.Errorf("another study in the same folder: %v", err)
 	}

@@ -5,13 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/atomicfile"
+	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/trainer/session/results"
@@ -21,9 +24,15 @@ import (
 type folder struct{ dir string }
 
 // claim returns the directory, which is locked, after it has checked that the directory is empty or
-// belongs to the same study with the same data and the same version of the program.
+// belongs to the same study with the same data and the same version of the program. The study gets
+// the seeds that the directory has, before its own.
 func (s *Study) claim(dir string) (*folder, error) {
 	f := &folder{dir}
+	if old, err := f.describe(); err == nil {
+		if err := s.join(old.Seeds); err != nil {
+			return nil, err
+		}
+	}
 	content, err := s.description()
 	if err != nil {
 		return nil, err
@@ -38,8 +47,11 @@ func (s *Study) claim(dir string) (*folder, error) {
 	return f, nil
 }
 
-// studyFile is the name of the description of the study.
-const studyFile = "study.yaml"
+// The names of the files with the description of the study, and with the points of a search.
+const (
+	studyFile  = "study.yaml"
+	searchFile = "search.jsonl"
+)
 
 // study returns the path of the description of the study, and runs the folder of the runs.
 func (f *folder) study() string { return filepath.Join(f.dir, studyFile) }
@@ -54,6 +66,46 @@ func (f *folder) unfinished(part string) string { return f.records(part) + ".par
 // mark returns the path of the file that says that a run has ended.
 func (f *folder) mark(part string) string { return filepath.Join(f.runs(), part+".done") }
 
+// Claim implements study.Shared: it locks the run.
+func (f *folder) Claim(part string) (release func() error, ok bool, err error) {
+	lock, err := dirlock.TakeFile(filepath.Join(f.runs(), part+".lock"))
+	switch {
+	case errors.Is(err, dirlock.ErrHeld):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	return lock.Release, true, nil
+}
+
+// describe returns the description of the study in the directory.
+func (f *folder) describe() (d description, err error) {
+	text, err := os.ReadFile(f.study())
+	if err != nil {
+		return d, fmt.Errorf("compare: %w", err)
+	}
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		return d, fmt.Errorf("compare: %s: %w: %v", f.study(), ErrStudy, err)
+	}
+	return d, nil
+}
+
+// join puts the seeds of an earlier comparison before the study's own.
+func (s *Study) join(earlier []uint64) error {
+	seeds := slices.Clone(earlier)
+	for _, seed := range s.Seeds {
+		if !slices.Contains(seeds, seed) {
+			seeds = append(seeds, seed)
+		}
+	}
+	searched := slices.ContainsFunc(s.Contenders, func(c Contender) bool { return c.Grid != nil })
+	if searched && len(earlier) == 1 && len(seeds) > 1 {
+		return fmt.Errorf("compare: %w: the search for settings (--tune) ran on one seed, and with more seeds it takes two: use a new directory (--out)", ErrStudy)
+	}
+	s.Seeds = seeds
+	return nil
+}
+
 // sameStudy returns an error unless a study with the description have can go on as s. A directory
 // without finished runs can go on with other data and another version of the program.
 func (s *Study) sameStudy(have []byte, f *folder) error {
@@ -62,7 +114,7 @@ func (s *Study) sameStudy(have []byte, f *folder) error {
 		return fmt.Errorf("%w: %s: %v: use a new directory (--out)", ErrStudy, f.study(), err)
 	}
 	settings := func(d description) ([]byte, error) {
-		d.Version, d.Data = "", nil
+		d.Version, d.Data, d.Seeds = "", nil, nil
 		return yaml.Marshal(d)
 	}
 	before, err := settings(old)

@@ -3,8 +3,10 @@ package compare
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,32 +40,108 @@ func journal(t *testing.T, dir string) string {
 	return strings.Join(kept, ",")
 }
 
-// Of two comparisons in one directory, the second is refused while the first is at work, and the
-// first gives the results of a comparison alone.
-func TestOneAtATime(t *testing.T) {
+// grid is a search of two points.
+var grid = []config.Values{{"gdpa-step": "0.1"}, {"gdpa-step": "0.01"}}
+
+// Several comparisons in one directory share the runs: each run is trained once, all return the
+// outcome of a comparison alone, and a comparison with more seeds adds them.
+func TestTogether(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "shared")
-	if _, err := Do(t.Context(), discStudy(), whole, openDisc, nil); err != nil {
+	all := discStudy(grid...)
+	all.Seeds = []uint64{1, 2, 7}
+	want, err := Do(t.Context(), all, whole, openDisc, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var begin sync.Once
-	meddling := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
-		begin.Do(func() {
-			if _, err := Do(ctx, discStudy(), dir, openDisc, nil); !errors.Is(err, dirlock.ErrHeld) {
-				t.Errorf("the second comparison: %v, want ErrHeld", err)
-			}
-		})
+	var mu sync.Mutex
+	opened := map[string]int{}
+	counting := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
+		mu.Lock()
+		opened[fmt.Sprint(cfg.Options, cfg.Session.Settings.Seed, s.RecordEvery)]++
+		mu.Unlock()
 		return openDisc(ctx, cfg, s)
 	}
-	if _, err := Do(t.Context(), discStudy(), dir, meddling, nil); err != nil {
-		t.Fatal(err)
+	var group sync.WaitGroup
+	for i := range 4 {
+		s := discStudy(grid...)
+		if i > 0 {
+			s.Seeds = []uint64{1, 2, 7}
+		}
+		group.Go(func() {
+			o, err := Do(t.Context(), s, dir, counting, nil)
+			if err != nil {
+				t.Error(err)
+			} else if i > 0 && len(o.Runs) != len(want.Runs) {
+				t.Errorf("%d runs, want %d", len(o.Runs), len(want.Runs))
+			}
+		})
 	}
+	group.Wait()
 	if diff := cmp.Diff(journal(t, whole), journal(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := os.Stat(filepath.Join(dir, dirlock.Name)); err == nil {
-		t.Error("the lock is left")
+	for run, n := range opened {
+		if n != 1 {
+			t.Errorf("%s was trained %d times", run, n)
+		}
 	}
-	// a refused comparison leaves no lock either
+	left, err := filepath.Glob(filepath.Join(dir, "*", "*.lock"))
+	if _, stat := os.Stat(filepath.Join(dir, dirlock.Name)); err != nil || len(left) > 0 || stat == nil {
+		t.Errorf("locks are left: %v", left)
+	}
+}
+
+// Seeds are added to a finished comparison; runs that exist are not repeated. A search on one seed
+// gets no second one.
+func TestMoreSeeds(t *testing.T) {
+	dir := t.TempDir()
+	s := discStudy()
+	s.Seeds = []uint64{5}
+	if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
+		t.Fatal(err)
+	}
+	more, runs := discStudy(), 0
+	o, err := Do(t.Context(), more, dir, func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
+		runs++
+		return openDisc(ctx, cfg, s)
+	}, nil)
+	if err != nil || runs != 4 || len(o.Runs) != 6 || !slices.Equal(o.Study.Seeds, []uint64{5, 1, 2}) {
+		t.Errorf("%d runs trained, %d in all, seeds %v: %v", runs, len(o.Runs), o.Study.Seeds, err)
+	}
+	one, two := discStudy(grid...), discStudy(grid...)
+	one.Seeds = []uint64{1}
+	dir = t.TempDir()
+	if _, err := Do(t.Context(), one, dir, openDisc, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Do(t.Context(), two, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
+		t.Errorf("a second seed of a search: %v", err)
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	for text, want := range map[string][]uint64{"3": {1, 2, 3}, "11-13": {11, 12, 13}, "7-7": {7}, "1,4, 6-7": {1, 4, 6, 7}} {
+		got, err := ParseSeeds(text)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+		if again, err := ParseSeeds(seedFlag(got)); err != nil || !slices.Equal(again, got) {
+			t.Errorf("%v is written as %s: %v, %v", got, seedFlag(got), again, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-3", "x", "3-1", "1,1", "2-4,3", "1-", "0-2", "1-99999", "1-18446744073709551615", "1.5"} {
+		if got, err := ParseSeeds(text); err == nil {
+			t.Errorf("%q: %d seeds", text, len(got))
+		}
+	}
+}
+
+// A comparison that is refused leaves no lock.
+func TestRefusedStudy(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Do(t.Context(), discStudy(), dir, openDisc, nil); err != nil {
+		t.Fatal(err)
+	}
 	s := discStudy()
 	s.Title = "another"
 	for range 2 {
@@ -154,5 +232,73 @@ func TestWhatContinues(t *testing.T) {
 	}
 	if _, err := do(func(*Study) {}); !errors.Is(err, ErrStudy) {
 		t.Errorf("study.yaml is no YAML: %v", err)
+	}
+}
+
+// Comparisons with other seeds, merged, are the comparison with all seeds.
+func TestMerge(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	all := discStudy()
+	all.Seeds = []uint64{1, 2, 7, 8}
+	if _, err := Do(t.Context(), all, whole, openDisc, nil); err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	part := func(title string, seeds ...uint64) string {
+		dir := t.TempDir()
+		s := discStudy()
+		s.Title, s.Seeds = title, seeds
+		if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dirs = []string{part("disc", 1, 2), part("disc", 2, 7), part("disc", 8)}
+	into := filepath.Join(t.TempDir(), "all")
+	for range 2 { // again, into the same folder
+		o, err := Merge(t.Context(), dirs, into, []string{"test_error"})
+		if err != nil || len(o.Runs) != 8 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+	}
+	if diff := cmp.Diff(journal(t, whole), journal(t, into)); diff != "" {
+		t.Error(diff)
+	}
+	for _, file := range []string{"summary.tex", "summary.md"} { // but for the seconds
+		if a, b := len(read(t, whole, file)), len(read(t, into, file)); a == 0 || b < a*9/10 {
+			t.Errorf("%s: %d and %d bytes", file, a, b)
+		}
+	}
+	if curves := strings.Count(read(t, into, "curves.csv"), "\nobjective,iteration (epoch),ppala,"); curves < 2 {
+		t.Errorf("curves.csv has %d points of ppala's objective", curves)
+	}
+	if _, err := Merge(t.Context(), []string{dirs[0], part("another", 9)}, t.TempDir(), nil); !errors.Is(err, ErrStudy) {
+		t.Errorf("another study: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dirs[2], "runs", "gdpa-seed8.jsonl"), []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Merge(t.Context(), dirs, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "gdpa-seed8.jsonl") {
+		t.Errorf("damaged records: %v", err)
+	}
+}
+
+// The interval of a paired difference: hand-computed for two values, wide enough for noise, and
+// unaffected by what the methods share.
+func TestPaired(t *testing.T) {
+	for _, tc := range []struct {
+		differences []float64
+		want        string
+	}{
+		{nil, "-"},
+		{[]float64{1, 3}, "2"},
+		{[]float64{-1, -1, -1, -1, -1}, "-1, -1 to -1: lower"},
+		{[]float64{0, 0, 0, 0, 0}, "0, 0 to 0: equal"},
+		{[]float64{1, 2, 3, 4, 5}, "3, 1.8 to 4.2: higher"}, // 97.5% of the 3,125 means are at most 4.2
+		{[]float64{-1, 1, -1, 1, -1, 1}, "0, -0.667 to 0.667: cannot be told"},
+	} {
+		if got := NewPaired(tc.differences).String(); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.differences, got, tc.want)
+		}
 	}
 }

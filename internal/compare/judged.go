@@ -31,6 +31,25 @@ func (r *Run) Met() bool {
 	return r.violation() <= r.Config.Session.Settings.FeasibilityTolerance
 }
 
+// tail is the end of a run: the share judged of its records.
+type tail struct {
+	objective, violation float64 // means
+	met                  bool    // whether every record is feasible
+}
+
+// tail returns the end of the run. A single record of a method that switches between objective and
+// constraints, or that swings around a bound, is left to chance.
+func (r *Run) tail() tail {
+	last := r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
+	t := tail{met: r.Failure == ""}
+	for i := range last {
+		t.objective += last[i].Objective / float64(len(last))
+		t.violation += last[i].MaxViolation / float64(len(last))
+		t.met = t.met && last[i].MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
+	}
+	return t
+}
+
 // violation returns the largest violation of the smooth constraints at the end.
 func (r *Run) violation() float64 {
 	if r.Summary != nil {
@@ -72,7 +91,7 @@ func (o *Outcome) judgedBy() string {
 	if o.onDecisions() {
 		return "Bounds are judged as by `ppal train`: on counted training decisions."
 	}
-	return fmt.Sprintf("A bound counts as met if no smooth constraint exceeds it by more than %g.", o.tolerance())
+	return fmt.Sprintf("A bound counts as met if no smooth constraint exceeds it by more than %g. A column of the last tenth is a mean over the last tenth of the records, or counts the runs in which each of these records is met.", o.tolerance())
 }
 
 // objective returns the minimised value at the end: the rate of counted training decisions if the
@@ -102,61 +121,71 @@ func (o *Outcome) statistic(contender string, value func(r *Run) (value float64,
 	return NewStatistic(values)
 }
 
-// column is one column of the table.
+// column is one column of the table: the statistic of a number of the runs, or a text.
 type column struct {
-	title string
-	cell  func(contender string) string
-	met   bool // the cell counts the runs that meet the bounds; the page says this in words
+	title    string
+	value    func(r *Run) (value float64, known bool)
+	text     func(contender string) string // if value is nil
+	met      bool                          // the text counts the runs that meet the bounds; the page says this in words
+	compared bool                          // methods are compared by the number
+}
+
+// cell returns the text of a cell.
+func (o *Outcome) cell(c column, contender string) string {
+	if c.value == nil {
+		return c.text(contender)
+	}
+	return o.statistic(contender, c.value).String()
 }
 
 // columns returns the columns of the table: what the summaries of the runs say, and the counts of
 // the last records.
 func (o *Outcome) columns() []column {
-	meanCell := func(value func(r *Run) (float64, bool)) func(string) string {
-		return func(contender string) string { return o.statistic(contender, value).String() }
+	last := func(value func(r *trainer.Record) float64) func(r *Run) (float64, bool) {
+		return func(r *Run) (float64, bool) { return value(r.Last()), true }
 	}
-	last := func(value func(r *trainer.Record) float64) func(string) string {
-		return meanCell(func(r *Run) (float64, bool) { return value(r.Last()), true })
-	}
-	residual := func(at func(c *results.Certificate) float64, record func(r *trainer.Record) float64) func(string) string {
-		return meanCell(func(r *Run) (float64, bool) {
+	residual := func(at func(c *results.Certificate) float64, record func(r *trainer.Record) float64) func(r *Run) (float64, bool) {
+		return func(r *Run) (float64, bool) {
 			if r.Summary != nil && r.Summary.Certificate != nil {
 				return at(r.Summary.Certificate), true
 			}
 			return record(r.Last()), true
-		})
+		}
 	}
 	var columns []column
 	if o.onDecisions() {
 		for _, split := range results.Splits() {
-			columns = append(columns, column{title: o.minimised() + ", " + split.Word(), cell: meanCell(func(r *Run) (float64, bool) {
+			columns = append(columns, column{title: o.minimised() + ", " + split.Word(), compared: true, value: func(r *Run) (float64, bool) {
 				v := r.Summary.Outcome.Objective.Of(split)
 				if v == nil {
 					return 0, false
 				}
 				return *v, true
-			})})
+			}})
 		}
-		columns = append(columns, column{title: "largest excess", cell: meanCell(func(r *Run) (float64, bool) { return r.excess(), true })},
-			column{title: "bounds met", cell: o.metBy, met: true})
+		columns = append(columns, column{title: "largest excess", compared: true, value: func(r *Run) (float64, bool) { return r.excess(), true }},
+			column{title: "bounds met", text: o.metBy, met: true})
 	} else {
 		columns = []column{
-			{title: "objective", cell: meanCell(o.objective)},
-			{title: "largest violation", cell: meanCell(func(r *Run) (float64, bool) { return r.violation(), true })},
-			{title: "stationarity", cell: residual(func(c *results.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
-			{title: "complementarity", cell: residual(func(c *results.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
-			{title: "bounds met", cell: o.metBy, met: true},
-			{title: "best feasible objective", cell: func(c string) string { return o.Best(c).String() }},
+			{title: "objective", value: o.objective, compared: true},
+			{title: "largest violation", value: func(r *Run) (float64, bool) { return r.violation(), true }},
+			{title: "objective, last tenth", value: func(r *Run) (float64, bool) { return r.tail().objective, true }, compared: true},
+			{title: "violation, last tenth", value: func(r *Run) (float64, bool) { return r.tail().violation, true }, compared: true},
+			{title: "stationarity", value: residual(func(c *results.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
+			{title: "complementarity", value: residual(func(c *results.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
+			{title: "bounds met", text: o.metBy, met: true},
+			{title: "met in the last tenth", text: o.metThroughout},
+			{title: "best feasible objective", value: (*Run).best, compared: true},
 		}
 	}
-	columns = append(columns, column{title: "iterations", cell: last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
-		column{title: "gradients", cell: last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
-		column{title: "seconds", cell: last(func(r *trainer.Record) float64 { return r.Seconds })})
+	columns = append(columns, column{title: "iterations", value: last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
+		column{title: "gradients", value: last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
+		column{title: "seconds", value: last(func(r *trainer.Record) float64 { return r.Seconds })})
 	for _, name := range o.Study.Measures {
 		if o.onDecisions() && name == results.MeasureKey(results.Test, o.minimised()) {
 			continue // the column exists
 		}
-		columns = append(columns, column{title: strings.ReplaceAll(name, "_", " "), cell: meanCell(func(r *Run) (float64, bool) { return r.measured(name) })})
+		columns = append(columns, column{title: strings.ReplaceAll(name, "_", " "), compared: true, value: func(r *Run) (float64, bool) { return r.measured(name) }})
 	}
 	return columns
 }
@@ -187,6 +216,18 @@ func (o *Outcome) metBy(contender string) string {
 		text += fmt.Sprintf(", %d failed", failed)
 	}
 	return text
+}
+
+// metThroughout returns text such as "2 of 5": the runs that are feasible in every record of their
+// last tenth.
+func (o *Outcome) metThroughout(contender string) string {
+	met, all := 0, o.Of(contender)
+	for _, r := range all {
+		if r.tail().met {
+			met++
+		}
+	}
+	return fmt.Sprintf("%d of %d", met, len(all))
 }
 
 // runHead returns the head of runRows.

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/option"
 	"ppal/internal/report"
@@ -32,32 +29,26 @@ func Report(dir string) error {
 // only the tolerance.
 func readOutcome(dir string) (*Outcome, error) {
 	f := &folder{dir: dir}
-	text, err := os.ReadFile(f.study())
+	d, err := f.describe()
 	if err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
+		return nil, err
 	}
-	var d description
-	if err := yaml.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("compare: %s: %w: %v", f.study(), ErrStudy, err)
-	}
-	s := &Study{Title: d.Title, Seeds: d.Seeds, Threads: d.Threads, Version: d.Version, Data: d.Data}
-	if s.Budget, err = ParseBudget(d.Budget, 0); err != nil {
+	s, err := d.study()
+	if err != nil {
 		return nil, fmt.Errorf("compare: %s: %w", f.study(), err)
 	}
 	o := &Outcome{Study: s}
-	if err := study.ReadJournal(filepath.Join(dir, "search.jsonl"), func(t Trying) error { o.Search = append(o.Search, t); return nil }); err != nil {
+	if err := study.ReadJournal(filepath.Join(dir, searchFile), func(t Trying) error { o.Search = append(o.Search, t); return nil }); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	for _, c := range d.Contenders {
-		own := Contender{Name: c.Name, Values: c.Settings, Grid: c.Grid}
-		s.Contenders = append(s.Contenders, own)
+	for _, c := range s.Contenders {
 		for _, seed := range s.Seeds {
-			r, ok := f.Find(s.job(own, seed, -1).part)
+			r, ok := f.Find(s.job(c, seed, -1).part)
 			if !ok {
 				continue
 			}
 			r.Contender, r.Seed = c.Name, seed
-			if r.Config.Session.Settings.FeasibilityTolerance, err = strconv.ParseFloat(c.Settings["feasibility-tolerance"], 64); err != nil {
+			if r.Config.Session.Settings.FeasibilityTolerance, err = strconv.ParseFloat(c.Values["feasibility-tolerance"], 64); err != nil {
 				r.Config.Session.Settings.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
 			}
 			o.Runs = append(o.Runs, *r)
@@ -71,7 +62,7 @@ func (o *Outcome) report(dir string) *report.Comparison {
 	s := o.Study
 	c := &report.Comparison{Dir: dir, Title: s.Title, Version: s.Version, Data: s.Data}
 	all := len(s.Contenders) * len(s.Seeds)
-	c.Facts = []report.Fact{{Name: "methods", Value: strconv.Itoa(len(s.Contenders))}, {Name: "seeds", Value: strconv.Itoa(len(s.Seeds)), Note: seedList(s.Seeds)},
+	c.Facts = []report.Fact{{Name: "methods", Value: strconv.Itoa(len(s.Contenders))}, {Name: "seeds", Value: strconv.Itoa(len(s.Seeds)), Note: seedText(s.Seeds)},
 		{Name: "budget of a run", Value: report.Number(s.Budget.Amount), Note: string(s.Budget.Kind)},
 		{Name: "runs", Value: fmt.Sprintf("%d of %d", len(o.Runs), all), Note: map[bool]string{true: "finished", false: "finished so far"}[len(o.Runs) == all]},
 		{Name: "threads of a run", Value: strconv.Itoa(s.threads())}}
@@ -177,7 +168,7 @@ func (o *Outcome) method(c Contender, columns []column) report.ComparedMethod {
 	m.Met = fmt.Sprintf("met by %d of %d runs", met, len(runs))
 	for _, k := range columns {
 		if !k.met {
-			mean, deviation, _ := strings.Cut(k.cell(c.Name), " ± ")
+			mean, deviation, _ := strings.Cut(o.cell(k, c.Name), " ± ")
 			m.Cells = append(m.Cells, report.Mean{Mean: mean, Deviation: deviation})
 		}
 	}
@@ -253,7 +244,7 @@ func (s *Study) command() string {
 			}
 		}
 	}
-	words := []string{"ppal", "compare", "--methods", strings.Join(names, ","), "--seeds", strconv.Itoa(len(s.Seeds)), "--budget", s.Budget.String()}
+	words := []string{"ppal", "compare", "--methods", strings.Join(names, ","), "--seeds", seedFlag(s.Seeds), "--budget", s.Budget.String()}
 	flags := func(values map[string]string) (list []string) {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			texts := []string{values[key]}

@@ -60,7 +60,7 @@ func TestCommand(t *testing.T) {
 		s.Contenders[k].Values["subject-to"] = "gap(tpr, sex) <= 0.1; fpr <= 0.2"
 	}
 	s.Contenders[1].Values["gdpa-step"] = "0.1"
-	want := "ppal compare --methods ppala,gdpa --seeds 2 --budget gradients:101 '--subject-to=gap(tpr, sex) <= 0.1' '--subject-to=fpr <= 0.2' --set gdpa.gdpa-step=0.1 --out NEW"
+	want := "ppal compare --methods ppala,gdpa --seeds 1-2 --budget gradients:101 '--subject-to=gap(tpr, sex) <= 0.1' '--subject-to=fpr <= 0.2' --set gdpa.gdpa-step=0.1 --out NEW"
 	if got := s.command(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

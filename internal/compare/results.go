@@ -12,8 +12,8 @@ import (
 	"ppal/internal/rundir"
 )
 
-// write writes the outcome into the comparison's folder: results.jsonl, search.jsonl, plots and, as
-// the last file, summary.md.
+// write writes the outcome into the comparison's folder: results.jsonl, search.jsonl, plots, the
+// curves of the plots as curves.csv, the table as summary.tex and, as the last file, summary.md.
 func (o *Outcome) write(dir string) error {
 	if err := o.writeResults(dir); err != nil {
 		return err
@@ -23,7 +23,14 @@ func (o *Outcome) write(dir string) error {
 			return err
 		}
 	}
-	if _, err := o.pictures().Write(filepath.Join(dir, "plots")); err != nil {
+	pictures := o.pictures()
+	if _, err := pictures.Write(filepath.Join(dir, "plots")); err != nil {
+		return err
+	}
+	if err := rundir.WriteFile(filepath.Join(dir, "curves.csv"), pictures.CSV()); err != nil {
+		return err
+	}
+	if err := rundir.WriteFile(filepath.Join(dir, "summary.tex"), []byte(o.latex())); err != nil {
 		return err
 	}
 	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(o.Markdown()))
@@ -58,7 +65,7 @@ func (o *Outcome) writeSearch(dir string) error {
 			return fmt.Errorf("compare: the search: %w", err)
 		}
 	}
-	return rundir.WriteFile(filepath.Join(dir, "search.jsonl"), all.Bytes())
+	return rundir.WriteFile(filepath.Join(dir, searchFile), all.Bytes())
 }
 
 // Of returns the runs of a contender.

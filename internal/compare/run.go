@@ -56,30 +56,51 @@ type Outcome struct {
 	Runs   []Run // sorted by contender, then in the order of the seeds
 }
 
-// Do runs a study in the folder dir. The folder is new, or holds an earlier, interrupted comparison
-// of the same study, which Do continues. If ctx is cancelled, Do returns the context's error and
-// keeps the finished runs. Do repeats a finished run if the records of the run are damaged.
+// Do runs a study in the folder dir. The folder is new, or holds an earlier, perhaps interrupted
+// comparison, which Do continues: the study may have more seeds than the earlier comparison, and
+// gets the seeds of that comparison, too. Several processes may work on one folder at the same
+// time: each run has a lock, and each process returns the whole outcome. If ctx is cancelled, Do
+// returns the context's error and keeps the finished runs. Do repeats a finished run if the records
+// of the run are damaged.
 //
-// Do locks the folder: the error wraps dirlock.ErrHeld if another process is at work in dir. It
-// wraps ErrStudy if the folder holds another study, or if the data or the version of the program
-// have changed since the first finished run.
-func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.Progress) (outcome *Outcome, err error) {
+// The error wraps ErrStudy if the folder holds another study, or if the data or the version of the
+// program have changed since the first finished run.
+func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.Progress) (*Outcome, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	err = study.Locked(dir, func() error {
-		outcome, err = s.do(ctx, dir, open, progress)
+	var f *folder
+	err := study.Patient(ctx, dir, func() (err error) {
+		f, err = s.claim(dir)
 		return err
 	})
-	return outcome, err
-}
-
-// do runs the study in the folder dir, which is locked.
-func (s *Study) do(ctx context.Context, dir string, open Opener, progress study.Progress) (*Outcome, error) {
-	f, err := s.claim(dir)
 	if err != nil {
 		return nil, err
 	}
+	for {
+		outcome, err := s.do(ctx, f, open, progress)
+		if err != nil {
+			return nil, err
+		}
+		whole := false
+		err = study.Patient(ctx, dir, func() error {
+			d, err := f.describe()
+			if err != nil {
+				return err
+			}
+			if whole = len(d.Seeds) <= len(s.Seeds); !whole { // another process added seeds
+				return s.join(d.Seeds)
+			}
+			return outcome.write(dir)
+		})
+		if whole || err != nil {
+			return outcome, err
+		}
+	}
+}
+
+// do executes the runs of the study that the folder lacks.
+func (s *Study) do(ctx context.Context, f *folder, open Opener, progress study.Progress) (*Outcome, error) {
 	total := len(s.Contenders) * len(s.Seeds)
 	for _, c := range s.Contenders {
 		total += len(c.Grid)
@@ -100,10 +121,8 @@ func (s *Study) do(ctx context.Context, dir string, open Opener, progress study.
 			jobs = append(jobs, s.job(c, seed, -1))
 		}
 	}
-	if outcome.Runs, err = r.all(ctx, jobs); err != nil {
-		return nil, err
-	}
-	return outcome, outcome.write(dir)
+	outcome.Runs, err = r.all(ctx, jobs)
+	return outcome, err
 }
 
 // runner executes the runs of a study.

@@ -33,11 +33,8 @@ func try(r *Run, settings config.Values) Trying {
 		t.Objective, t.MaxViolation, t.Feasible = *r.Summary.Outcome.Objective.Train, r.excess(), r.Met()
 		return t
 	}
-	last := r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
-	for i := range last {
-		t.Objective += last[i].Objective / float64(len(last))
-		t.MaxViolation += last[i].MaxViolation / float64(len(last))
-	}
+	end := r.tail()
+	t.Objective, t.MaxViolation = end.objective, end.violation
 	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
 	return t
 }

@@ -204,6 +204,16 @@ func (s *Study) describe() description {
 	return d
 }
 
+// study returns the study that has the description.
+func (d *description) study() (s *Study, err error) {
+	s = &Study{Title: d.Title, Seeds: d.Seeds, Threads: d.Threads, Version: d.Version, Data: d.Data}
+	for _, c := range d.Contenders {
+		s.Contenders = append(s.Contenders, Contender{Name: c.Name, Values: c.Settings, Grid: c.Grid})
+	}
+	s.Budget, err = ParseBudget(d.Budget, 0)
+	return s, err
+}
+
 // description returns the contents of study.yaml.
 func (s *Study) description() ([]byte, error) {
 	data, err := yaml.Marshal(s.describe())

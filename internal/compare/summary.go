@@ -67,17 +67,22 @@ func (o *Outcome) Final(contender string, value func(r *trainer.Record) (value f
 func (o *Outcome) Best(contender string) Statistic {
 	var values []float64
 	for _, r := range o.Of(contender) {
-		best := math.Inf(1)
-		for i := range r.Records {
-			if r.Records[i].MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance {
-				best = min(best, r.Records[i].Objective)
-			}
-		}
-		if !math.IsInf(best, 1) {
+		if best, known := r.best(); known {
 			values = append(values, best)
 		}
 	}
 	return NewStatistic(values)
+}
+
+// best returns the smallest objective of a feasible record; false if no record is feasible.
+func (r *Run) best() (best float64, known bool) {
+	best = math.Inf(1)
+	for i := range r.Records {
+		if r.Records[i].MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance {
+			best = min(best, r.Records[i].Objective)
+		}
+	}
+	return best, !math.IsInf(best, 1)
 }
 
 // Markdown returns the table of the results, the settings and the search.
@@ -85,7 +90,7 @@ func (o *Outcome) Markdown() string {
 	var out strings.Builder
 	s := o.Study
 	fmt.Fprintf(&out, "# %s\n\nPrimal steps: %s.\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds.\n",
-		s.Title, s.steps(), s.Budget.Amount, s.Budget.Kind, seedList(s.Seeds))
+		s.Title, s.steps(), s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds))
 	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). %s\n\n", s.workers(), s.threads(), o.judgedBy())
 	columns := o.columns()
 	fmt.Fprint(&out, "| method |")
@@ -96,22 +101,38 @@ func (o *Outcome) Markdown() string {
 	for _, c := range s.Contenders {
 		fmt.Fprintf(&out, "| %s |", c.Name)
 		for _, column := range columns {
-			fmt.Fprintf(&out, " %s |", column.cell(c.Name))
+			fmt.Fprintf(&out, " %s |", o.cell(column, c.Name))
 		}
 		fmt.Fprintln(&out)
 	}
+	o.differences(&out)
 	o.eachRun(&out)
 	o.settings(&out)
 	o.search(&out)
 	return out.String()
 }
 
-func seedList(seeds []uint64) string {
-	texts := make([]string, len(seeds))
-	for i, s := range seeds {
-		texts[i] = fmt.Sprint(s)
+// latex returns the table of the results for LaTeX with the package booktabs.
+func (o *Outcome) latex() string {
+	escape := strings.NewReplacer("\\", `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`, "{", `\{`, "}", `\}`, "~", `\textasciitilde{}`,
+		"^", `\textasciicircum{}`, "<", `$<$`, ">", `$>$`, "±", `$\pm$`)
+	columns := o.columns()
+	var out strings.Builder
+	row := func(first string, cell func(c column) string) {
+		out.WriteString(escape.Replace(first))
+		for _, c := range columns {
+			out.WriteString(" & " + escape.Replace(cell(c)))
+		}
+		out.WriteString(" \\\\\n")
 	}
-	return strings.Join(texts, ", ")
+	fmt.Fprintf(&out, "%% %s, seeds %s\n\\begin{tabular}{l%s}\n\\toprule\n", o.Study.Title, seedText(o.Study.Seeds), strings.Repeat("r", len(columns)))
+	row("method", func(c column) string { return c.title })
+	out.WriteString("\\midrule\n")
+	for _, m := range o.Study.Contenders {
+		row(m.Name, func(c column) string { return o.cell(c, m.Name) })
+	}
+	out.WriteString("\\bottomrule\n\\end{tabular}\n")
+	return out.String()
 }
 
 // settings lists each method's given and chosen settings, and why runs failed.

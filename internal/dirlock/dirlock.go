@@ -26,11 +26,13 @@ type Lock struct {
 // Take locks the existing directory dir, and waits at most some 50 ms. The error wraps ErrHeld if
 // the lock is held, or comes from the file system. On a file system or an operating system without
 // file locks, Take succeeds and the lock does not protect.
-func Take(dir string) (*Lock, error) { return take(dir, func() {}) }
+func Take(dir string) (*Lock, error) { return TakeFile(filepath.Join(dir, Name)) }
 
-// take is Take with a call between the opening and the locking of the file, for tests.
-func take(dir string, opened func()) (*Lock, error) {
-	path := filepath.Join(dir, Name)
+// TakeFile is Take with a lock on a part of a directory: the file path, which it creates.
+func TakeFile(path string) (*Lock, error) { return take(path, func() {}) }
+
+// take is TakeFile with a call between the opening and the locking of the file, for tests.
+func take(path string, opened func()) (*Lock, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 		if err != nil {
@@ -44,7 +46,7 @@ func take(dir string, opened func()) (*Lock, error) {
 			return nil, fmt.Errorf("dirlock: %s: %w", path, err)
 		case held:
 			_ = f.Close()
-			return nil, fmt.Errorf("dirlock: %w %s: wait until that process ends, or use another directory", ErrHeld, dir)
+			return nil, fmt.Errorf("dirlock: %w %s: wait until that process ends, or use another directory", ErrHeld, filepath.Dir(path))
 		}
 		// The last holder may have removed the file after OpenFile opened the file.
 		mine, err := f.Stat()

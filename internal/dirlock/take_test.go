@@ -13,7 +13,7 @@ func TestRemovedFile(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		dir, rounds := t.TempDir(), 0
 		var other *Lock
-		l, err := take(dir, func() {
+		l, err := take(filepath.Join(dir, Name), func() {
 			if rounds++; rounds > 1 {
 				return
 			}

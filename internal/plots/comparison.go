@@ -1,9 +1,12 @@
 package plots
 
 import (
+	"bytes"
+	"encoding/csv"
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"ppal/internal/chart"
@@ -43,6 +46,30 @@ func (c *Comparison) Write(dir string) ([]string, error) {
 	}
 	err := f.writeOverview(c.Title, tiles, over)
 	return f.names, err
+}
+
+// CSV returns the curves of the charts as lines of text: quantity, axis, method, place on the axis,
+// median, smallest and largest value over the runs.
+func (c *Comparison) CSV() []byte {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	_ = w.Write([]string{"quantity", "axis", "method", "x", "median", "low", "high"}) // to memory
+	for _, own := range c.Charts() {
+		for _, view := range own.Views {
+			for k, curve := range view.Curves {
+				for i, x := range curve.X {
+					low, high := curve.Y[i], curve.Y[i]
+					if curve.Low != nil {
+						low, high = curve.Low[i], curve.High[i]
+					}
+					_ = w.Write([]string{own.Name, view.Axis, own.Lines[k].Name, number(x), number(curve.Y[i]), number(low), number(high)})
+				}
+			}
+		}
+	}
+	w.Flush()
+	return out.Bytes()
 }
 
 // axes returns the axes of the charts of records, and the epochs if runs have mini-batches.

@@ -2,11 +2,13 @@ package study
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"ppal/internal/atomicfile"
 	"ppal/internal/dirlock"
@@ -23,6 +25,21 @@ func Locked(dir string, work func() error) error {
 		return err
 	}
 	return errors.Join(work(), lock.Release())
+}
+
+// Patient is Locked for a short work: while another process is at work in dir, it waits.
+func Patient(ctx context.Context, dir string, work func() error) error {
+	for {
+		err := Locked(dir, work)
+		if !errors.Is(err, dirlock.ErrHeld) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(look):
+		}
+	}
 }
 
 // Description says what the results of a study depend on. It is a file in the directory of the

@@ -10,7 +10,9 @@ package study
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"time"
 
 	"ppal/internal/relay"
 )
@@ -36,6 +38,19 @@ type Store[T any] interface {
 	Add(key string, record T) error
 }
 
+// Shared is a Store that several processes may use at the same time.
+type Shared interface {
+	// Claim gives the job with a key to this process, until release. ok is false while another
+	// process has the job.
+	Claim(key string) (release func() error, ok bool, err error)
+}
+
+// errTaken says that another process does the job.
+var errTaken = errors.New("study: another process does the job")
+
+// look is the time between two looks at the jobs of other processes.
+const look = 200 * time.Millisecond
+
 // Progress is called with the number of finished jobs, fractions included. Calls do not overlap.
 type Progress func(done float64, total int, running string)
 
@@ -55,28 +70,54 @@ type Study[T any] struct {
 // in the order of the jobs. The record of a job without a record (ErrNoRecord) is the zero value.
 // After the first error of a job, Run cancels the jobs at work, waits for them and returns that
 // error. If ctx is cancelled, Run returns the cause. The store keeps the records of the jobs that
-// ended before.
+// ended before. With a Shared store, Run waits for the jobs that other processes do.
 func (s *Study[T]) Run(ctx context.Context, jobs []Job[T]) ([]T, error) {
 	records := make([]T, len(jobs))
+	todo := make([]int, len(jobs))
+	for i := range todo {
+		todo[i] = i
+	}
+	for {
+		taken, err := s.pass(ctx, jobs, todo, records)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(taken) == 0:
+			return records, nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(look):
+		}
+		todo = taken
+	}
+}
+
+// pass executes the jobs todo, and returns those that other processes do, in their order.
+func (s *Study[T]) pass(ctx context.Context, jobs []Job[T], todo []int, records []T) (taken []int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
 	var workers sync.WaitGroup
 	var panics relay.Relay
-	for worker := range min(max(1, s.Workers), len(jobs)) {
+	for worker := range min(max(1, s.Workers), len(todo)) {
 		workers.Go(func() {
 			for i := range next {
 				err := panics.Do(func() (err error) {
 					records[i], err = s.one(ctx, jobs[i], worker)
 					return err
 				})
-				if err != nil {
+				if errors.Is(err, errTaken) {
+					s.mu.Lock()
+					taken = append(taken, i)
+					s.mu.Unlock()
+				} else if err != nil {
 					cancel(err)
 				}
 			}
 		})
 	}
-	for i := range jobs {
+	for _, i := range todo {
 		select {
 		case next <- i:
 		case <-ctx.Done():
@@ -88,7 +129,8 @@ func (s *Study[T]) Run(ctx context.Context, jobs []Job[T]) ([]T, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return records, nil
+	slices.Sort(taken)
+	return taken, nil
 }
 
 // one returns the record of a job from the store, or executes the job.
@@ -97,6 +139,17 @@ func (s *Study[T]) one(ctx context.Context, j Job[T], worker int) (record T, err
 		return record, context.Cause(ctx)
 	}
 	record, ok := s.Store.Find(j.Key)
+	if shared, is := s.Store.(Shared); is && !ok {
+		release, free, claimErr := shared.Claim(j.Key)
+		switch {
+		case claimErr != nil:
+			return record, claimErr
+		case !free:
+			return record, errTaken
+		}
+		defer func() { err = errors.Join(err, release()) }()
+		record, ok = s.Store.Find(j.Key) // another process may have done it meanwhile
+	}
 	if ok {
 		s.end(j)
 		return record, nil
