@@ -25,17 +25,22 @@ var loadingFlags = []string{
 
 // addLoadingFlags adds the flags of train that say how to load a table.
 func addLoadingFlags(cmd *cobra.Command, values config.Values) {
-	var others []string
-	for _, k := range config.Keys() {
-		if !slices.Contains(loadingFlags, k.Name) {
-			others = append(others, k.Name)
-		}
-	}
 	cmd.Flags().SortFlags = false
-	addSettings(cmd, values, others...)
+	addSelected(cmd, values, loadingFlags...)
 	// The data set is an argument.
 	plain := strings.NewReplacer("; implies --dataset csv or pictures", "", "; implies --dataset pictures", "", "with --dataset ", "for the data set ")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = plain.Replace(f.Usage) })
+}
+
+// addSelected adds the flags of train with these names.
+func addSelected(cmd *cobra.Command, values config.Values, names ...string) {
+	var others []string
+	for _, k := range config.Keys() {
+		if !slices.Contains(names, k.Name) {
+			others = append(others, k.Name)
+		}
+	}
+	addSettings(cmd, values, others...)
 }
 
 // tableOptions returns the options for the named data set, as train resolves them. It returns an

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,104 +11,182 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ppal/constraints"
+	"ppal/internal/config"
 	"ppal/internal/ending"
 	"ppal/internal/newrows"
+	"ppal/internal/option"
 	"ppal/models/predictor"
 	"ppal/trainer/session/results"
 )
 
-func (a *app) evaluateCommand() *cobra.Command {
-	var rows rowsFlags
-	var by, earlier []string
-	var labels string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "evaluate RUN",
-		Short: "Count a trained model's decisions on labelled rows",
-		Long: `Evaluate reads rows with their labels, as predict does, and counts the decisions: all rates of all rows and of each group, the
-confusion matrix, and whether each constraint of the run holds on these rows. Intervals are for new rows, at 95%. Groups
-are those of the run and of --by. Columns, labels and missing values mean what they meant in training, and constraints
-compare the groups that they compared there.
+// evaluateFlags are the flags of evaluate.
+type evaluateFlags struct {
+	rows        rowsFlags
+	by, earlier []string
+	labels      string
+	values      config.Values // of tableFlags
+	predictions predictionsFlags
+	json        bool
+	page        string
+}
 
-The exit status is 0 whether the constraints hold or not. Pictures need their labels in a second file.`,
+func (a *app) evaluateCommand() *cobra.Command {
+	f := evaluateFlags{values: config.Values{}}
+	cmd := &cobra.Command{
+		Use:   "evaluate RUN | evaluate --predictions FILE",
+		Short: "Count decisions on labelled rows: a trained model's, or those of any model in a file",
+		Long: `Evaluate counts decisions on rows with labels: all rates of all rows and of each group, the differences and ratios of the
+groups, the confusion matrix, and whether each constraint holds on these rows. Intervals are for new rows, at 95%.
+
+Of a RUN, evaluate reads the rows as predict does. Groups are those of the run and of --by. Columns, labels and missing
+values mean what they meant in training, and constraints compare the groups that they compared there. Pictures need their
+labels in a second file.
+
+--predictions reads the decisions or scores of any model, and the labels and groups, from the columns of one file.
+
+The exit status is 0 whether the constraints hold or not.`,
 		Example: `  ppal evaluate runs/20260101-120000-rates-alm --input new.csv
   ppal evaluate RUN --input new.csv --by race --by 'age<25' --json
   ppal evaluate RUN --input new.csv --earlier old-decisions-on-new.csv
-  ppal evaluate RUN --input t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz`,
-		Args: oneRun,
+  ppal evaluate RUN --input t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz
+  ppal evaluate --predictions scored.csv --label default=yes --score p --threshold 0.5 --by 'sex*race'
+  ppal evaluate --predictions scored.csv --label default --decision decided --subject-to "gap(tpr, sex) <= 0.05" --page page.html`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("predictions") {
+				return noArguments(cmd, args)
+			}
+			return oneRun(cmd, args)
+		},
 		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error {
-				e, err := a.evaluate(args[0], rows, by, earlier, labels)
+				if err := f.applicable(cmd); err != nil {
+					return err
+				}
+				e, err := a.evaluate(cmd, append(args, "")[0], &f)
 				if err != nil {
 					return advise(err)
 				}
-				if asJSON {
-					out := json.NewEncoder(a.stdout)
-					out.SetEscapeHTML(false)
-					out.SetIndent("", "  ")
-					return out.Encode(e)
+				if f.page != "" {
+					if err := writeEvaluation(f.page, f.title(args), e); err != nil {
+						return fmt.Errorf("--page: %w", err)
+					}
+				}
+				if f.json {
+					return printJSON(a.stdout, e)
 				}
 				return printEvaluation(printing{a.stdout}, e)
 			})
 		}),
 	}
 	cmd.Flags().SortFlags = false
-	rows.add(cmd)
-	cmd.Flags().StringArrayVar(&by, "by", nil, "also count by `ATTRIBUTE`: a column, a condition such as age<25, or intersections such as sex*race; may be repeated")
-	cmd.Flags().StringArrayVar(&earlier, "earlier", nil, "count a churn against the earlier decisions on these rows in `FILE`, as predict writes them;"+
+	f.rows.add(cmd)
+	cmd.Flags().StringArrayVar(&f.by, "by", nil, "also count by `ATTRIBUTE`: a column, a condition such as age<25, or intersections such as sex*race; may be repeated")
+	cmd.Flags().StringArrayVar(&f.earlier, "earlier", nil, "count a churn against the earlier decisions on these rows in `FILE`, as predict writes them;"+
 		" OLD=FILE for one of several files that the constraints name; may be repeated")
-	cmd.Flags().StringVar(&labels, "labels", "", "pictures: read the labels from `FILE`, in IDX")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&f.labels, "labels", "", "pictures: read the labels from `FILE`, in IDX")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().Var((*path)(&f.page), "page", "also write a page, in HTML")
+	addSelected(cmd, f.values, "subject-to")
+	cmd.Flags().Lookup("subject-to").Usage = "check these `CONSTRAINTS` instead of the run's; may be repeated"
+	cmd.Flags().Var((*path)(&f.predictions.file), "predictions", "read any model's decisions or scores, labels and groups from this table, plain or gzip (- is the standard input)")
+	f.predictions.add(cmd, f.values)
 	return cmd
 }
 
+// applicable returns an error if a flag is given that does not apply to a run, or to a file of
+// predictions.
+func (f *evaluateFlags) applicable(cmd *cobra.Command) (err error) {
+	ofRuns, ofFiles := []string{"input", "weights", "unknown", "labels"}, append(slices.Clone(predictionsOnly), tableFlags...)
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch {
+		case f.predictions.file != "" && slices.Contains(ofRuns, flag.Name):
+			err = usage{fmt.Errorf("--%s applies to a RUN, not to --predictions", flag.Name)}
+		case f.predictions.file == "" && slices.Contains(ofFiles, flag.Name):
+			err = usage{fmt.Errorf("--%s applies to --predictions FILE; a run knows its columns", flag.Name)}
+		}
+	})
+	return err
+}
+
 // evaluate counts the decisions.
-func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels string) (*predictor.Evaluation, error) {
-	options, err := flags.options(a)
+func (a *app) evaluate(cmd *cobra.Command, run string, f *evaluateFlags) (*predictor.Evaluation, error) {
+	options, err := f.rows.options(a)
 	if err != nil {
 		return nil, err
 	}
-	o := predictor.EvaluateOptions{Options: options, By: by, Earlier: map[string]string{}}
-	for _, text := range earlier {
+	o := predictor.EvaluateOptions{Options: options, By: f.by, Earlier: map[string]string{}}
+	for _, text := range f.earlier {
 		old, file, found := strings.Cut(text, "=")
 		if !found {
 			old, file = "", text
 		}
 		o.Earlier[old] = file
 	}
-	m, err := a.loadModel(run, flags.weights)
+	if o.Subject, err = subjectOf(f.values); err != nil {
+		return nil, err
+	}
+	e, err := a.evaluateRows(cmd, run, f, o)
+	if place, ok := errors.AsType[*constraints.SyntaxError](err); ok {
+		return nil, usage{fmt.Errorf("--by %q: %s", place.Text, place.Detail())}
+	}
+	return e, err
+}
+
+// subjectOf returns the constraints of --subject-to; nil: none.
+func subjectOf(values config.Values) (list []constraints.Constraint, err error) {
+	for _, text := range option.SplitStatements(values["subject-to"]) {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			detail := err.Error()
+			if place, ok := errors.AsType[*constraints.SyntaxError](err); ok {
+				detail = place.Detail()
+			}
+			return nil, usage{fmt.Errorf("--subject-to %q: %s", text, detail)}
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// evaluateRows counts the decisions of a run, or those in a file of predictions.
+func (a *app) evaluateRows(cmd *cobra.Command, run string, f *evaluateFlags, o predictor.EvaluateOptions) (*predictor.Evaluation, error) {
+	if f.predictions.file != "" {
+		p, err := f.predictions.table(f.predictions.file, f.values, &f.rows)
+		if err != nil {
+			return nil, err
+		}
+		return p.Evaluate(cmd.Context(), o)
+	}
+	m, err := a.loadModel(run, f.rows.weights)
 	if err != nil {
 		return nil, err
 	}
 	pictures := m.Pictures()
-	if pictures != (labels != "") {
+	if pictures != (f.labels != "") {
 		if pictures {
 			return nil, usage{fmt.Errorf("--labels: the run is for pictures: give the file of their labels")}
 		}
 		return nil, usage{fmt.Errorf("--labels: the run is for tables, whose labels are in the input")}
 	}
 	if pictures {
-		f, err := os.Open(labels)
+		file, err := os.Open(f.labels)
 		if err != nil {
 			return nil, asMissing(fmt.Errorf("--labels: %w", err))
 		}
-		defer f.Close()
-		if o.Labels, err = newrows.ReadIDXLabels(f, labels); err != nil {
+		defer file.Close()
+		if o.Labels, err = newrows.ReadIDXLabels(file, f.labels); err != nil {
 			return nil, err
 		}
 	}
-	in, name, done, err := flags.open(a, m)
+	in, name, done, err := f.rows.open(a, m)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	e, err := m.Evaluate(in, name, o)
-	if place, ok := errors.AsType[*constraints.SyntaxError](err); ok {
-		return nil, usage{fmt.Errorf("--by %q: %s", place.Text, place.Detail())}
-	}
-	return e, err
+	return m.Evaluate(in, name, o)
 }
 
 // printEvaluation prints the rates, the confusion matrix and the constraints as tables.
@@ -120,6 +197,7 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 	} else {
 		printRowRates(w, e)
 	}
+	printDifferences(w, e.Comparisons)
 	if len(e.Constraints) > 0 {
 		fmt.Fprint(w, "\n\nconstraint\tvalue\tholds on these rows")
 	}
@@ -189,6 +267,25 @@ func printRowRates(w io.Writer, e *predictor.Evaluation) {
 		for _, n := range row {
 			fmt.Fprintf(w, "\t%d", n)
 		}
+	}
+}
+
+// printDifferences prints the differences and the ratios of the rates between groups.
+func printDifferences(w io.Writer, list []results.Comparison) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\n\nbetween groups of\trate\tdifference\tratio\tlargest\tsmallest")
+	for k, c := range list {
+		of := c.Groups
+		if k > 0 && list[k-1].Groups == of {
+			of = ""
+		}
+		ratio := "-"
+		if c.Ratio != nil {
+			ratio = interval(ending.Number(&c.Ratio.Value), &c.Ratio.Interval)
+		}
+		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s\t%s\t%s", of, c.Rate, interval(ending.Number(&c.Difference.Value), &c.Difference.Interval), ratio, c.Largest, c.Smallest)
 	}
 }
 

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,10 +52,7 @@ Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the 
 					return err
 				}
 				if asJSON {
-					out := json.NewEncoder(a.stdout)
-					out.SetEscapeHTML(false)
-					out.SetIndent("", "  ")
-					err = out.Encode(r)
+					err = printJSON(a.stdout, r)
 				} else {
 					most := verifyLines
 					if everything {

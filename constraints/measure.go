@@ -195,8 +195,8 @@ func (f form) word() string {
 	return otherMeasures()[f-formGap]
 }
 
-// attributeNames returns the attributes whose groups the measure compares.
-func (m Measure) attributeNames() []string {
+// Attributes returns the attributes whose groups the measure compares.
+func (m Measure) Attributes() []string {
 	p := between(m.attributes)
 	list, _ := p.attributes() // canonical text parses; without attributes there is no list
 	return list

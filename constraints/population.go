@@ -260,7 +260,7 @@ func NeedsOf(minimize Rate, subject []Constraint) Needs {
 	}
 	for _, c := range subject {
 		rate(c.measure.rate, c.String())
-		for _, name := range c.measure.attributeNames() {
+		for _, name := range c.measure.Attributes() {
 			attribute(name, c.String())
 		}
 		if c.measure.form == formChurn {

@@ -241,7 +241,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 	}
 	if c.measure.rate.definition().quotient {
 		return m, fmt.Errorf("%w: %s: precision is a ratio of decisions, so a difference or ratio of two precisions is not linear; "+
-			"bound the precision of each group instead: precision[%s=*] >= 0.8", ErrNotLinear, text, c.measure.attributeNames()[0])
+			"bound the precision of each group instead: precision[%s=*] >= 0.8", ErrNotLinear, text, c.measure.Attributes()[0])
 	}
 	for _, rows := range list {
 		cells, out, left := len(s.Rates), len(s.leftOut), len(s.LeftOut[len(s.LeftOut)-1])
@@ -300,7 +300,7 @@ func (s *System) eachOf(r *resolver, m Measure, list []subset, each bool) (sets 
 // groups returns the rates of the groups that a measure compares.
 func (s *System) groups(r *resolver, m Measure, rows subset) (set []linear, err error) {
 	list := []subset{rows}
-	for _, name := range m.attributeNames() {
+	for _, name := range m.Attributes() {
 		a, err := r.attribute(name)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ type Tables struct {
 	Reading                 Reading      // how new rows give groups and attributes
 	// Files lists the files in the order in which Table.Source numbers their rows; nil: one file
 	Files    []FileRows
+	LeftOut  int      // number of rows of a csv file that lack a value, and are in no table
 	Notes    []string // sentences about automatic decisions
 	Warnings []string // sentences about possible problems
 }

@@ -116,8 +116,14 @@ func Number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// Percent formats a share with two decimals.
-func Percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" }
+// Percent formats a share in percent: with two decimals, and a rare one with three digits.
+func Percent(v float64) string {
+	decimals := 2
+	for x := math.Abs(100 * v); x > 0 && x < 1 && decimals < 8; x *= 10 {
+		decimals++
+	}
+	return strconv.FormatFloat(100*v, 'f', decimals, 64) + "%"
+}
 
 // round rounds a coordinate.
 func round(v float64) float64 { return math.Round(10*v)/10 + 0 } // no -0

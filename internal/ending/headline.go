@@ -36,9 +36,20 @@ func Ended(sum *results.Summary, tolerance float64) Status {
 		}
 		return Status{"bad", "Finished, but a constraint is violated", "0: done", lead}
 	case o.Met():
-		return Status{Kind(o.Rating()), headline(o), "0: done", lead}
+		return Status{Kind(o.Rating()), headline(o, decisions(o)), "0: done", lead}
 	}
-	return Status{"bad", headline(o), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
+	return Status{"bad", headline(o, decisions(o)), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
+}
+
+// decisions names the decisions on which a run's bounds are met.
+func decisions(o *results.Outcome) string {
+	switch {
+	case o.BoundsOn == constraints.OnSurrogate:
+		return "on the surrogates of the training rows"
+	case o.Confidence > 0:
+		return fmt.Sprintf("on the training decisions, and promised for new rows with %g%% confidence", 100*o.Confidence)
+	}
+	return "on the training decisions"
 }
 
 // Kind returns the kind of a rating: good, warn or bad.
@@ -46,8 +57,18 @@ func Kind(g results.Rating) string {
 	return map[results.Rating]string{results.Unmet: "bad", results.TrainOnly: "warn", results.Good: "good"}[g]
 }
 
-// headline says how the bounds stand.
-func headline(o *results.Outcome) string {
+// Counted returns the status of decisions that were counted on rows: the values of the outcome are
+// those on the rows.
+func Counted(o *results.Outcome) Status {
+	s := Status{Kind: Kind(o.Rating()), Text: "Counted decisions"}
+	if len(o.Constraints) > 0 {
+		s.Text = headline(o, "on these rows")
+	}
+	return s
+}
+
+// headline says how the bounds stand. on names the decisions on which they are met.
+func headline(o *results.Outcome, on string) string {
 	n, unmet := len(o.Constraints), o.Unmet()
 	judged := slices.ContainsFunc(unmet, func(c results.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
 	switch {
@@ -65,13 +86,6 @@ func headline(o *results.Outcome) string {
 		return fmt.Sprintf("1 of %d bounds is not met", n)
 	case len(unmet) > 0:
 		return fmt.Sprintf("%d of %d bounds are not met", len(unmet), n)
-	}
-	on := "on the training decisions"
-	switch {
-	case o.BoundsOn == constraints.OnSurrogate:
-		on = "on the surrogates of the training rows"
-	case o.Confidence > 0:
-		on = fmt.Sprintf("on the training decisions, and promised for new rows with %g%% confidence", 100*o.Confidence)
 	}
 	text := fmt.Sprintf("All %d bounds are met %s", n, on)
 	switch n {

@@ -59,14 +59,16 @@ func TestHeadlines(t *testing.T) {
 		"2 of 3 bounds are not met":      {met, unjudged, missed},
 		"Neither bound is met":           {missed, unjudged},
 	} {
-		if got := headline(&results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: list}); got != want {
+		o := &results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: list}
+		if got := headline(o, decisions(o)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	yes, all := true, 1.0
 	met.SurrogateMet = &yes
-	got := headline(&results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
-		Objective: results.ObjectiveOutcome{Name: "error[a]", SplitValues: results.SplitValues{Train: &all}}})
+	o := &results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
+		Objective: results.ObjectiveOutcome{Name: "error[a]", SplitValues: results.SplitValues{Train: &all}}}
+	got := headline(o, decisions(o))
 	if want := "The bound is met on the surrogates of the training rows, but the model never decides for the class of the objective"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -31,6 +31,7 @@ type Source struct {
 	rows       []int               // each row's number in the file; nil: row i is i
 	assigned   []int8              // part of each row, or undecided; nil: all rows are undecided
 	uses       []tabular.ColumnUse // of the columns of the file; nil for sparse tables
+	leftOut    int                 // number of rows of the file that lack a value
 	Notes      []string
 	Warnings   []string
 }
@@ -75,7 +76,7 @@ func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
 		return nil, err
 	}
 	p, _ := s.Features.(*pictured)
-	t := &tabular.Tables{Pictures: p.pictures(), Preparation: s.Features.Preparation(), Label: s.Label, Reading: s.reading, Files: s.Files, Uses: s.uses, Notes: append(s.Notes, notes...), Warnings: s.Warnings}
+	t := &tabular.Tables{Pictures: p.pictures(), Preparation: s.Features.Preparation(), Label: s.Label, Reading: s.reading, Files: s.Files, Uses: s.uses, LeftOut: s.leftOut, Notes: append(s.Notes, notes...), Warnings: s.Warnings}
 	groups := s.groups
 	if s.by != nil {
 		var note string

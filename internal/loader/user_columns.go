@@ -116,10 +116,12 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	}
 	conditions := func(texts []string, what string) (columns []string) {
 		for _, text := range texts {
-			if c, err := columnar.ParseCondition(text, header); err != nil {
-				wrong("%s%w", what, err)
-			} else {
+			c, err := columnar.ParseCondition(text, header)
+			switch {
+			case err == nil:
 				columns = append(columns, c.Column)
+			case known[c.Column] || !features[c.Column]: // otherwise the feature's error says it
+				wrong("%s%w", what, err)
 			}
 		}
 		return columns

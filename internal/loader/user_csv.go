@@ -300,7 +300,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	}
 	t.setQueries(out)
 	out.Files = t.files
-	out.assigned, out.uses = parts, t.uses
+	out.assigned, out.uses, out.leftOut = parts, t.uses, t.Columns[0].Profile.Rows-s.Rows
 	kept := featureColumns(out.Features.Preparation())
 	for i := range out.uses {
 		u := &out.uses[i]

@@ -86,9 +86,9 @@ func (r *Rates) Bars() (list []*chart.Bars) {
 	}
 	if len(first.Classes) == 2 {
 		positive := first.Classes[1]
-		byGroup(results.PositiveRate, "Positive rate", "The share of the rows that the model decides as "+positive+".")
-		byGroup(results.TruePositiveRate, "True positive rate", "The same share of the rows of the class "+positive+".")
-		byGroup(results.FalsePositiveRate, "False positive rate", "The same share of the rows of the class "+first.Classes[0]+".")
+		byGroup(results.PositiveRate, "Positive decisions", "The share of the rows that the model decides as "+positive+" (positive_rate).")
+		byGroup(results.TruePositiveRate, "True positive rate", "The same share of the rows of the class "+positive+" (tpr). The others are missed.")
+		byGroup(results.FalsePositiveRate, "False alarms", "The same share of the rows of the class "+first.Classes[0]+": the false positive rate (fpr).")
 		byGroup(results.ErrorRate, "Error", "The share of the rows with a wrong decision.")
 		return list
 	}

@@ -69,7 +69,7 @@ func TestWriteRates(t *testing.T) {
 		texts   []string
 	}{
 		{"two", []string{"<=50K", ">50K"}, []string{"sex=Female", "rest"}, []string{"rates.svg", "roc.svg"},
-			[]string{"Positive rate", "True positive rate", "False positive rate", "Error", "all rows", "sex=Female", "test rows, 95% interval", "training rows"}},
+			[]string{"Positive decisions", "True positive rate", "False alarms", "Error", "all rows", "sex=Female", "test rows, 95% interval", "training rows"}},
 		{"none", []string{"<=50K", ">50K"}, nil, []string{"rates.svg", "roc.svg"}, []string{"all rows"}},
 		{"many", []string{"low", "high"}, many, []string{"rates.svg", "roc.svg"}, []string{"The chart shows 12 of 30"}},
 		{"classes", []string{"T-shirt/top", "Trouser", "Pullover", "Dress"}, nil, []string{"rates.svg"},

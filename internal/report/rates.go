@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 
 	"ppal/internal/chart"
 	"ppal/internal/ending"
@@ -96,6 +97,28 @@ func confusions(splits []plots.SplitRates) (list []confusionView) {
 			v.Rows = append(v.Rows, own)
 		}
 		list = append(list, v)
+	}
+	return list
+}
+
+// rateFacts returns the rates of all rows in words; on names the rows.
+func rateFacts(t *results.RateTable, on string) (list []fact) {
+	of := func(class string) string { return strings.TrimSpace("of the rows of " + class + ", " + on) }
+	for _, f := range []struct {
+		rate, name, note string
+		rest             bool // the share of the other rows
+	}{
+		{results.ErrorRate, "wrong decisions", on, false},
+		{results.PositiveRate, "positive decisions", on, false},
+		{results.TruePositiveRate, "missed", of(t.Classes[len(t.Classes)-1]), true},
+		{results.FalsePositiveRate, "false alarms", of(t.Classes[0]), false},
+	} {
+		if r, ok := t.Overall[f.rate]; ok {
+			if f.rest {
+				r.Value = 1 - r.Value
+			}
+			list = append(list, fact{f.name, chart.Percent(r.Value), strings.TrimSuffix(f.note, ",")})
+		}
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -47,6 +48,9 @@ type Evaluation struct {
 	Rates RateTable `json:"rates"`
 	// Confusion counts rows: the model decides Confusion[a][d] rows of class a as class d.
 	Confusion [][]int `json:"confusion"`
+	// Comparisons compares the groups of each attribute, and the intersections of several, by each
+	// rate.
+	Comparisons []results.Comparison `json:"comparisons,omitempty"`
 	// Constraints holds the constraints, counted on these rows.
 	Constraints []Checked `json:"decisions"`
 	// Ranking is the evaluation of a model that ranks documents, whose rows have no rates; nil for
@@ -114,20 +118,38 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 	if d, err := datasets.Lookup(m.description.Dataset); err == nil && d.Filter != "" && o.Warn != nil {
 		o.Warn(fmt.Sprintf("the training read %s: %s; evaluate counts all rows of its input", d.Name, d.Filter))
 	}
-	if err := m.earlier(rows, subject, o.Earlier); err != nil {
+	e, _, err := m.judge(rows, subject, crossed, o.Earlier)
+	if err != nil {
 		return nil, err
+	}
+	for _, text := range smooth {
+		e.Constraints = append(e.Constraints, Checked{Constraint: text, Reason: "it bounds a smooth function of the scores, not a rate of decisions"})
+	}
+	return e, nil
+}
+
+// judge counts decisions on rows, and checks the constraints subject. Each constraint of crossed
+// has intersections whose rates are counted, too. The groups are those of the rates.
+func (m *Model) judge(rows *labelled, subject, crossed []constraints.Constraint, earlier map[string]string) (*Evaluation, []results.Group, error) {
+	if err := m.earlier(rows, subject, earlier); err != nil {
+		return nil, nil, err
 	}
 	population, groups := m.population(rows), rows.groups()
 	var checked []Checked
 	var bounds []constraints.BoundGroups
+	intersections := map[string][]string{}
 	for _, c := range append(slices.Clip(subject), crossed...) {
 		sample, err := m.sample(c, population)
 		if err == nil {
 			var own []constraints.Group
 			if own, err = sample.Intersections(); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
+			of := strings.Join(c.Measure().Attributes(), "*")
 			for _, g := range own {
+				if !slices.Contains(intersections[of], g.Name) {
+					intersections[of] = append(intersections[of], g.Name)
+				}
 				if !slices.ContainsFunc(groups, func(known results.Group) bool { return known.Name == g.Name }) {
 					groups = append(groups, results.Group{Name: g.Name, Rows: g.Rows})
 				}
@@ -139,12 +161,12 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 				bounds = append(bounds, sample.System().BoundGroups()...)
 			}
 		} else if err != nil {
-			return nil, fmt.Errorf("predictor: %w", err)
+			return nil, nil, fmt.Errorf("predictor: %w", err)
 		}
 	}
 	table, err := rates.Count(rows.Labels, rows.decisions, rows.Classes, groups, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	table.MarkExtremes(bounds)
 	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, LeftOut: rows.missing, Classes: rows.Classes, Confusion: table.Confusion,
@@ -156,10 +178,17 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 			}
 		}
 	}
-	for _, text := range smooth {
-		e.Constraints = append(e.Constraints, Checked{Constraint: text, Reason: "it bounds a smooth function of the scores, not a rate of decisions"})
+	for _, a := range population.Attributes {
+		var names []string
+		for _, v := range a.Values {
+			names = append(names, constraints.GroupName(a.Name, v))
+		}
+		e.Comparisons = append(e.Comparisons, rates.Compare(table, a.Name, names)...)
 	}
-	return e, nil
+	for _, of := range slices.Sorted(maps.Keys(intersections)) {
+		e.Comparisons = append(e.Comparisons, rates.Compare(table, of, intersections[of])...)
+	}
+	return e, groups, nil
 }
 
 // groupedBy returns the attributes of By, and for each text such as sex*race a constraint whose
@@ -341,8 +370,11 @@ func (m *Model) count(sample *constraints.Sample, rows *labelled) (*constraints.
 		return &counted, err
 	}
 	counted, err := sample.Count(rows.decisions)
-	if !errors.Is(err, constraints.ErrNeedsSmooth) {
+	switch {
+	case !errors.Is(err, constraints.ErrNeedsSmooth):
 		return &counted, err
+	case rows.scores == nil:
+		return nil, errors.New("a loss and l1(weights) need the model, not its decisions")
 	}
 	_, smooth, err := sample.Smooth(rows.scores)
 	if err != nil {

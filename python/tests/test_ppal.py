@@ -290,6 +290,23 @@ class Process(unittest.TestCase):
 
 
 class Evaluation(unittest.TestCase):
+    def test_the_program_counts_as_python(self) -> None:
+        X, sex, y = people()
+        table = pd.DataFrame({"sex": sex, "y": y, "said": np.where(X["age"] < 40, "low", "high")})
+        rates = ppal.evaluate(y, table["said"], sensitive_features=sex, pos_label="low")
+        with tempfile.TemporaryDirectory() as folder:
+            table.to_csv(f"{folder}/t.csv", index=False)
+            flags = ["--label", "y=low", "--decision", "said", "--by", "sex", "--json"]
+            done = subprocess.run([program(), "evaluate", "--predictions", f"{folder}/t.csv", *flags], check=True, capture_output=True)
+        said = json.loads(done.stdout)
+        for group in said["rates"]["by_group"]:
+            for name, rate in group["rates"].items():
+                want = rates.by_group.loc[(group["group"].removeprefix("sex="), name)]
+                np.testing.assert_allclose([rate["value"], *rate["interval"], rate["rows"]], want.to_numpy(), rtol=1e-9)
+        for pair in said["comparisons"]:
+            self.assertAlmostEqual(pair["difference"]["value"], rates.difference()[pair["rate"]], places=12)
+            self.assertAlmostEqual(pair["ratio"]["value"], rates.ratio()[pair["rate"]], places=12)
+
     def test_rates_and_intervals(self) -> None:
         truth, decided, group = [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], ["a", "a", "b", "b", "b", "b"]
         rates = ppal.evaluate(truth, decided, sensitive_features=group)

@@ -151,3 +151,23 @@ func (t *RateTable) Order() []string {
 // ROCPoint is a point of an ROC curve: the false and true positive rate of a threshold. The rows
 // with larger scores than the threshold are accepted.
 type ROCPoint struct{ FPR, TPR float64 }
+
+// Comparison compares a rate between the groups of an attribute, or between the intersections of
+// several.
+type Comparison struct {
+	Groups string `json:"groups"` // the attributes: sex, or sex*race
+	Rate   string `json:"rate"`
+	// Largest and Smallest are the groups with the largest and the smallest rate.
+	Largest  string `json:"largest"`
+	Smallest string `json:"smallest"`
+	// Difference is the largest minus the smallest rate, and Ratio the smallest over the largest; nil
+	// if all rates are 0.
+	Difference Compared  `json:"difference"`
+	Ratio      *Compared `json:"ratio"`
+}
+
+// Compared is a difference or a ratio of rates, with its 95% interval on new rows.
+type Compared struct {
+	Value    float64    `json:"value"`
+	Interval [2]float64 `json:"interval"`
+}

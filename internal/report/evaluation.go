@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+
+	"ppal/internal/ending"
+	"ppal/internal/option"
+	"ppal/internal/plots"
+	"ppal/internal/rundir"
+	"ppal/trainer/session/results"
+)
+
+// Evaluation is the content of the page of decisions on labelled rows.
+type Evaluation struct {
+	Title, Version string
+	// Outcome has the constraints. Their values on training rows are those on the rows of the page.
+	Outcome     *results.Outcome
+	Uncounted   []string // sentences about constraints without a value
+	Rates       *results.RateTable
+	Comparisons []results.Comparison
+}
+
+// evaluationView is the data of the template of an evaluation.
+type evaluationView struct {
+	Status      ending.Status
+	Facts       []fact
+	Bounds      []boundView
+	Uncounted   []string
+	Rates       *ratesView
+	Comparisons Table
+	Confusion   []confusionView
+}
+
+// WriteEvaluation writes the page of decisions on labelled rows.
+func WriteEvaluation(path string, e *Evaluation) error {
+	v := &evaluationView{Status: ending.Counted(e.Outcome), Uncounted: e.Uncounted,
+		Comparisons: Table{Head: []string{"between groups of", "rate", "difference", "95% interval", "ratio", "95% interval", "largest", "smallest"},
+			Text: []bool{true, true, false, false, false, false, true, true}}}
+	v.Status.Lead = fmt.Sprintf("Of %s with labels. Intervals are for new rows, at 95%%.", option.Counted(e.Rates.Rows, "row"))
+	for j := range e.Outcome.Constraints {
+		row := ending.NewRow(e.Outcome, &e.Outcome.Constraints[j])
+		row.Values[0].Interval = row.Interval
+		b := newBound(&row)
+		b.Cells[0].Word = "these rows"
+		v.Bounds = append(v.Bounds, b)
+	}
+	v.Facts = rateFacts(e.Rates, "")
+	rates := plots.Rates{Splits: []plots.SplitRates{{Split: string(results.Test), Word: "these", Table: e.Rates}}}
+	v.Rates = &ratesView{Charts: rates.Bars(), Note: "The thin line on a bar is the 95% interval of the rate on new rows."}
+	v.Confusion = confusions(rates.Splits)
+	for k, c := range e.Comparisons {
+		of, ratio, span := c.Groups, "-", ""
+		if k > 0 && e.Comparisons[k-1].Groups == of {
+			of = ""
+		}
+		if c.Ratio != nil {
+			ratio, span = ending.Number(&c.Ratio.Value), ending.Span(&c.Ratio.Interval)
+		}
+		v.Comparisons.Rows = append(v.Comparisons.Rows, []string{of, c.Rate, ending.Number(&c.Difference.Value), ending.Span(&c.Difference.Interval), ratio, span, c.Largest, c.Smallest})
+	}
+	data, err := newPage("evaluation", e.Title, "Evaluation", e.Version, "", v).render()
+	if err != nil {
+		return err
+	}
+	return rundir.WriteFile(path, data)
+}
