@@ -48,12 +48,13 @@ func keptOptions(t *testing.T, file, folder, sum string) tabular.TableOptions {
 	if folder == "" {
 		return o
 	}
-	var err error
-	if o.Pages, err = mapped.New(t.TempDir(), 1<<30); err != nil {
+	pages, err := mapped.New(t.TempDir(), 1<<30)
+	if err != nil {
 		t.Fatal(err)
 	}
+	o.Pages = pages
 	t.Cleanup(func() {
-		if err := o.Pages.Close(); err != nil {
+		if err := pages.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -24,17 +24,27 @@ import (
 type Reader struct {
 	encoding tabular.PictureEncoding
 	mutex    sync.Mutex
-	idx      map[string]*recordio.IDX // the open IDX files by path
+	idx      map[string]Stored // the open IDX files by path
 	closers  []io.Closer
 }
 
 // NewReader returns a reader.
 func NewReader(e tabular.PictureEncoding) *Reader {
-	return &Reader{encoding: e, idx: map[string]*recordio.IDX{}}
+	return &Reader{encoding: e, idx: map[string]Stored{}}
 }
 
-// Use lets the reader read pictures of the IDX file with the given path in an open table.
-func (r *Reader) Use(path string, table *recordio.IDX) { r.idx[path] = table }
+// Stored is an open file of pictures of one shape, 8 bits a pixel.
+type Stored interface {
+	// Count returns the number of pictures.
+	Count() int
+	// Dims returns the shape of a picture; 0: the file has no pictures.
+	Dims() (channels, height, width int)
+	// Pixels reads the picture with the given number, from 0, into dst, channel by channel.
+	Pixels(number int, dst []byte) error
+}
+
+// Use lets the reader read the pictures of the file with the given path in an open file.
+func (r *Reader) Use(path string, file Stored) { r.idx[path] = file }
 
 // Close closes the files that the reader has opened.
 func (r *Reader) Close() {
@@ -44,7 +54,7 @@ func (r *Reader) Close() {
 }
 
 // idxFile returns the IDX file with the given path.
-func (r *Reader) idxFile(path string) (*recordio.IDX, error) {
+func (r *Reader) idxFile(path string) (Stored, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if known := r.idx[path]; known != nil {
@@ -54,7 +64,11 @@ func (r *Reader) idxFile(path string) (*recordio.IDX, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ok || table.Height == 0 {
+	height := 0
+	if ok {
+		_, height, _ = table.Dims()
+	}
+	if height == 0 {
 		return nil, &dataerr.FileError{Path: path, Offset: 0, Err: fmt.Errorf("%w: want pictures in the IDX format", dataerr.ErrFormat)}
 	}
 	r.idx[path], r.closers = table, append(r.closers, closer)
@@ -138,31 +152,32 @@ func (r *Reader) store(dst []uint8, planes [][]uint8, height, width int) {
 }
 
 // readIDX reads a picture of an IDX file.
-func (r *Reader) readIDX(table *recordio.IDX, f tabular.PictureFile, dst []uint8) error {
+func (r *Reader) readIDX(table Stored, f tabular.PictureFile, dst []uint8) error {
+	channels, height, width := table.Dims()
 	if f.Row >= table.Count() {
 		return inFile(f.Path, fmt.Errorf("%w: picture %d of %d", dataerr.ErrMismatch, f.Row, table.Count()))
 	}
-	if err := r.fits(table.Height, table.Width); err != nil {
+	if err := r.fits(height, width); err != nil {
 		return inFile(f.Path, err)
 	}
-	size := table.Height * table.Width
-	stored := make([]uint8, table.Channels*size)
+	size := height * width
+	stored := make([]uint8, channels*size)
 	if err := table.Pixels(f.Row, stored); err != nil {
 		return err
 	}
 	planes := make([][]uint8, r.encoding.Channels)
 	for c := range planes {
 		planes[c] = stored[:size]
-		if table.Channels == 3 {
+		if channels == 3 {
 			planes[c] = stored[c*size : (c+1)*size]
 		}
 	}
-	if table.Channels == 3 && len(planes) == 1 {
+	if channels == 3 && len(planes) == 1 {
 		for i := range size {
 			stored[i] = luma(stored[i], stored[size+i], stored[2*size+i])
 		}
 	}
-	r.store(dst, planes, table.Height, table.Width)
+	r.store(dst, planes, height, width)
 	return nil
 }
 
@@ -228,11 +243,12 @@ func Inspect(ctx context.Context, s *tabular.PictureSet, size tabular.PictureSiz
 			if err != nil {
 				return err
 			}
-			content := make([]byte, table.Channels*table.Height*table.Width)
+			channels, height, width := table.Dims()
+			content := make([]byte, channels*height*width)
 			if f.Row < table.Count() { // Read reports another row
 				err = table.Pixels(f.Row, content)
 			}
-			list[i] = info{table.Height, table.Width, table.Channels == 1, len(content), sha256.Sum256(content)}
+			list[i] = info{height, width, channels == 1, len(content), sha256.Sum256(content)}
 			return err
 		}
 		content, err := contentOf(f.Path)

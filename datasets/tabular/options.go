@@ -2,8 +2,6 @@ package tabular
 
 import (
 	"strings"
-
-	"ppal/internal/mapped"
 )
 
 // TableOptions configures the loading of a table. The zero value loads data sets that have their
@@ -111,8 +109,8 @@ type TableOptions struct {
 
 	// Pages receives the values of the columns of a csv file, or the entries of a LIBSVM file, so
 	// that a file may be larger than the memory. Table.Features of a csv file then makes features
-	// when they are read. nil: memory.
-	Pages *mapped.Dir
+	// when they are read. nil: memory. Package session sets Pages (session.Device.Memory).
+	Pages Pages
 	// Room returns an error if the process has no memory for the given number of bytes. The readers
 	// of csv and LIBSVM files without Pages call Room with the bytes that the rows read until then
 	// need, so that they refuse a file beyond the memory early. nil: no limit.
@@ -182,6 +180,13 @@ const (
 	UnknownRefused = "refuse" // a category without training rows is an error
 	UnknownIgnored = "ignore" // a category without training rows counts as no category
 )
+
+// Pages are the files that session.Device.Memory keeps rows in. The loaders know only the files of
+// package session: with another implementation, the rows are in memory.
+type Pages interface {
+	// Bytes returns the size of the files.
+	Bytes() int64
+}
 
 // Keep says where a process with TableOptions.Pages keeps the values of a csv file's columns, or
 // the entries of a LIBSVM file, for later processes. A later process with the same file and the

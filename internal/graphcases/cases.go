@@ -10,6 +10,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
+	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -162,4 +163,10 @@ func Backing(dtype tensor.Dtype, data []float64) any {
 		narrow[i] = float32(x)
 	}
 	return narrow
+}
+
+// Lower returns the plan of a Lagrangian, as the engines of package graph lower it.
+func Lower(l *graph.Lagrangian) (*plan.Plan, error) {
+	return plan.Lower(plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
+		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients})
 }

@@ -10,7 +10,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/graphcases"
-	"ppal/internal/plan"
 	"ppal/trainer/graph"
 )
 
@@ -18,7 +17,7 @@ import (
 type kinds map[string]int
 
 func (k kinds) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
-	p, err := plan.Lower(h.Source())
+	p, err := graphcases.Lower(h)
 	if err != nil {
 		return nil, err
 	}

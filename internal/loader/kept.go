@@ -49,7 +49,7 @@ func newKeeper(o *tabular.TableOptions, key func(path string) any, notes, warnin
 	if err != nil {
 		return nil
 	}
-	k := o.Pages.NewKeeper(o.Keep.Folder, o.File, []string{o.File}, key(path), o.Keep.SHA256)
+	k := pagesOf(o).NewKeeper(o.Keep.Folder, o.File, []string{o.File}, key(path), o.Keep.SHA256)
 	if k != nil {
 		k.Note = func(text string) { *notes = append(*notes, text) }
 		k.Warn = func(text string) { *warnings = append(*warnings, text) }
@@ -163,7 +163,7 @@ func (k *keeper) sheet(wanted *columnar.Schema) *columnar.Sheet {
 
 // read returns the rows in the kept file.
 func (k *keeper) read(file *mapped.Kept) (*columnar.Sheet, error) {
-	s := &columnar.Sheet{Name: k.table.Opts.File, Rows: k.index.Rows, Pages: k.table.Opts.Pages}
+	s := &columnar.Sheet{Name: k.table.Opts.File, Rows: k.index.Rows, Pages: pagesOf(k.table.Opts)}
 	for _, kept := range k.index.Columns {
 		s.Columns = append(s.Columns, &columnar.Column{Name: kept.Name, Values: kept.Values, Single: kept.Single})
 	}

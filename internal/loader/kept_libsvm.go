@@ -33,14 +33,14 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (file *LIBSVM, not
 		}
 	}
 	rows := sparseRows(o)
-	rows.Pages, rows.Dense = o.Pages, o.Query != ""
+	rows.Pages, rows.Dense = pagesOf(o), o.Query != ""
 	if file, err = readRows(ctx, o, rows); err != nil {
 		return nil, notes, warnings, err
 	}
 	if rows.openEnd && inputfile.IsPipe(o.File) {
 		warnings = append(warnings, inputfile.OpenEnd(o.File))
 	}
-	if o.Pages == nil { // nothing is kept
+	if rows.Pages == nil { // nothing is kept
 		return file, notes, warnings, nil
 	}
 	x := file.X

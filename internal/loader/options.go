@@ -6,6 +6,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/mapped"
 	"ppal/internal/textvalue"
 )
 
@@ -67,3 +68,9 @@ func absentOf(o *tabular.TableOptions) []string {
 
 // errNoGroups is the error for DropSensitive without groups.
 var errNoGroups = fmt.Errorf("datasets: %w: --drop-sensitive needs groups; specify them (--group)", dataerr.ErrOption)
+
+// pagesOf returns the files of the option Pages; nil: memory.
+func pagesOf(o *tabular.TableOptions) *mapped.Dir {
+	pages, _ := o.Pages.(*mapped.Dir)
+	return pages
+}

@@ -15,7 +15,7 @@ import (
 
 // Shares reports whether processes share the rows of the table.
 func Shares(o *tabular.TableOptions) bool {
-	return o.Share != nil && o.Pages == nil && o.TestFile == ""
+	return o.Share != nil && pagesOf(o) == nil && o.TestFile == ""
 }
 
 // readLocal reads the features of this process's rows, given the rows of the sheet in each split.

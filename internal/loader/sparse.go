@@ -142,7 +142,7 @@ func (s *Source) Sparse(x entries, d *SparseDesign, opts tabular.TableOptions, o
 	}
 	sparseRows, isSparse := x.(*matrix.CSR)
 	if !isSparse || opts.Query != "" && dense(len(sparseRows.Columns), rows, cols) {
-		values := newSingles(x, d, dropped, opts.Pages)
+		values := newSingles(x, d, dropped, pagesOf(&opts))
 		if s.Features = values; len(values.kept) == 0 {
 			return errNoFeature
 		}
@@ -152,7 +152,7 @@ func (s *Source) Sparse(x entries, d *SparseDesign, opts tabular.TableOptions, o
 	if kept.Cols == 0 {
 		return errNoFeature
 	}
-	kept.pages, kept.own = opts.Pages, own
+	kept.pages, kept.own = pagesOf(&opts), own
 	s.Features = kept
 	return nil
 }

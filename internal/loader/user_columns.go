@@ -297,7 +297,7 @@ func (l *learned) reset(columns []*UserColumn) {
 // that the file is decoded once. It does nothing if the values go to pages or to several processes,
 // or if rows or numbers may be left out.
 func (t *UserTable) keepNumbers(text *recordio.Delimited, marked bool) error {
-	if t.stored = nil; t.Opts.Pages != nil || t.Opts.Share != nil || t.Opts.Missing == tabular.MissingDropped || marked {
+	if t.stored = nil; pagesOf(t.Opts) != nil || t.Opts.Share != nil || t.Opts.Missing == tabular.MissingDropped || marked {
 		return nil
 	}
 	var fields []int

@@ -179,7 +179,7 @@ func (t *UserTable) layout() tabular.Layout {
 // schema returns the schema for reading the values of a file. known is nil for the training file,
 // and the training file's sheet for the test file.
 func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
-	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: t.Opts.Pages, Room: t.Opts.Room}
+	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: pagesOf(t.Opts), Room: t.Opts.Room}
 	imputed := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	for _, c := range t.Columns {
 		missing := imputed && t.MayMiss(c) || !c.Feature && !c.Group && !c.Label && !c.Split && !c.Query && !c.picture

@@ -214,7 +214,7 @@ func same(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y)
 type keep struct{ plan **plan.Plan }
 
 func (k keep) Compile(l *graph.Lagrangian) (c graph.Compiled, err error) {
-	*k.plan, err = plan.Lower(l.Source())
+	*k.plan, err = graphcases.Lower(l)
 	return nil, err
 }
 

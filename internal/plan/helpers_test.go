@@ -38,7 +38,7 @@ func lower(t testing.TB, build func(g *gorgonia.ExprGraph) (graph.Definition, er
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Lower(h.Source())
+	p, err := graphcases.Lower(h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestPairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := plan.Lower(l.Source())
+			p, err := graphcases.Lower(l)
 			if err != nil {
 				t.Fatal(err)
 			}

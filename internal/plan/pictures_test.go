@@ -25,7 +25,7 @@ func TestConvolutions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := plan.Lower(l.Source())
+			p, err := graphcases.Lower(l)
 			if err != nil {
 				t.Fatal(err)
 			}

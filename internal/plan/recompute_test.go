@@ -42,7 +42,7 @@ func TestRecompute(t *testing.T) {
 						if _, err := c(dtype, capture{halves: &l}); err != nil {
 							t.Fatal(err)
 						}
-						p, err := plan.Lower(l.Source())
+						p, err := graphcases.Lower(l)
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -31,8 +31,8 @@ var idxFormat = BinaryFormat{
 // column, which is named as in the table of a folder: the number of each picture in the file, from
 // 0, or the label of each picture.
 type IDX struct {
-	// Channels, Height and Width are the shape of a picture; 0: the file has labels.
-	Channels, Height, Width int
+	// channels, height and width are the shape of a picture; 0: the file has labels.
+	channels, height, width int
 
 	name  string // for errors
 	file  RandomAccess
@@ -68,10 +68,10 @@ func openIDX(file RandomAccess, size int64, name string) (*IDX, error) {
 	t := &IDX{name: name, file: file, count: dims[0], first: int64(4 + 4*n)}
 	switch n {
 	case 3:
-		t.Channels, t.Height, t.Width = 1, dims[1], dims[2]
+		t.channels, t.height, t.width = 1, dims[1], dims[2]
 	case 4:
-		if t.Channels, t.Height, t.Width = dims[1], dims[2], dims[3]; t.Channels != 1 && t.Channels != 3 {
-			return fail(8, dataerr.ErrFormat, "pictures of %d channels, want 1 or 3: rows, channels, height, width", t.Channels)
+		if t.channels, t.height, t.width = dims[1], dims[2], dims[3]; t.channels != 1 && t.channels != 3 {
+			return fail(8, dataerr.ErrFormat, "pictures of %d channels, want 1 or 3: rows, channels, height, width", t.channels)
 		}
 	}
 	switch want := t.first + int64(total); {
@@ -100,9 +100,12 @@ func (t *IDX) fail(err error) error {
 // Count returns the number of pictures or labels of the file.
 func (t *IDX) Count() int { return t.count }
 
+// Dims returns the shape of a picture; 0: the file has labels.
+func (t *IDX) Dims() (channels, height, width int) { return t.channels, t.height, t.width }
+
 // ColumnNames implements BinaryTable.
 func (t *IDX) ColumnNames() ([]string, error) {
-	if t.Height == 0 {
+	if t.height == 0 {
 		return []string{inputfile.FolderClass}, nil
 	}
 	return []string{inputfile.FolderPicture}, nil
@@ -162,7 +165,7 @@ func (r *idxRecords) Each(c Chunk, visit func() error) error {
 		if r.row = i; r.table.rows != nil {
 			r.row = r.table.rows[i]
 		}
-		if r.table.Height == 0 {
+		if r.table.height == 0 {
 			var value [1]byte
 			if _, err := r.table.file.ReadAt(value[:], r.table.first+int64(r.row)); r.table.fail(err) != nil {
 				return r.table.fail(err)
@@ -188,7 +191,7 @@ func (r *idxRecords) EachField(c Chunk, fields []int, visit func(i int)) error {
 
 // value returns the value of the row: the number of the picture, or the label.
 func (r *idxRecords) value() int {
-	if r.table.Height == 0 {
+	if r.table.height == 0 {
 		return int(r.label)
 	}
 	return r.row

@@ -68,7 +68,7 @@ func (e deviceEngine) plan(l *Lagrangian) (*plan.Plan, error) {
 	if e.device == nil {
 		return nil, refuse("the device is nil")
 	}
-	lowered, err := plan.Lower(l.Source())
+	lowered, err := l.lower()
 	if err == nil && e.check != nil {
 		err = e.check(lowered.LeastBytes())
 	}

@@ -55,10 +55,10 @@ type Lagrangian struct {
 	findings
 }
 
-// Source returns the definition and its gradients as the input of plan.Lower.
-func (l *Lagrangian) Source() plan.Source {
-	return plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
-		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients}
+// lower returns the plan of the definition and its gradients.
+func (l *Lagrangian) lower() (*plan.Plan, error) {
+	return plan.Lower(plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
+		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients})
 }
 
 // Engine compiles definitions. CPU and On return engines; Tape is an engine too. Compile copies the

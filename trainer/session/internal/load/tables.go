@@ -26,7 +26,7 @@ func ReadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 		if options.Seed == 0 {
 			options.Seed = on.Seed
 		}
-		if options.Pages = on.Pages; options.Pages == nil && own {
+		if options.Pages = on.Pages; on.Pages == nil && own {
 			options.Room = on.Room
 		}
 		if on.Kept != "" {
