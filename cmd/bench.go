@@ -139,7 +139,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	if cfg.Session.Device.Threads > 0 {
 		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
 	}
-	device, err := cfg.Session.Device.OpenCPU()
+	device, err := bench.OpenCPU(cfg.Session.Device)
 	if err != nil {
 		return bench.Options{}, nil, config.NameFlags(err)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/cpu"
-	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
+	"ppal/trainer/graph"
 	"ppal/trainer/session"
 )
 
@@ -34,7 +34,7 @@ type setting struct {
 	config.Train
 	device  *cpu.Device
 	dataDir string
-	openGPU func(driver.GPUOptions) (driver.GPU, error) // opens a GPU; nil: this machine's GPU
+	openGPU func(graph.GPUOptions) (graph.GPU, error) // opens a GPU; nil: this machine's GPU
 }
 
 // options are those of the setting's training run.
@@ -51,7 +51,7 @@ type Options struct {
 	// applies to cases that do not fix the kind of products.
 	Device config.Values
 	// OpenGPU replaces the function that opens this machine's GPU. nil opens this machine's GPU.
-	OpenGPU func(driver.GPUOptions) (driver.GPU, error)
+	OpenGPU func(graph.GPUOptions) (graph.GPU, error)
 	// Time is the approximate measuring time of each case, without its preparation.
 	Time time.Duration
 }
@@ -60,6 +60,15 @@ type Options struct {
 // 1 gives the sizes of the published data sets.
 func Cases(shrink int) []Case {
 	return slices.Concat(imageCases(shrink), tableCases(shrink))
+}
+
+// OpenCPU opens the CPU device of a run.
+func OpenCPU(d session.Device) (*cpu.Device, error) {
+	opened, err := d.OpenCPU()
+	if err != nil {
+		return nil, err
+	}
+	return opened.(*cpu.Device), nil
 }
 
 // Restrict marks the cases whose kind of products the device or the dtype does not support.
@@ -134,7 +143,7 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	device, err := cfg.Session.Device.OpenCPU()
+	device, err := OpenCPU(cfg.Session.Device)
 	if err != nil {
 		return nil, err
 	}

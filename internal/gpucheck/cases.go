@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"ppal/cuda"
 	"ppal/internal/bench"
 	"ppal/internal/config"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/driver"
+	"ppal/trainer/graph"
 )
 
 // timedCase is a case of `ppal bench` on the GPU with the bounds for its iteration.
@@ -87,8 +88,8 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 
 // onGPU returns a function that opens a session's GPU with the given function for devices. The
 // case says whether to launch every kernel by itself and whose products to use.
-func onGPU(driverOf func(ordinal int) (driver.Driver, error), c timedCase) func(driver.GPUOptions) (driver.GPU, error) {
-	return func(o driver.GPUOptions) (driver.GPU, error) {
+func onGPU(driverOf func(ordinal int) (driver.Driver, error), c timedCase) func(graph.GPUOptions) (graph.GPU, error) {
+	return func(o graph.GPUOptions) (graph.GPU, error) {
 		d, err := driverOf(o.Ordinal)
 		if err != nil {
 			return nil, err

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"ppal/cuda"
 	"ppal/internal/bench"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 )

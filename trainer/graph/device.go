@@ -26,14 +26,16 @@ func CPU(threads int) (Engine, error) {
 }
 
 // On returns an engine that lowers a definition to a plan and runs the plan on a device, for
-// example a *cuda.Device. Lowering removes operations that no output needs, fuses operations, and
-// merges equal operations. Several problems may share a device, but only one may run at a time.
-func On(d plan.Device) Engine { return deviceEngine{device: d} }
+// example the GPU of OpenGPU. Lowering removes operations that no output needs, fuses operations,
+// and merges equal operations. Several problems may share a device, but only one may run at a time.
+func On(d Device) Engine { return Within(d, nil) }
 
 // Within returns the engine On(d), which calls check with the memory that a plan needs at least, in
 // bytes, before it allocates the memory. The memory does not include the data. An error of check is
 // the error of Compile.
-func Within(d plan.Device, check func(bytes uint64) error) Engine { return deviceEngine{d, check} }
+func Within(d Device, check func(bytes uint64) error) Engine {
+	return deviceEngine{planned(d), check}
+}
 
 // deviceEngine is the Engine that On and Within return.
 type deviceEngine struct {
@@ -66,7 +68,7 @@ func (e deviceEngine) lower(l *Lagrangian) (finish func() (Compiled, error), err
 // plan lowers a definition and checks the memory of its plan.
 func (e deviceEngine) plan(l *Lagrangian) (*plan.Plan, error) {
 	if e.device == nil {
-		return nil, refuse("the device is nil")
+		return nil, errForeign
 	}
 	lowered, err := l.lower()
 	if err == nil && e.check != nil {

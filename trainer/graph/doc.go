@@ -1,7 +1,7 @@
 // Package graph makes problems from Gorgonia nodes: an objective node, constraint nodes and
 // parameters. Gorgonia defines and differentiates the graph. An [Engine] runs the forward pass,
 // which computes f and g, and the backward pass, which computes the gradient of their weighted sum.
-// [CPU] runs both passes on this machine's cores, [On] on a device such as *cuda.Device, and [Tape]
+// [CPU] runs both passes on this machine's cores, [On] on a GPU of [OpenGPU], and [Tape]
 // by Gorgonia's own ops.
 //
 // [New] refuses operations whose gradients are wrong in Gorgonia 0.9.18, and names what to use

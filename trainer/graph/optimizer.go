@@ -36,6 +36,7 @@ type Optimizer struct {
 	g, w    []float64   // the constraints' values and their coefficients, at the last run
 	known   bool        // this iteration's coefficients are known
 	none    bool        // there is no rule
+	foreign bool        // the device of OnDevice is none of ppal's
 	failed  bool        // Restore failed, so the state of the method is incomplete
 }
 
@@ -44,9 +45,14 @@ var _ gorgonia.Solver = (*Optimizer)(nil)
 // An OptimizerOption changes an Optimizer.
 type OptimizerOption func(*Optimizer)
 
-// OnDevice runs the primal steps on a device, for example a *cuda.Device. The default is this
+// OnDevice runs the primal steps on a device, for example the GPU of OpenGPU. The default is this
 // machine's CPU. The device must stay open as long as the optimizer is used.
-func OnDevice(d plan.Device) OptimizerOption { return func(o *Optimizer) { o.device = d } }
+func OnDevice(d Device) OptimizerOption {
+	return func(o *Optimizer) {
+		o.device = planned(d)
+		o.foreign = d != nil && o.device == nil
+	}
+}
 
 // NewOptimizer returns an optimizer that runs rule, for example &method.PPALA{}, on f + r.
 func NewOptimizer(rule trainer.DualRule, r problem.Regularizer, options ...OptimizerOption) *Optimizer {
@@ -59,6 +65,9 @@ func NewOptimizer(rule trainer.DualRule, r problem.Regularizer, options ...Optim
 
 // open returns a model for the user's parameters on the optimizer's device.
 func (o *Optimizer) open(parameters []gorgonia.ValueGrad) (*model, error) {
+	if o.foreign {
+		return nil, errForeign
+	}
 	if o.device == nil {
 		d, err := cpu.New(kernel.Best(), 0)
 		if err != nil {

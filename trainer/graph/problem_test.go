@@ -256,8 +256,10 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := graph.New(changed(func(*gorgonia.ExprGraph, *graph.Definition) {}), graph.On(nil)); !errors.Is(err, problem.ErrSettings) {
-		t.Errorf("nil device: error %v", err)
+	for name, d := range map[string]graph.Device{"nil": nil, "foreign": foreign{}} {
+		if _, err := graph.New(changed(func(*gorgonia.ExprGraph, *graph.Definition) {}), graph.On(d)); !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), "graph.OpenGPU") {
+			t.Errorf("%s device: error %v", name, err)
+		}
 	}
 	if _, err := graph.New(sized(nil), nil); err == nil || !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), "engine is nil") {
 		t.Errorf("nil engine: error %v", err)
@@ -335,4 +337,11 @@ func TestUnusedParametersAndRepeatedOutputs(t *testing.T) {
 			t.Errorf("gradient %v, want 0, 0 and %v", got, 3*math.Exp(g[1])+2)
 		}
 	}
+}
+
+// foreign is a device of another module.
+type foreign struct{}
+
+func (foreign) NewVectors(tensor.Dtype, matrix.Matrix, []int) (problem.Vectors, error) {
+	return nil, errors.New("no vectors")
 }

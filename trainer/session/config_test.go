@@ -15,9 +15,9 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/cuda/driver"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/graph"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
@@ -161,7 +161,7 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 		"the limit on gradient evaluations": {Data: table, Task: DemographicParity{}, Settings: trainer.Settings{Gradients: 10}},
 		"the state that the run resumes":    {Data: table, Task: DemographicParity{}, Settings: trainer.Settings{Resume: &trainer.State{}}},
 		"the GPU that the program opens": {Data: table, Task: DemographicParity{},
-			Device: Device{OpenGPU: func(driver.GPUOptions) (driver.GPU, error) { return nil, nil }}},
+			Device: Device{OpenGPU: func(graph.GPUOptions) (graph.GPU, error) { return nil, nil }}},
 	} {
 		first, _, _ := strings.Cut(configOf(t, o), "\n")
 		if first != fmt.Sprintf("only-in-program: [%s]", want) && first != fmt.Sprintf("only-in-program: [%q]", want) {

@@ -9,12 +9,10 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cpu"
-	"ppal/internal/cuda/driver"
 	"ppal/internal/option"
 	"ppal/internal/plan"
-	"ppal/internal/ranks"
 	"ppal/models"
+	"ppal/trainer/graph"
 	"ppal/trainer/session/internal/device"
 )
 
@@ -57,14 +55,14 @@ type Device struct {
 	// Serve with the same options. The engine must be Plan. Each process takes the GPU with its number
 	// among the processes on its machine, instead of Ordinal 0. A mini-batch needs a row for each
 	// process. nil: this process has all rows.
-	Ranks ranks.Collective
+	Ranks Processes
 	// place is the number of this process among the Ranks on this machine, from 0, and neighbours is
 	// their number; 0: only this process.
 	place, neighbours int
 	// inGo makes the CPU compute products of bfloat16 digits in Go, in tests.
 	inGo bool
-	// OpenGPU opens the GPU; nil opens a GPU of this machine.
-	OpenGPU func(driver.GPUOptions) (driver.GPU, error)
+	// OpenGPU opens the GPU; nil: graph.OpenGPU.
+	OpenGPU func(graph.GPUOptions) (graph.GPU, error)
 }
 
 // NoMemoryLimit is the value of Device.MemoryLimit that turns the check of the memory off.
@@ -129,7 +127,13 @@ func GPUProducts() []Products { return []Products{TF32} }
 // trains (Kind is CUDA), the CPU only measures: with its own fastest products, or with Float32 if
 // these are the products. The error is an *OptionError if the CPU lacks the instruction set SIMD,
 // and a *plan.ProductsError if a CPU that trains lacks the products.
-func (d Device) OpenCPU() (*cpu.Device, error) { return d.resolved().OpenCPU() }
+func (d Device) OpenCPU() (graph.Device, error) {
+	opened, err := d.resolved().OpenCPU()
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
 
 // resolved returns the options with which the room opens the device.
 func (d Device) resolved() device.Options {

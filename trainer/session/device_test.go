@@ -13,19 +13,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
 // onGPU returns a function that opens a device with the driver that driverOf opens.
-func onGPU(driverOf func(ordinal int) (driver.Driver, error)) func(driver.GPUOptions) (driver.GPU, error) {
-	return func(o driver.GPUOptions) (driver.GPU, error) {
+func onGPU(driverOf func(ordinal int) (driver.Driver, error)) func(graph.GPUOptions) (graph.GPU, error) {
+	return func(o graph.GPUOptions) (graph.GPU, error) {
 		d, err := driverOf(o.Ordinal)
 		if err != nil {
 			return nil, err

@@ -13,6 +13,31 @@ import (
 	"ppal/trainer/session/internal/device"
 )
 
+// Processes joins the processes of a run, for example by MPI. The processes have the ranks 0, 1,
+// ..., Size() - 1. All processes call Sum, SumFloat32, Broadcast and Barrier in the same order.
+// Each of these calls waits until all processes make the call. After an error, the run cannot
+// continue.
+type Processes interface {
+	// Rank returns the number of this process, from 0.
+	Rank() int
+	// Size returns the number of processes.
+	Size() int
+	// Sum replaces x by the sum of the x of all processes, which have the same length. Each element
+	// is ((x_0 + x_1) + x_2) + ..., in the order of the ranks, so all processes get the same bits.
+	Sum(x []float64) error
+	// SumFloat32 is Sum for float32: it adds in float64 and rounds each sum once.
+	SumFloat32(x []float32) error
+	// Broadcast replaces the message by the message of rank 0, which has the same length.
+	Broadcast(message []byte) error
+	// Barrier waits until all processes call Barrier.
+	Barrier() error
+	// Abort ends the run of all processes, with the reason. Calls that wait return an error, or the
+	// processes end. Only the first call counts.
+	Abort(reason error)
+}
+
+var _ Processes = ranks.Collective(nil)
+
 // severalProcesses reports whether several processes share the rows.
 func (d Device) severalProcesses() bool { return d.Ranks != nil && d.Ranks.Size() > 1 }
 

@@ -134,7 +134,7 @@ func TestCPUBesideGPU(t *testing.T) {
 		{CPU, Int8x3, "", true},
 		{"", Int8x3, "", true},
 	} {
-		d, err := Device{Kind: c.kind, Products: c.products, SIMD: NoSIMD, Threads: 1}.OpenCPU()
+		d, err := Device{Kind: c.kind, Products: c.products, SIMD: NoSIMD, Threads: 1}.resolved().OpenCPU()
 		if refusal := new(plan.ProductsError); errors.As(err, &refusal) != c.refused || err != nil && !c.refused {
 			t.Errorf("%+v: error %v", c, err)
 		}

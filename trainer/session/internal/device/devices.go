@@ -130,18 +130,22 @@ func (d *Devices) openGPU() error {
 	}
 	opened := d.Options.OpenGPU
 	if opened == nil {
-		opened = openGPU
+		opened = graph.OpenGPU
 	}
 	products := d.Options.Products
 	if products == plan.Int8 {
 		products = plan.Int8x3 // a GPU has no coarse passes
 	}
-	gpu, err := opened(driver.GPUOptions{Ordinal: d.Options.Ordinal, Products: products, MicroBatch: d.Options.MicroBatch,
+	gpu, err := opened(graph.GPUOptions{Ordinal: d.Options.Ordinal, Products: string(products), MicroBatch: d.Options.MicroBatch,
 		Place: d.Options.Place, Neighbours: d.Options.Neighbours})
 	if err != nil {
 		return err
 	}
-	d.GPU, d.Train, d.Measure = gpu, graph.On(gpu), graph.On(host)
+	trained, ok := gpu.(driver.GPU)
+	if !ok {
+		return errors.Join(fmt.Errorf("session: OpenGPU returned a %T: return the GPU of graph.OpenGPU", gpu), gpu.Close())
+	}
+	d.GPU, d.Train, d.Measure = trained, graph.On(gpu), graph.On(host)
 	return nil
 }
 

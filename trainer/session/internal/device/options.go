@@ -9,9 +9,9 @@ import (
 
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
+	"ppal/trainer/graph"
 )
 
 // Options say which devices a run opens, with the defaults filled in.
@@ -33,8 +33,8 @@ type Options struct {
 	// is the number of these processes; 0: only this process.
 	Place, Neighbours int
 	InGo              bool // the CPU computes products of bfloat16 digits in Go, in tests
-	// OpenGPU opens the GPU; nil opens a GPU of this machine.
-	OpenGPU func(driver.GPUOptions) (driver.GPU, error)
+	// OpenGPU opens the GPU; nil: graph.OpenGPU.
+	OpenGPU func(graph.GPUOptions) (graph.GPU, error)
 	// Refuse returns the error of an option with a problem. The text of problem continues the
 	// option's name.
 	Refuse func(option, problem string) error

@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
+	"ppal/internal/cuda"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )

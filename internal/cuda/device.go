@@ -50,7 +50,7 @@ type Device struct {
 const sumsBytes = 32 << 20
 
 // Open opens the GPU with that ordinal, counted from 0. In a program without the build tag gpu, or
-// on a machine without a GPU, the error wraps ErrUnavailable and says what is missing.
+// on a machine without a GPU, the error wraps driver.ErrUnavailable and says what is missing.
 func Open(ordinal int, o Options) (*Device, error) {
 	d, err := nvidia.Open(ordinal)
 	if err != nil {
@@ -59,10 +59,7 @@ func Open(ordinal int, o Options) (*Device, error) {
 	return On(d, o)
 }
 
-// ErrUnavailable is the error without a usable GPU.
-var ErrUnavailable = driver.ErrUnavailable
-
-// On returns a device on a driver, which only packages of ppal have. Close closes the driver; so
+// On returns a device on a driver. Close closes the driver; so
 // does an error of On.
 func On(d driver.Driver, o Options) (*Device, error) {
 	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: cmp.Or(o.Sums, sumsBytes), refused: map[shape]bool{}}

@@ -9,7 +9,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"

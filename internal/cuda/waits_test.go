@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
+	"ppal/internal/cuda"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"

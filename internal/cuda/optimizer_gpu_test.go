@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"ppal/cuda"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/trainer/graph"
 )

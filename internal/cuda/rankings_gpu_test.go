@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/trainer/graph"

@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
+	"ppal/internal/cuda"
 	"ppal/internal/graphcases"
 	"ppal/trainer/graph"
 )

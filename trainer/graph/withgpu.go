@@ -1,16 +1,14 @@
 //go:build gpu
 
-package device
+package graph
 
 import (
-	"ppal/cuda"
-	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/nvidia"
 )
 
-// openGPU opens a GPU of this machine. If several processes run on the machine, each process opens
-// the GPU with the number of its place, unless the user chooses a GPU.
-func openGPU(o driver.GPUOptions) (driver.GPU, error) {
+// openGPU implements OpenGPU.
+func openGPU(o GPUOptions) (GPU, error) {
 	number := o.Ordinal
 	if o.Neighbours > 0 && number == 0 {
 		all, err := nvidia.Devices()

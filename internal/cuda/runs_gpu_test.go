@@ -14,14 +14,15 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda"
 	"ppal/datasets"
 	"ppal/datasets/picture"
+	"ppal/internal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
@@ -95,7 +96,7 @@ func overProcesses(t *testing.T, n int, o session.Options, identity func(rank in
 		own := o
 		own.Settings = trainer.Settings{Seed: 1, Iterations: 12, RecordEvery: 12}
 		own.Device.Kind, own.Device.Ranks, own.Device.Threads = session.CUDA, c, 1
-		own.Device.OpenGPU = func(g driver.GPUOptions) (driver.GPU, error) {
+		own.Device.OpenGPU = func(g graph.GPUOptions) (graph.GPU, error) {
 			if n > 1 && (g.Place != c.Rank() || g.Neighbours != n) {
 				return nil, fmt.Errorf("process %d is number %d of %d", c.Rank(), g.Place, g.Neighbours)
 			}
