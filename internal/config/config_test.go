@@ -100,7 +100,7 @@ func TestPrecedence(t *testing.T) {
 func TestRefusedFlags(t *testing.T) {
 	for _, tc := range []struct{ flags, want string }{
 		{"method=ppala gdpa-step=1", "--gdpa-step 1: used only with --method gdpa (now ppala)"},
-		{"method=gdpa eta=0.1", "--eta 0.1: used only with --method ppala, plada, penalty, gda, alm or unconstrained (now gdpa)"},
+		{"method=gdpa eta=0.1", "--eta 0.1: used only with --method ppala, plada, penalty, gda, nupi, alm or unconstrained (now gdpa)"},
 		{"method=gdpa alpha=2", "--alpha 2: used only with --method ppala or plada (now gdpa)"},
 		{"method=ppala x-step=subgradient", "--x-step subgradient: used only with --method plada (now ppala)"},
 		{"delta0=0.5", "--delta0 0.5: used only with --delta harmonic (now power)"},
@@ -195,9 +195,9 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=dp method=plada x-step=proxlinear regularizer=ball", "--x-step proxlinear: needs --regularizer none (now ball)"},
 		{"problem=if method=plada x-step=split", "--x-step split: needs gaps |h| <= eps, which --problem if does not have; choose subgradient or inner:N"},
 		{"problem=if batch-size=10", "--batch-size 10: mini-batches cannot keep the shares of groups that overlap; use 0, all rows"},
-		{"method=ssg primal=adam", "--primal adam: used only with --method ppala, plada, gdpa, penalty, gda, alm or unconstrained (now ssg)"},
+		{"method=ssg primal=adam", "--primal adam: used only with --method ppala, plada, gdpa, penalty, gda, nupi, alm or unconstrained (now ssg)"},
 		{"method=ssg ssg-violation-step=1", "--ssg-violation-step 1: used only with --ssg-violation-rule decay or constant (now polyak)"},
-		{"method=sgd", "--method sgd: unknown; did you mean ssg? (choose auto, ppala, plada, gdpa, ssg, ipp-ssg, ipp-conex, multiplier-model, penalty, gda, alm, unconstrained or nl-iapial)"},
+		{"method=sgd", "--method sgd: unknown; did you mean ssg? (choose auto, ppala, plada, gdpa, ssg, ipp-ssg, ipp-conex, multiplier-model, penalty, gda, nupi, alm, unconstrained or nl-iapial)"},
 		{"method=multiplier-model", "--method multiplier-model: needs --problem if with --if-form sampled, or bounds on pairs with --bounds-on surrogate and --batch-size 1"},
 		{"method=nl-iapial", "--method nl-iapial: needs smooth convex constraints, as those of --phi logistic with --model linear; use another method"},
 		{"method=nl-iapial model=linear phi=hinge",

@@ -77,6 +77,7 @@ func TestPlainReferenceStepsByHand(t *testing.T) {
 		}
 		return w
 	}
+	var smoothed [2]float64 // of nuPI; a run begins at k = 0
 	for _, method := range []plain{
 		{"unconstrained", func(s step.Settings) trainer.Method { return &method.Unconstrained{Primal: s} }, 0,
 			func(int, [2]float64, [2]float64) [2]float64 { return [2]float64{} }, nil},
@@ -90,6 +91,21 @@ func TestPlainReferenceStepsByHand(t *testing.T) {
 			func(_ int, lambda, g [2]float64) (next [2]float64) {
 				for j, v := range g {
 					next[j] = math.Max(0, lambda[j]+0.4*v)
+				}
+				return next
+			}},
+		{"nupi", func(s step.Settings) trainer.Method {
+			return &method.NuPI{Primal: s, Integral: 0.4, Proportional: 3, Memory: 0.25}
+		}, 0,
+			func(_ int, lambda, _ [2]float64) [2]float64 { return lambda },
+			func(k int, lambda, g [2]float64) (next [2]float64) {
+				for j, v := range g {
+					if k == 0 {
+						smoothed[j] = v
+					}
+					change := 0.75 * (v - smoothed[j])
+					next[j] = math.Max(0, lambda[j]+0.4*v+3*change)
+					smoothed[j] += change
 				}
 				return next
 			}},

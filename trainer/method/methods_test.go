@@ -143,6 +143,10 @@ func table() []entry {
 		{name: "gda", make: func() trainer.Method {
 			return &method.GDA{DualStep: 0.2, Primal: step.Settings{Momentum: 0.5}}
 		}, tolerance: 1e-6, cannot: either(scaled, oscillates, because("oscillates", "largest-small-polygon-10"), slow("HS1", "HS57"))},
+		{name: "nupi", make: func() trainer.Method {
+			return &method.NuPI{Integral: 0.2, Proportional: 2, Memory: 0.5, Primal: step.Settings{Momentum: 0.5}}
+		}, tolerance: 1e-6, cannot: either(scaled, because("oscillates or diverges at these gains", "rosenbrock-cubic-line", "HS2", "HS33"),
+			slow("HS1", "HS34", "HS57"))},
 		{name: "alm", make: func() trainer.Method { return &method.ALM{Primal: step.Settings{Momentum: 0.9}} }, tolerance: 1e-6,
 			cannot: either(scaled, slow("rosenbrock-cubic-line", "HS33", "HS57", "HS113"))},
 		{name: "unconstrained", make: func() trainer.Method { return &method.Unconstrained{Primal: momentum} }, tolerance: 1e-6,

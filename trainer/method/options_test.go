@@ -88,7 +88,7 @@ func TestZeroValueHasTheDefaults(t *testing.T) {
 		switch d.Name {
 		case "gdpa":
 			variants = append(variants, map[string]string{"primal": "nesterov"}, map[string]string{"primal": "adam"})
-		case "ppala", "plada", "gda", "alm", "penalty", "unconstrained":
+		case "ppala", "plada", "gda", "nupi", "alm", "penalty", "unconstrained":
 			variants = append(variants, map[string]string{"primal": "nesterov"}, map[string]string{"primal": "gradient"}, map[string]string{"primal": "adam"},
 				map[string]string{"primal": "gradient", "eta-scale": "fixed", "eta": "0.01"})
 		}

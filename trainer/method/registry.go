@@ -72,6 +72,11 @@ func All() []Description {
 			Summary: "gradient descent-ascent on the Lagrangian",
 			About:   "The plain reference. A dual step that suits one problem diverges on another.",
 			Source:  "Arrow, Hurwicz and Uzawa 1958"},
+		{Name: "nupi", New: func() trainer.Method { return &NuPI{} },
+			Summary: "gradient descent with a PI controller of the multipliers",
+			About:   "Gradient descent-ascent with a proportional term, which damps the oscillations of the multipliers. The gains need tuning.",
+			Source: "Sohrabi, Ramirez, Zhang, Lacoste-Julien and Gallego-Posada, \"On PI Controllers for Updating Lagrange Multipliers in Constrained" +
+				" Optimization\", ICML 2024, Algorithm 1"},
 		{Name: "alm", New: func() trainer.Method { return &ALM{} },
 			Summary: "method of multipliers, or augmented Lagrangian",
 			About: "With quasi-Newton steps: the limit of PPALA with exact inner minimisation, for smooth functions on all rows. With first-order" +

@@ -201,7 +201,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"nl-iapial penalty":  &method.NLIAPIAL{Penalty: -1},
 		"nl-iapial sigma":    &method.NLIAPIAL{Sigma: 1},
 		"nl-iapial constant": &method.NLIAPIAL{Lipschitz: nan},
-		"dual step":          &method.GDA{DualStep: nan}, "alm": &method.ALM{Penalty: -1}, "alm inner": &method.ALM{Inner: -1},
+		"nupi integral":      &method.NuPI{Integral: nan}, "nupi memory": &method.NuPI{Memory: 1}, "nupi proportional": &method.NuPI{Proportional: -1},
+		"dual step": &method.GDA{DualStep: nan}, "alm": &method.ALM{Penalty: -1}, "alm inner": &method.ALM{Inner: -1},
 	}
 	for name, m := range methods {
 		t.Run(name, func(t *testing.T) {
