@@ -56,7 +56,8 @@ train; each method uses the flags that apply to it. Without --primal, all method
 automatic size, so that only the methods differ. The first line of the table names the methods with steps of their own.
 --gdpa-step, --primal gradient and the preset paper give GDPA its published step. --set gives a setting to one method.
 A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, and the
-best points on the second seed too. --set and --tune refuse settings that change the problem, such as bounds.
+best points on the second seed too. A grid grows where its best point lies on an edge. --set and --tune refuse settings
+that change the problem, such as bounds.
 
 Runs are executed in parallel, each on one thread. With a budget in seconds they are executed one after the other on all
 threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out; more

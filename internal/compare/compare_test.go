@@ -172,7 +172,7 @@ func TestContinued(t *testing.T) {
 
 func TestSearchIsRecorded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	o, err := Do(t.Context(), discStudy(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}), dir, openDisc, nil)
+	o, err := Do(t.Context(), discStudy(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}, config.Values{"gdpa-step": "1"}), dir, openDisc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestSearchIsRecorded(t *testing.T) {
 	for _, p := range o.Search {
 		got = append(got, fmt.Sprintf("%s, seed %d: %v", p.Settings["gdpa-step"], p.Seed, p.Chosen))
 	}
-	want := []string{"1e-6, seed 1: false", "1e-3, seed 1: true", "1e-3, seed 2: true"}
+	want := []string{"1e-6, seed 1: false", "1e-3, seed 1: true", "1, seed 1: false", "1e-3, seed 2: true", "1e-6, seed 2: false"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -189,7 +189,7 @@ func TestSearchIsRecorded(t *testing.T) {
 			t.Errorf("seed %d ran with the step %s", r.Seed, step)
 		}
 	}
-	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 3 {
+	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 5 {
 		t.Errorf("search.jsonl has %d lines", n)
 	}
 }
@@ -333,5 +333,45 @@ func TestNearNote(t *testing.T) {
 	}
 	if note := o.nearNote("gdpa"); note != "" {
 		t.Errorf("a note without need: %s", note)
+	}
+}
+
+// A grid whose best point lies on its edge grows until the best point lies inside, or to the limit.
+func TestGridsGrow(t *testing.T) {
+	for _, tc := range []struct {
+		steps  []string
+		inside bool
+	}{{[]string{"1e-6", "1.1e-6"}, false}, {[]string{"10", "1"}, true}, {[]string{"1e-3", "1e-1", "10"}, true}} {
+		var grid []config.Values
+		for _, s := range tc.steps {
+			grid = append(grid, config.Values{"gdpa-step": s})
+		}
+		o, err := Do(t.Context(), discStudy(grid...), t.TempDir(), openDisc, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, chosen := map[string]bool{}, 0
+		for _, p := range o.Search {
+			values[p.Settings["gdpa-step"]] = true
+			if p.Chosen && p.Seed == 1 {
+				chosen++
+			}
+		}
+		if inside := o.edges("gdpa") == nil; inside != tc.inside || chosen != 1 {
+			t.Errorf("%v grew to %v, the best point inside: %v, chosen %d", tc.steps, values, inside, chosen)
+		}
+		if !tc.inside && (len(values) != len(grid)+extensions || !strings.Contains(o.Markdown(), "gdpa-step is on the edge of the search")) {
+			t.Errorf("%v grew to %v", tc.steps, values)
+		}
+	}
+	c := Contender{Values: config.Values{"method": "gdpa"}, Grid: []config.Values{{"gdpa-perturbation": "0.5"}, {"gdpa-perturbation": "0.9"}, {"gdpa-perturbation": "0.7"}}}
+	if grid, fresh := c.beyond(1); len(grid) != 3 || fresh != nil { // 1.16 is not below 1
+		t.Errorf("%v, %v", grid, fresh)
+	}
+	if grid, fresh := c.beyond(2); len(grid) != 3 || fresh != nil { // inside
+		t.Errorf("%v, %v", grid, fresh)
+	}
+	if grid, fresh := c.beyond(0); len(fresh) != 1 || grid[3]["gdpa-perturbation"] != "0.357" {
+		t.Errorf("%v, %v", grid, fresh)
 	}
 }

@@ -3,7 +3,11 @@ package compare
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
 
 	"ppal/internal/config"
 )
@@ -44,39 +48,147 @@ func try(r *Run, settings config.Values) Trying {
 // and diverge with another.
 const finalists = 4
 
-// search tries every contender's grid on the first seed and the best points on the second seed. It
-// returns the contenders with the chosen settings.
+// extensions is the largest number of times that a grid grows beyond a chosen point on its edge.
+const extensions = 4
+
+// search tries every contender's grid on the first seed and the best points on the second seed. A
+// grid whose best point has the smallest or the largest number of a setting grows by the next
+// number, as long as the best point lies on an edge, at most extensions times. search returns the
+// contenders with the chosen settings.
 func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, error) {
 	contenders := slices.Clone(r.study.Contenders)
-	points := make([][]int, len(contenders)) // indices into each contender's grid
-	for i, c := range contenders {
-		for point := range c.Grid {
-			points[i] = append(points[i], point)
+	fresh, results := make([][]int, len(contenders)), make([]tries, len(contenders))
+	for i := range contenders {
+		for point := range contenders[i].Grid {
+			fresh[i] = append(fresh[i], point)
 		}
 	}
-	seeds := r.study.Seeds
-	first, err := r.tryAll(ctx, points, seeds[0])
-	if err != nil {
-		return nil, err
-	}
-	for i := range contenders {
-		points[i] = ranked(first[i])
-		points[i] = points[i][:r.study.finalists(len(points[i]))]
-	}
-	second := make([][]Trying, len(contenders))
-	if len(seeds) > 1 {
-		if second, err = r.tryAll(ctx, points, seeds[1]); err != nil {
+	for round := 0; slices.ContainsFunc(fresh, func(points []int) bool { return len(points) > 0 }); round++ {
+		if err := r.tryPoints(ctx, contenders, fresh, results); err != nil {
 			return nil, err
+		}
+		for i := range contenders {
+			fresh[i] = nil
+			if round < extensions && len(contenders[i].Grid) > 0 {
+				c := &contenders[i]
+				c.Grid, fresh[i] = c.beyond(results[i].chosen)
+				r.runs.Total += len(fresh[i])
+			}
 		}
 	}
 	for i := range contenders {
 		c := &contenders[i]
 		if len(c.Grid) > 0 {
-			c.Values = merged(c.Values, c.Grid[choose(points[i], first[i], second[i])])
+			c.Values = merged(c.Values, c.Grid[results[i].chosen])
 		}
-		outcome.Search = slices.Concat(outcome.Search, first[i], second[i])
+		outcome.Search = slices.Concat(outcome.Search, results[i].first, results[i].second)
 	}
 	return contenders, nil
+}
+
+// tries holds the results of a contender's points.
+type tries struct {
+	first, second []Trying // of all points, and of the finalists
+	chosen        int      // point
+}
+
+// tryPoints tries the fresh points of the contenders, and chooses among all points.
+func (r *runner) tryPoints(ctx context.Context, contenders []Contender, fresh [][]int, t []tries) error {
+	seeds := r.study.Seeds
+	first, err := r.tryAll(ctx, contenders, fresh, seeds[0])
+	if err != nil {
+		return err
+	}
+	finalists := make([][]int, len(contenders))
+	for i := range contenders {
+		t[i].first = append(t[i].first, first[i]...)
+		finalists[i] = ranked(t[i].first)
+		finalists[i] = finalists[i][:r.study.finalists(len(finalists[i]))]
+	}
+	second := make([][]Trying, len(contenders))
+	if len(seeds) > 1 { // those of an earlier round are found in the folder
+		if second, err = r.tryAll(ctx, contenders, finalists, seeds[1]); err != nil {
+			return err
+		}
+	}
+	for i := range contenders {
+		if len(contenders[i].Grid) > 0 {
+			for k := range t[i].first {
+				t[i].first[k].Chosen = false
+			}
+			t[i].second = second[i]
+			t[i].chosen = choose(finalists[i], t[i].first, second[i])
+		}
+	}
+	return nil
+}
+
+// beyond returns the grid with the points beyond its edges at a point, and the indices of the new
+// points. A setting has an edge if its values are at least two positive numbers. The next number
+// continues the ratio of the two outer ones. A number outside the setting's range is left out.
+func (c *Contender) beyond(point int) (grid []config.Values, fresh []int) {
+	grid = slices.Clone(c.Grid)
+	for _, key := range slices.Sorted(maps.Keys(grid[point])) {
+		next, on := edge(grid, key, grid[point][key])
+		if !on {
+			continue
+		}
+		own := merged(grid[point], config.Values{key: fmt.Sprintf("%.3g", next)})
+		if slices.ContainsFunc(grid, func(p config.Values) bool { return maps.Equal(p, own) }) {
+			continue
+		}
+		if _, err := resolve(merged(c.Values, own)); err != nil {
+			continue
+		}
+		grid, fresh = append(grid, own), append(fresh, len(grid))
+	}
+	return grid, fresh
+}
+
+// edge returns the number beyond value, which is the smallest or the largest of a grid's numbers of
+// a setting; false if it is neither.
+func edge(grid []config.Values, key, value string) (next float64, on bool) {
+	var numbers []float64
+	for _, p := range grid {
+		x, err := strconv.ParseFloat(p[key], 64)
+		if err != nil || !(x > 0) || math.IsInf(x, 1) {
+			return 0, false
+		}
+		if !slices.Contains(numbers, x) {
+			numbers = append(numbers, x)
+		}
+	}
+	slices.Sort(numbers)
+	own, _ := strconv.ParseFloat(value, 64) // one of the numbers
+	switch n := len(numbers); {
+	case n < 2:
+		return 0, false
+	case own == numbers[0]:
+		return own * own / numbers[1], true
+	case own == numbers[n-1]:
+		return own * own / numbers[n-2], true
+	}
+	return 0, false
+}
+
+// edges names the settings of the contender's chosen point that lie on the edge of the search.
+func (o *Outcome) edges(contender string) (names []string) {
+	var points []config.Values
+	var chosen config.Values
+	for _, t := range o.Search {
+		if t.Contender == contender {
+			points = append(points, t.Settings)
+			if t.Chosen {
+				chosen = t.Settings
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(chosen)) {
+		if _, on := edge(points, key, chosen[key]); on {
+			names = append(names, key)
+		}
+	}
+	return names
 }
 
 // finalists returns how many points of a grid are tried on the second seed: at most half of them.
@@ -88,9 +200,9 @@ func (s *Study) finalists(points int) int {
 }
 
 // tryAll runs points of the contenders' grids on one seed.
-func (r *runner) tryAll(ctx context.Context, points [][]int, seed uint64) ([][]Trying, error) {
+func (r *runner) tryAll(ctx context.Context, contenders []Contender, points [][]int, seed uint64) ([][]Trying, error) {
 	var jobs []job
-	for i, c := range r.study.Contenders {
+	for i, c := range contenders {
 		for _, point := range points[i] {
 			jobs = append(jobs, r.study.job(c, seed, point))
 		}
@@ -101,7 +213,7 @@ func (r *runner) tryAll(ctx context.Context, points [][]int, seed uint64) ([][]T
 	}
 	tried := make([][]Trying, len(points))
 	at := 0
-	for i, c := range r.study.Contenders {
+	for i, c := range contenders {
 		for _, point := range points[i] {
 			tried[i] = append(tried[i], try(&runs[at], c.Grid[point]))
 			at++

@@ -155,6 +155,9 @@ func (o *Outcome) settings(out *strings.Builder) {
 				fmt.Fprintf(out, "  - seed %d failed: %s\n", r.Seed, r.Failure)
 			}
 		}
+		if names := o.edges(c.Name); names != nil {
+			fmt.Fprintf(out, "  - the chosen %s is on the edge of the search: a wider grid (--tune) may have a better one\n", strings.Join(names, ", "))
+		}
 		if note := o.nearNote(c.Name); note != "" {
 			fmt.Fprintf(out, "  - %s\n", note)
 		}
@@ -192,7 +195,7 @@ func (o *Outcome) search(out *strings.Builder) {
 	if len(o.Study.Seeds) > 1 {
 		seeds += fmt.Sprintf(", the best of each method, at most %d, also on seed %d", finalists, o.Study.Seeds[1])
 	}
-	fmt.Fprintf(out, "\nThe search ran on %s with the same budget. It ranks feasible points first, then by objective, %s.\n\n", seeds, map[bool]string{
+	fmt.Fprintf(out, "\nThe search ran on %s with the same budget. It ranks feasible points first, then by objective, %s. A grid grows where its best point lies on an edge.\n\n", seeds, map[bool]string{
 		true: "both of the counted training decisions", false: "both as means over the last tenth of the records"}[o.onDecisions()])
 	fmt.Fprint(out, "| method | settings | seed | objective | largest violation | chosen |\n|---|---|---|---|---|---|\n")
 	for _, t := range o.Search {
