@@ -318,10 +318,16 @@ func printRanking(w io.Writer, e *predictor.Evaluation) {
 
 // advice returns what to do about a constraint that is not counted.
 func advice(c predictor.Checked) string {
-	if parsed, err := constraints.Parse(c.Constraint); err == nil && parsed.Measure().IsChurn() {
+	if ofChurn(c.Constraint) {
 		return " (--earlier)"
 	}
 	return ""
+}
+
+// ofChurn reports whether a constraint bounds a churn.
+func ofChurn(text string) bool {
+	c, err := constraints.Parse(text)
+	return err == nil && c.Measure().IsChurn()
 }
 
 // interval adds an interval to a value's text: 0.0512 [0.0401, 0.0650].

@@ -59,7 +59,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "predict", "evaluate", "verify", "export", "report", "methods", "compare", "sweep", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "watch", "version"} {
+	for _, args := range []string{"", "train", "predict", "evaluate", "diff", "verify", "export", "report", "methods", "compare", "sweep", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "watch", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {

@@ -74,7 +74,7 @@ result is to optimality.
 // commands returns the functions that make the commands, by the commands' names.
 func (a *app) commands() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
-		"train": a.trainCommand, "watch": a.watchCommand, "predict": a.predictCommand, "evaluate": a.evaluateCommand,
+		"train": a.trainCommand, "watch": a.watchCommand, "predict": a.predictCommand, "evaluate": a.evaluateCommand, "diff": a.diffCommand,
 		"verify": a.verifyCommand, "export": a.exportCommand, "report": a.reportCommand, "methods": a.methodsCommand,
 		"compare": a.compareCommand, "sweep": a.sweepCommand, "reproduce": a.reproduceCommand, "data": a.dataCommand,
 		"bench": a.benchCommand, "devices": a.devicesCommand, "gpu-check": a.gpuCheckCommand, "version": a.versionCommand,

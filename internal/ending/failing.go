@@ -1,6 +1,7 @@
 package ending
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 type Unmet struct {
 	Outcome *results.Outcome
 	List    []results.ConstraintOutcome
+	On      string // the rows of the decisions; "": the training rows
 }
 
 // Failing returns the constraints that give the exit status 3: those that are not met, cannot be
@@ -58,5 +60,5 @@ func (e *Unmet) Error() string {
 	if s.State == constraints.MetToOneRow {
 		how = "is met to one row only (--strict)"
 	}
-	return others(how, fmt.Sprintf("on the training rows %s %s, want %s %s", what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64)))
+	return others(how, fmt.Sprintf("on %s %s %s, want %s %s", cmp.Or(e.On, "the training rows"), what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64)))
 }
