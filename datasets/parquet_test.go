@@ -18,7 +18,6 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
-	"ppal/internal/parquetfile"
 	"ppal/internal/recordio"
 )
 
@@ -44,7 +43,7 @@ func TestParquetTable(t *testing.T) {
 	datatest.CheckError(t, err, dataerr.ErrFormat, "the Parquet file cannot be read: ")
 	damaged := bytes.Clone(content)
 	for i := range 8 { // of the first column
-		damaged[len(parquetfile.Magic)+i] ^= 0xff
+		damaged[len("PAR1")+i] ^= 0xff
 	}
 	_, err = everything(t, string(damaged), tabular.TableOptions{Label: "y=a"})
 	datatest.CheckError(t, err, dataerr.ErrFormat, "own.csv: wrong format: the Parquet file cannot be read: ")

@@ -1,5 +1,10 @@
 // Package parquet lets a program read tables in Parquet files. Import the package for its
 // effect: import _ "ppal/datasets/parquet". Package trainer/session imports it.
+//
+// Numbers are read as numbers, and the values of other types as the texts that pandas'
+// DataFrame.to_csv(index=False) writes: null is empty, a boolean is True or False, a column of
+// timestamps that are all at midnight has dates, and a timestamp with a time zone has the local
+// time and its offset.
 package parquet
 
 import (
@@ -10,28 +15,28 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
-	"ppal/internal/parquetfile"
 	"ppal/internal/recordio"
 )
 
 // init registers the format.
 func init() {
-	recordio.RegisterFormat(recordio.BinaryFormat{Magic: parquetfile.Magic, Open: openParquet})
+	recordio.RegisterFormat(recordio.BinaryFormat{Magic: magic, Open: openParquet})
 }
 
 // parquetTable yields the rows of a Parquet file, some in each chunk.
 type parquetTable struct {
-	name  string // for errors
-	file  recordio.RandomAccess
-	size  int64 // of the file
-	table *parquetfile.File
+	*tableFile
+	name string // for errors
+	file recordio.RandomAccess
 }
+
+var _ recordio.BinaryTable = (*parquetTable)(nil)
 
 // openParquet opens a Parquet file.
 func openParquet(file recordio.RandomAccess, size int64, name string) (recordio.BinaryTable, error) {
-	p := &parquetTable{name: name, file: file, size: size}
+	p := &parquetTable{name: name, file: file}
 	var err error
-	if p.table, err = parquetfile.Open(file, size); err != nil {
+	if p.tableFile, err = openFile(file, size); err != nil {
 		return nil, p.Fail(err)
 	}
 	return p, nil
@@ -40,7 +45,7 @@ func openParquet(file recordio.RandomAccess, size int64, name string) (recordio.
 // ColumnNames implements BinaryTable.
 func (p *parquetTable) ColumnNames() ([]string, error) {
 	var fields [][]byte
-	for _, column := range p.table.Names() {
+	for _, column := range p.Names() {
 		if advice, err := inputfile.CheckUTF8(column, p.name); err != nil {
 			return nil, &dataerr.FileError{Path: p.name, Offset: -1, Line: 1, Err: err, Advice: advice}
 		}
@@ -52,29 +57,14 @@ func (p *parquetTable) ColumnNames() ([]string, error) {
 // Records implements BinaryTable.
 func (p *parquetTable) Records() recordio.RecordReader { return &parquetRecords{name: p.name} }
 
-// Single implements BinaryTable.
-func (p *parquetTable) Single(field int) bool { return p.table.Single(field) }
-
-// Spelling implements ColumnTable.
-func (p *parquetTable) Spelling(field int, x float64) string { return p.table.Spelling(field, x) }
-
-// Skip implements ColumnTable.
-func (p *parquetTable) Skip(field int) { p.table.Skip(field) }
-
-// Keep implements ColumnTable.
-func (p *parquetTable) Keep(fields []int) (bytes uint64) { return p.table.Keep(fields) }
-
-// Numbers implements ColumnTable.
-func (p *parquetTable) Numbers(field int) []float64 { return p.table.Numbers(field) }
-
 // Next returns the next chunk, as Chunker.Next does. The chunks' offsets divide the file as if all
 // rows had the same number of bytes.
 func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
-	rows, err := p.table.Next()
+	rows, err := p.tableFile.Next()
 	if err != nil {
 		return recordio.Chunk{}, p.Fail(err)
 	}
-	offset := int64(float64(p.size) * float64(rows.First) / float64(p.table.Rows()))
+	offset := int64(float64(p.size) * float64(rows.First) / float64(p.Rows()))
 	return recordio.Chunk{Rows: rows, Record: rows.First, Offset: offset}, nil
 }
 
@@ -93,7 +83,7 @@ func (p *parquetTable) Fail(err error) error {
 // parquetRecords are the rows of chunks of a Parquet file.
 type parquetRecords struct {
 	name   string // of the file, for errors
-	rows   *parquetfile.Rows
+	rows   *chunkRows
 	row    int
 	buffer []byte // of the last text of a number
 }
@@ -133,7 +123,7 @@ type parquetPlace struct{ row, field int }
 // begin starts a chunk. It returns the place of the first text that is not in UTF-8; row is -1 if
 // there is none.
 func (p *parquetRecords) begin(c recordio.Chunk) parquetPlace {
-	p.rows = c.Rows.(*parquetfile.Rows)
+	p.rows = c.Rows.(*chunkRows)
 	first := parquetPlace{row: -1}
 	for field := range p.rows.Columns {
 		if p.rows.Columns[field].Numeric() {
@@ -186,7 +176,7 @@ func (p *parquetRecords) Number(field int) (x float64, ok bool) {
 
 // Numbers implements ColumnReader.
 func (p *parquetRecords) Numbers(c recordio.Chunk, field int) []float64 {
-	return c.Rows.(*parquetfile.Rows).Columns[field].Numbers()
+	return c.Rows.(*chunkRows).Columns[field].Numbers()
 }
 
 // Key implements RecordReader.

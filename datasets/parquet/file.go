@@ -1,9 +1,4 @@
-// Package parquetfile reads the columns of a Parquet file, some rows at a time: numbers as numbers,
-// and the values of other types as the texts that pandas' DataFrame.to_csv(index=False) writes.
-//
-// In these texts null is empty, a boolean is True or False, a column of timestamps that are all at
-// midnight has dates, and a timestamp with a time zone has the local time and its offset.
-package parquetfile
+package parquet
 
 import (
 	"encoding/binary"
@@ -18,8 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Magic is at the beginning and at the end of a Parquet file.
-const Magic = "PAR1"
+// magic is at the beginning and at the end of a Parquet file.
+const magic = "PAR1"
 
 // valuesAtOnce is about the number of values that Next decodes, of all columns together.
 const valuesAtOnce = 128 << 10
@@ -33,9 +28,9 @@ const (
 // errShort is the error of a column with fewer values than its row group has rows.
 var errShort = errors.New("the column ends too early")
 
-// File is a Parquet file whose rows are read once, in their order. For each column, File keeps the
+// tableFile is a Parquet file whose rows are read once, in their order. For each column, tableFile keeps the
 // page that it decodes.
-type File struct {
+type tableFile struct {
 	file    *parquet.File
 	groups  []parquet.RowGroup
 	columns []column
@@ -49,18 +44,18 @@ type File struct {
 	kept [][]float64
 }
 
-// Rows are consecutive rows of a file.
-type Rows struct {
+// chunkRows are consecutive rows of a file.
+type chunkRows struct {
 	First   int // number of the first row, from 0
 	Count   int
-	Columns []Column
+	Columns []chunkColumn
 }
 
-// Open reads the footer of a file of size bytes.
+// openFile reads the footer of a file of size bytes.
 //
 // A file with lists, maps or structures is an error that names the columns. Errors of a damaged
 // file say where the damage was found.
-func Open(r io.ReaderAt, size int64) (f *File, err error) {
+func openFile(r io.ReaderAt, size int64) (f *tableFile, err error) {
 	defer recovered(&err)
 	if err := checkEnds(r, size); err != nil {
 		return nil, err
@@ -69,7 +64,7 @@ func Open(r io.ReaderAt, size int64) (f *File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f = &File{file: file, groups: file.RowGroups(), size: size}
+	f = &tableFile{file: file, groups: file.RowGroups(), size: size}
 	var nested []string
 	for _, c := range file.Root().Columns() {
 		if !c.Leaf() || c.Repeated() {
@@ -106,7 +101,7 @@ func Open(r io.ReaderAt, size int64) (f *File, err error) {
 }
 
 // Skip lets Next leave out a column of numbers, which has no values then.
-func (f *File) Skip(column int) { f.skipped[column] = f.columns[column].number() }
+func (f *tableFile) Skip(column int) { f.skipped[column] = f.columns[column].number() }
 
 // mostKept bounds the memory of the numbers that a file keeps: a number of 32 bits takes 4 bytes in
 // most files and 8 in memory, and a damaged file may claim any number of rows.
@@ -114,7 +109,7 @@ const mostKept = 16
 
 // Keep lets Next keep the numbers of some columns, in 8 bytes for each row: see Numbers. It returns
 // the number of bytes. If they would be more than 16 times the size of the file, Next keeps none.
-func (f *File) Keep(columns []int) (bytes uint64) {
+func (f *tableFile) Keep(columns []int) (bytes uint64) {
 	rows := int64(f.Rows())
 	if rows <= 0 || rows > mostKept*f.size/8/int64(max(1, len(columns))) {
 		return 0
@@ -130,7 +125,7 @@ func (f *File) Keep(columns []int) (bytes uint64) {
 
 // Numbers returns the numbers of all rows of a column after the last row was read. It returns nil
 // if they were not kept, or not all are finite.
-func (f *File) Numbers(column int) []float64 {
+func (f *tableFile) Numbers(column int) []float64 {
 	if f.row != f.Rows() {
 		return nil
 	}
@@ -151,8 +146,8 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	if _, err := r.ReadAt(tail[:], size-8); err != nil && err != io.EOF {
 		return err
 	}
-	if string(head[:4]) != Magic || string(tail[4:]) != Magic {
-		return fmt.Errorf("want %s at the beginning and at the end of the file", Magic)
+	if string(head[:4]) != magic || string(tail[4:]) != magic {
+		return fmt.Errorf("want %s at the beginning and at the end of the file", magic)
 	}
 	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > size-ends {
 		return fmt.Errorf("the file is smaller than its footer, which has %d bytes", n)
@@ -162,7 +157,7 @@ func checkEnds(r io.ReaderAt, size int64) error {
 
 // Names returns the names of the columns. pandas stores the rows' numbers as "__index_level_0__",
 // and writes them to a CSV file as a column without a name: so is the name here.
-func (f *File) Names() []string {
+func (f *tableFile) Names() []string {
 	names := make([]string, len(f.columns))
 	for i, c := range f.columns {
 		if names[i] = c.name; strings.HasPrefix(c.name, "__index_level_") {
@@ -174,18 +169,18 @@ func (f *File) Names() []string {
 
 // Single reports whether a column holds numbers of 32 bits. Next returns their exact values, which
 // often have no short decimal form in 64 bits: 0.1 is 0.10000000149011612.
-func (f *File) Single(column int) bool { return f.columns[column].kind == parquet.Float }
+func (f *tableFile) Single(column int) bool { return f.columns[column].kind == parquet.Float }
 
-// Spelling returns the text of a number of a column, as Column.Text does.
-func (f *File) Spelling(column int, x float64) string {
+// Spelling returns the text of a number of a column, as chunkColumn.Text does.
+func (f *tableFile) Spelling(column int, x float64) string {
 	return string(f.columns[column].spell(nil, x))
 }
 
 // Rows returns the number of rows in the file.
-func (f *File) Rows() int { return int(f.file.NumRows()) }
+func (f *tableFile) Rows() int { return int(f.file.NumRows()) }
 
 // Next decodes the next rows. After the last row it returns io.EOF.
-func (f *File) Next() (*Rows, error) {
+func (f *tableFile) Next() (*chunkRows, error) {
 	for f.left == 0 {
 		if f.group == len(f.groups) {
 			return nil, io.EOF
@@ -193,7 +188,7 @@ func (f *File) Next() (*Rows, error) {
 		f.open()
 	}
 	n := min(f.left, max(leastRows, min(mostRows, valuesAtOnce/len(f.columns))))
-	rows := &Rows{First: f.row, Count: n, Columns: make([]Column, len(f.columns))}
+	rows := &chunkRows{First: f.row, Count: n, Columns: make([]chunkColumn, len(f.columns))}
 	workers := min(runtime.GOMAXPROCS(0), len(f.columns))
 	failed := make([]error, len(f.columns))
 	var all sync.WaitGroup
@@ -213,9 +208,9 @@ func (f *File) Next() (*Rows, error) {
 }
 
 // take decodes the next n rows of a column.
-func (f *File) take(i, n int) (out Column, err error) {
+func (f *tableFile) take(i, n int) (out chunkColumn, err error) {
 	if f.skipped[i] {
-		return Column{col: &f.columns[i], numbers: []float64{}}, nil
+		return chunkColumn{col: &f.columns[i], numbers: []float64{}}, nil
 	}
 	if f.kept[i] == nil {
 		return f.cursors[i].take(n, nil)
@@ -230,7 +225,7 @@ func (f *File) take(i, n int) (out Column, err error) {
 }
 
 // open opens the next row group.
-func (f *File) open() {
+func (f *tableFile) open() {
 	g := f.groups[f.group]
 	f.cursors = make([]cursor, len(f.columns))
 	for i, chunk := range g.ColumnChunks() {
@@ -241,7 +236,7 @@ func (f *File) open() {
 }
 
 // findDates reads a column of timestamps. If all of them are at midnight, their text is the date.
-func (f *File) findDates(i int) error {
+func (f *tableFile) findDates(i int) error {
 	c := &f.columns[i]
 	if !c.timestamp {
 		return nil

@@ -1,4 +1,4 @@
-package parquetfile
+package parquet
 
 import (
 	"encoding/binary"
@@ -13,8 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go/encoding"
 )
 
-// Column holds the values of a column in consecutive rows: numbers or texts.
-type Column struct {
+// chunkColumn holds the values of a column in consecutive rows: numbers or texts.
+type chunkColumn struct {
 	col     *column
 	numbers []float64 // NaN: null or NaN; nil for texts
 	whole   []int64   // the numbers, if float64 does not hold all of them; else nil
@@ -23,10 +23,10 @@ type Column struct {
 }
 
 // Numeric reports whether the file stores numbers.
-func (c *Column) Numeric() bool { return c.numbers != nil }
+func (c *chunkColumn) Numeric() bool { return c.numbers != nil }
 
 // Number returns a finite number. ok is false for all other values, which have a text.
-func (c *Column) Number(row int) (x float64, ok bool) {
+func (c *chunkColumn) Number(row int) (x float64, ok bool) {
 	if c.numbers == nil {
 		return 0, false
 	}
@@ -36,7 +36,7 @@ func (c *Column) Number(row int) (x float64, ok bool) {
 
 // Numbers returns the numbers of all rows if all of them are finite and float64 holds them, and nil
 // otherwise.
-func (c *Column) Numbers() []float64 {
+func (c *chunkColumn) Numbers() []float64 {
 	if c.finite && c.whole == nil {
 		return c.numbers
 	}
@@ -44,7 +44,7 @@ func (c *Column) Numbers() []float64 {
 }
 
 // Key returns a number that differs for different numbers of these rows.
-func (c *Column) Key(row int) uint64 {
+func (c *chunkColumn) Key(row int) uint64 {
 	if c.whole != nil {
 		return uint64(c.whole[row])
 	}
@@ -52,7 +52,7 @@ func (c *Column) Key(row int) uint64 {
 }
 
 // Text returns the value as text; "" for null and NaN. The text of a number is appended to buffer.
-func (c *Column) Text(buffer []byte, row int) []byte {
+func (c *chunkColumn) Text(buffer []byte, row int) []byte {
 	switch {
 	case c.numbers == nil:
 		return c.texts[row]
@@ -80,7 +80,7 @@ type cursor struct {
 }
 
 // take decodes the next n rows. Numbers are appended to room, if it is not nil.
-func (c *cursor) take(n int, room []float64) (out Column, err error) {
+func (c *cursor) take(n int, room []float64) (out chunkColumn, err error) {
 	defer recovered(&err)
 	out.col = c.col
 	if c.col.number() {
@@ -161,7 +161,7 @@ func (c *cursor) values(n int, add func(row, i int)) error {
 func errNoValue(i int) error { return fmt.Errorf("a page has no value %d", i+1) }
 
 // append appends the next n rows to a column. All of them are in the page.
-func (c *cursor) append(out *Column, n int) error {
+func (c *cursor) append(out *chunkColumn, n int) error {
 	if out.numbers == nil {
 		return c.appendTexts(out, n)
 	}
@@ -223,7 +223,7 @@ const exactly = 1 << 53
 
 // appendWhole appends integers of 64 bits, which begin at row first of the column, to the numbers
 // to.
-func (c *cursor) appendWhole(out *Column, to []float64, first int) error {
+func (c *cursor) appendWhole(out *chunkColumn, to []float64, first int) error {
 	from, large := c.data.Int64(), out.whole != nil
 	whole := make([]int64, len(to))
 	err := c.values(len(to), func(row, i int) {
@@ -249,7 +249,7 @@ func (c *cursor) appendWhole(out *Column, to []float64, first int) error {
 }
 
 // appendTexts appends texts, which own their memory.
-func (c *cursor) appendTexts(out *Column, n int) error {
+func (c *cursor) appendTexts(out *chunkColumn, n int) error {
 	first := len(out.texts)
 	out.texts = out.texts[:first+n]
 	to, col := out.texts[first:], c.col

@@ -1,4 +1,4 @@
-package parquetfile
+package parquet
 
 import (
 	"bytes"
@@ -90,8 +90,8 @@ func written(t testing.TB, groups int, columns []typed, options ...parquet.Write
 }
 
 // opened opens the content of a file.
-func opened(content []byte) (*File, error) {
-	return Open(bytes.NewReader(content), int64(len(content)))
+func opened(content []byte) (*tableFile, error) {
+	return openFile(bytes.NewReader(content), int64(len(content)))
 }
 
 // read returns the columns' names and the texts of each column.
@@ -343,7 +343,7 @@ func TestRefused(t *testing.T) {
 		{"too many digits", written(t, 1, []typed{digits}), "column p: decimal numbers with 150 digits after the point, want 0 to 100"},
 		{"text", []byte("a,b\n1,2\n" + strings.Repeat("1,2\n", 10)), "want PAR1 at the beginning"},
 		{"cut", whole[:len(whole)-1], "want PAR1 at the beginning and at the end"},
-		{"cut in front", append([]byte(Magic), whole[len(whole)/2:]...), ""},
+		{"cut in front", append([]byte(magic), whole[len(whole)/2:]...), ""},
 		{"a large footer", footer, "smaller than its footer, which has 4294967295 bytes"},
 		{"empty", nil, "too small"},
 	} {
