@@ -23,9 +23,9 @@ const (
 	resamples  = 20000 // of the seeds
 )
 
-// NewPaired returns the statistic of the differences over seeds. The samples are the same in every
+// newPaired returns the statistic of the differences over seeds. The samples are the same in every
 // call, so that equal differences have equal intervals.
-func NewPaired(differences []float64) Paired {
+func newPaired(differences []float64) Paired {
 	p := Paired{Mean: NewStatistic(differences).Mean, N: len(differences)}
 	if p.N < leastSeeds {
 		return p
@@ -78,7 +78,7 @@ func (o *Outcome) paired(contender, reference string, value func(r *Run) (value 
 			differences = append(differences, v-of)
 		}
 	}
-	return NewPaired(differences)
+	return newPaired(differences)
 }
 
 // differences writes the table of the differences from the first method.

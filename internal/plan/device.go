@@ -113,13 +113,13 @@ const (
 	BF16x2       Products = "bf16x2"  // two digits in bfloat16
 )
 
-// AllProducts lists the kinds of products.
-func AllProducts() []Products {
+// allProducts lists the kinds of products.
+func allProducts() []Products {
 	return []Products{AutoProducts, Float32, TF32, Int8, Int8x3, Int8x2, BF16x3, BF16x2}
 }
 
 // Known reports whether p is one of the kinds.
-func (p Products) Known() bool { return slices.Contains(AllProducts(), p) }
+func (p Products) Known() bool { return slices.Contains(allProducts(), p) }
 
 // String returns the name of p in settings and reports.
 func (p Products) String() string {
@@ -132,7 +132,7 @@ func (p Products) String() string {
 // ParseProducts is the inverse of Products.String.
 func ParseProducts(name string) (Products, error) {
 	var names []string
-	for _, p := range AllProducts() {
+	for _, p := range allProducts() {
 		if names = append(names, p.String()); p.String() == name {
 			return p, nil
 		}

@@ -31,16 +31,16 @@ type Exchange struct {
 	Sums   []View
 }
 
-// DividedUnit is the multiple to which the number of rows of a part is rounded, if every part has
+// dividedUnit is the multiple to which the number of rows of a part is rounded, if every part has
 // at least as many rows.
-const DividedUnit = 128
+const dividedUnit = 128
 
 // PartOf returns the rows from to to-1 of part k, if rows are divided among a number of parts. The
-// parts have multiples of DividedUnit rows if there are enough rows.
+// parts have multiples of dividedUnit rows if there are enough rows.
 func PartOf(rows, k, parts int) (from, to int) {
 	unit := 1
-	if rows/parts >= DividedUnit {
-		unit = DividedUnit
+	if rows/parts >= dividedUnit {
+		unit = dividedUnit
 	}
 	units := (rows + unit - 1) / unit
 	return min(k*units/parts*unit, rows), min((k+1)*units/parts*unit, rows)

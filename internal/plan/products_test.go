@@ -3,7 +3,7 @@ package plan
 import "testing"
 
 func TestProductsNames(t *testing.T) {
-	for _, p := range AllProducts() {
+	for _, p := range allProducts() {
 		if got, err := ParseProducts(p.String()); got != p || err != nil {
 			t.Errorf("%v: %v, %v", p, got, err)
 		}

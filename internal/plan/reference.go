@@ -19,7 +19,7 @@ type Reference[T Float] struct {
 // values. A leaf without a value is zero until Bind. block is the number of rows that regions run
 // at a time, or 0 for all rows.
 func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
-	m, err := NewMemory[T](p)
+	m, err := newMemory[T](p)
 	if err != nil {
 		return nil, err
 	}
@@ -41,13 +41,13 @@ func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 	return &Reference[T]{m, p, block}, nil
 }
 
-// NewMemory allocates a plan's buffers, except for local buffers and data matrices (Plan.Data).
+// newMemory allocates a plan's buffers, except for local buffers and data matrices (Plan.Data).
 // Parameters and leaves share the memory of their nodes' values.
-func NewMemory[T Float](p *Plan) (*Memory[T], error) {
+func newMemory[T Float](p *Plan) (*Memory[T], error) {
 	return NewMemoryOf(p, func(n int) ([]T, error) { return make([]T, n), nil })
 }
 
-// NewMemoryOf is NewMemory with the slots of the given function, which returns n zeros.
+// NewMemoryOf is newMemory with the slots of the given function, which returns n zeros.
 func NewMemoryOf[T Float](p *Plan, zeros func(n int) ([]T, error)) (*Memory[T], error) {
 	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
 	slots := make([][]T, len(p.Slots))

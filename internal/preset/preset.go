@@ -168,16 +168,16 @@ func SetDefaults(options []*option.Option, problem string) error {
 	return option.SetDefaults(Apply(options), func(name string) string { return run[name] })
 }
 
-// Unpublished is a setting whose values the paper gives for some runs, or for none.
-type Unpublished struct {
+// unpublished is a setting whose values the paper gives for some runs, or for none.
+type unpublished struct {
 	Name      string
 	Published []string // the values that the paper gives
 }
 
 // NotInPaper returns the settings whose values the paper does not give, in the order of the notes.
-var NotInPaper = sync.OnceValue(func() []Unpublished {
+var NotInPaper = sync.OnceValue(func() []unpublished {
 	data, err := files.ReadFile(notesFile)
-	var list []Unpublished
+	var list []unpublished
 	if err == nil {
 		err = yaml.Unmarshal(data, &list)
 	}

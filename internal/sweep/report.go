@@ -78,7 +78,7 @@ func Report(dir Dir) error {
 	if err != nil {
 		return fmt.Errorf("sweep: %s: %w", dir.Settings(), err)
 	}
-	points, err := ReadPoints(dir.Points())
+	points, err := ReadPoints(dir.points())
 	if err != nil {
 		return err
 	}

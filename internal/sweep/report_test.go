@@ -43,7 +43,7 @@ func TestReportWithoutPoints(t *testing.T) {
 	if strings.Count(text, "<script") != 2 {
 		t.Error("a setting is a script")
 	}
-	if err := os.WriteFile(dir.Points(), []byte("{}\n"), 0o644); err != nil {
+	if err := os.WriteFile(dir.points(), []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := Report(dir); err == nil {

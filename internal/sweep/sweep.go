@@ -57,8 +57,8 @@ type Dir string
 // Settings returns the path of the description of the sweep.
 func (d Dir) Settings() string { return filepath.Join(string(d), "sweep.yaml") }
 
-// Points returns the path of the points, one JSON object for each line.
-func (d Dir) Points() string { return filepath.Join(string(d), "sweep.jsonl") }
+// points returns the path of the points, one JSON object for each line.
+func (d Dir) points() string { return filepath.Join(string(d), "sweep.jsonl") }
 
 // Plots returns the folder of the picture.
 func (d Dir) Plots() string { return filepath.Join(string(d), "plots") }
@@ -91,14 +91,14 @@ func (s *Sweep) do(ctx context.Context, dir Dir) ([]Point, error) {
 	if err := description.Claim(string(dir)); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	journal, err := study.OpenJournal(dir.Points(), Point.key)
+	journal, err := study.OpenJournal(dir.points(), Point.key)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	journal.Plain = true
 	r := &runner{sweep: s, dir: dir, values: loosestFirst(s.Over, s.Values)}
 	if n := len(journal.Records()); n > len(r.values) {
-		return nil, fmt.Errorf("sweep: %s: %w: %d points for %d values", dir.Points(), ErrSweep, n, len(r.values))
+		return nil, fmt.Errorf("sweep: %s: %w: %d points for %d values", dir.points(), ErrSweep, n, len(r.values))
 	}
 	var jobs []study.Job[Point]
 	for k, bound := range r.values {
@@ -120,7 +120,7 @@ func (s *Sweep) continues(dir Dir, other []byte) error {
 		return fmt.Errorf("%w: %s holds another sweep (see %s): give --out a new directory, or repeat the settings of that sweep to continue it",
 			ErrSweep, dir, dir.Settings())
 	}
-	points, err := readPoints(dir.Points())
+	points, err := readPoints(dir.points())
 	if err == nil && len(points) > 0 {
 		err = fmt.Errorf("%w: another version of ppal, or other data, made the points in %s (see the end of %s): give --out a new directory",
 			ErrSweep, dir, dir.Settings())

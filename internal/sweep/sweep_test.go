@@ -99,7 +99,7 @@ func TestSweep(t *testing.T) {
 		t.Error("no picture")
 	}
 	// The keys of a line are complete.
-	first, _, _ := bytes.Cut(read(t, dir.Points()), []byte("\n"))
+	first, _, _ := bytes.Cut(read(t, dir.points()), []byte("\n"))
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(first, &keys); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestContinued(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(points) != 1 {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
-	if err := os.WriteFile(dir.Points(), append(read(t, dir.Points()), `{"bound": 0.1, "deci`...), 0o644); err != nil {
+	if err := os.WriteFile(dir.points(), append(read(t, dir.points()), `{"bound": 0.1, "deci`...), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir.run(1, 0.1), "plots"), 0o755); err != nil {

@@ -58,8 +58,8 @@ func (r *Recorder) Close() error { return r.w.Close() }
 func (r *Recorder) Remove() error { return r.w.Remove() }
 
 // scalars returns the numbers of a record. The sections are named as in metrics.jsonl.
-func (r *Recorder) scalars(x *trainer.Record) []Scalar {
-	list := []Scalar{
+func (r *Recorder) scalars(x *trainer.Record) []scalar {
+	list := []scalar{
 		{"objective", x.Objective}, {"max_violation", x.MaxViolation},
 		{"residuals/epsilon", x.Certificate.Epsilon}, {"residuals/stationarity", x.Stationarity},
 		{"residuals/feasibility", x.Infeasibility}, {"residuals/complementarity", x.Complementarity},
@@ -70,7 +70,7 @@ func (r *Recorder) scalars(x *trainer.Record) []Scalar {
 		value *float64
 	}{{"step/step_size", x.StepSize}, {"step/delta", x.Delta}} {
 		if p.value != nil {
-			list = append(list, Scalar{p.tag, *p.value})
+			list = append(list, scalar{p.tag, *p.value})
 		}
 	}
 	for _, s := range []struct {
@@ -82,12 +82,12 @@ func (r *Recorder) scalars(x *trainer.Record) []Scalar {
 			if len(r.names) == len(s.values) {
 				name = r.names[j]
 			}
-			list = append(list, Scalar{s.section + "/" + name, v})
+			list = append(list, scalar{s.section + "/" + name, v})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(x.Measures)) {
 		split, measure, _ := strings.Cut(key, "_")
-		list = append(list, Scalar{split + "/" + measure, x.Measures[key]})
+		list = append(list, scalar{split + "/" + measure, x.Measures[key]})
 	}
 	return list
 }

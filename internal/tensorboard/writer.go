@@ -59,9 +59,9 @@ const (
 	typeString   = 7 // DT_STRING
 )
 
-// Scalar is a number with its tag. TensorBoard puts tags with the same text before the first slash
+// scalar is a number with its tag. TensorBoard puts tags with the same text before the first slash
 // into one section.
-type Scalar struct {
+type scalar struct {
 	Tag   string
 	Value float64
 }
@@ -121,7 +121,7 @@ func after(dir string, seconds int64) (int64, error) {
 }
 
 // scalars writes numbers at a step.
-func (w *Writer) scalars(now time.Time, step int64, list []Scalar) error {
+func (w *Writer) scalars(now time.Time, step int64, list []scalar) error {
 	var summary []byte
 	for _, s := range list {
 		value := protowire.AppendString(protowire.AppendTag(nil, valueTag, protowire.BytesType), clean(s.Tag))

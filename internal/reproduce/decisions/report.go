@@ -13,8 +13,8 @@ import (
 	"ppal/internal/study"
 )
 
-// Title returns the title of the problem.
-func (p Problem) Title() string {
+// title returns the title of the problem.
+func (p Problem) title() string {
 	data := map[string]string{"adult": "Adult", "bank": "Bank", "compas": "COMPAS"}[p.Data.Name]
 	switch p.Kind {
 	case demographicParity:
@@ -47,7 +47,7 @@ func (o *Outcome) Markdown() string {
 	}
 	fmt.Fprintf(&out, "\n## Verdicts\n\n%s", o.verdicts())
 	for _, p := range o.Options.Problems {
-		fmt.Fprintf(&out, "\n## %s\n\n%s", capital(p.Title()), o.tableText(p))
+		fmt.Fprintf(&out, "\n## %s\n\n%s", capital(p.title()), o.tableText(p))
 	}
 	var edges []string
 	for _, p := range o.Options.Problems {
@@ -72,7 +72,7 @@ func (o *Outcome) verdicts() string {
 	out.WriteString("| problem | bounds | test error | time |\n|---|---|---|---|\n")
 	for _, p := range o.Options.Problems {
 		cell := func(v study.Verdict) string { return fmt.Sprintf("**%s**, %s", v.Ruling, v.Numbers) }
-		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.Title(), cell(o.Bounds(p)), cell(o.Errors(p)), cell(o.times(p)))
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.title(), cell(o.Bounds(p)), cell(o.Errors(p)), cell(o.times(p)))
 	}
 	return out.String()
 }
@@ -206,5 +206,5 @@ func (o *Outcome) picture(p Problem) *chart.Picture {
 		v.Curves = append(v.Curves, chart.Curve{X: []float64{bound, bound}, Y: []float64{low, high}})
 	}
 	c.Views = []chart.View{v}
-	return &chart.Picture{Head: capital(p.Title()), Charts: []*chart.Chart{c}}
+	return &chart.Picture{Head: capital(p.title()), Charts: []*chart.Chart{c}}
 }

@@ -85,7 +85,7 @@ func (o *Outcome) edges(p Problem) []string {
 	var list []string
 	for _, r := range o.Table(p)[1:] {
 		for _, axis := range r.Contender.atEdge(p, r.Setting) {
-			list = append(list, fmt.Sprintf("%s on %s: %s %v is at an end of its grid", r.Contender.Name, p.Title(), axis, r.Setting[axis]))
+			list = append(list, fmt.Sprintf("%s on %s: %s %v is at an end of its grid", r.Contender.Name, p.title(), axis, r.Setting[axis]))
 		}
 	}
 	return list

@@ -28,8 +28,8 @@ func New(n int) *Quadratic {
 	return q
 }
 
-// Slope returns the i-th component of Hy + b.
-func (q *Quadratic) Slope(i int, y []float64) float64 {
+// slope returns the i-th component of Hy + b.
+func (q *Quadratic) slope(i int, y []float64) float64 {
 	s := q.Linear[i]
 	for j, v := range y {
 		s += q.Hessian.At(i, j) * v
@@ -64,7 +64,7 @@ func (q *Quadratic) linear() []float64 { return q.Linear }
 
 func (q *Quadratic) slopes(slope, y []float64) {
 	for i := range slope {
-		slope[i] = q.Slope(i, y)
+		slope[i] = q.slope(i, y)
 	}
 }
 

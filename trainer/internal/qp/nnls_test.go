@@ -24,7 +24,7 @@ func columnsOf(a [][]float64, b []float64) *Quadratic {
 func (q *Quadratic) value(y []float64) float64 {
 	sum := 0.0
 	for i, v := range y {
-		sum += v * (q.Linear[i] + q.Slope(i, y)) / 2
+		sum += v * (q.Linear[i] + q.slope(i, y)) / 2
 	}
 	return sum
 }
@@ -120,7 +120,7 @@ func TestNonNegativeIsOptimal(t *testing.T) {
 		y := q.NonNegative()
 		for i, v := range y {
 			length := math.Sqrt(q.Hessian.At(i, i))
-			s := q.Slope(i, y) / math.Max(length, 1)
+			s := q.slope(i, y) / math.Max(length, 1)
 			if !(v >= 0) || s < -1e-6 || v > 0 && math.Abs(s) > 1e-6 {
 				t.Fatalf("trial %d: y_%d = %v with the slope %v", trial, i, v, s)
 			}

@@ -66,7 +66,7 @@ func (q *Quadratic) descendAlone(y []float64, i int) float64 {
 		return 0
 	}
 	old := y[i]
-	y[i] = math.Max(0, old-q.Slope(i, y)/h)
+	y[i] = math.Max(0, old-q.slope(i, y)/h)
 	return math.Abs(y[i] - old)
 }
 
@@ -84,7 +84,7 @@ func (q *Quadratic) hold(y []float64, set *Shares, lo int) float64 {
 	sum := set.Sums[set.Group[lo]]
 	best, largest := lo, math.Inf(-1)
 	for i := lo; i < hi; i++ {
-		rest := -q.Slope(i, y)
+		rest := -q.slope(i, y)
 		for k := lo; k < hi; k++ {
 			rest += q.Hessian.At(i, k) * y[k]
 		}
@@ -101,7 +101,7 @@ func (q *Quadratic) hold(y []float64, set *Shares, lo int) float64 {
 // exchange moves mass from j to i, or back, to the minimum along e_i - e_j, and returns the change.
 func (q *Quadratic) exchange(y []float64, i, j int) float64 {
 	curvature := q.Hessian.At(i, i) + q.Hessian.At(j, j) - 2*q.Hessian.At(i, j)
-	slope := q.Slope(i, y) - q.Slope(j, y)
+	slope := q.slope(i, y) - q.slope(j, y)
 	t := 0.0
 	switch {
 	case curvature > 0:

@@ -98,7 +98,7 @@ var (
 // now returns the task on the rows that the last Sample chose.
 func (b batchTask) now() problem.Problem {
 	if b.onAll {
-		return b.Full.Whole()
+		return b.Full.whole()
 	}
 	return b.Problem
 }
@@ -135,7 +135,7 @@ func shuffle(list []int, seed, stream uint64) {
 const passStream = 1 << 32
 
 // NewBatches builds the task on batches of about size rows, which have whole queries if the rows
-// have queries (QueryBatches). all is the task on all rows.
+// have queries (queryBatches). all is the task on all rows.
 func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights, all problem.Problem) (*Batches, Sampler, error) {
 	if r.Queries != nil {
 		return newQueryBatches(b, r, size, seed, dtype, weights, all)
@@ -186,7 +186,7 @@ func (b *Batches) FinishOnAll(m trainer.Method, iterations int, leads bool) stri
 	}
 	b.From = iterations - last
 	note := fmt.Sprintf("The last %d of the %d iterations use all rows.", last, iterations)
-	if leads && method.FinishOn(m, b.Full.Whole(), b.From) {
+	if leads && method.FinishOn(m, b.Full.whole(), b.From) {
 		note = fmt.Sprintf("The last %d of the %d iterations use all rows, with quasi-Newton steps.", last, iterations)
 	}
 	return note

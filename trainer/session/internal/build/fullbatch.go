@@ -25,8 +25,8 @@ func newFullBatch(batch, all problem.Problem) *FullBatch {
 	return &FullBatch{Problem: batch, All: all, x: make([]float64, n), d: all.Space().New()}
 }
 
-// Whole returns the problem as methods see it.
-func (a *FullBatch) Whole() problem.Problem {
+// whole returns the problem as methods see it.
+func (a *FullBatch) whole() problem.Problem {
 	if problem.FeaturesOf(a.All).Pieces != nil {
 		return fullPieces{a}
 	}

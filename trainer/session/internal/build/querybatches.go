@@ -16,14 +16,14 @@ import (
 // pairedStream is the stream of the order of queries, which follows the streams of the strata.
 const pairedStream = passStream - 1
 
-// QueryBatches divides queries into at most count batches of whole queries with about the same
+// queryBatches divides queries into at most count batches of whole queries with about the same
 // number of rows, in an order that the seed decides. Each batch has a query with pairs. The rows of
 // a batch are in increasing order. If there is a batch for each query with pairs, each batch is
 // such a query, and the other queries, which change neither f nor g, are in no batch.
 //
 // A query whose rows are the rows p to p+n-1 in that order is in the batch of the row p + n/2, so
 // that a batch differs from the mean size by at most a query.
-func QueryBatches(paired, others [][]int, count int, seed uint64) [][]int {
+func queryBatches(paired, others [][]int, count int, seed uint64) [][]int {
 	if len(paired) == 0 {
 		paired, others = others, nil
 	}
@@ -74,7 +74,7 @@ func newQueryBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dty
 	}
 	n, _ := r.Data.Dims()
 	paired, others := r.Queries()
-	m := &Batches{seed: seed, pass: -1, dtype: dtype, data: r.Data, whole: QueryBatches(paired, others, (n+size-1)/size, seed)}
+	m := &Batches{seed: seed, pass: -1, dtype: dtype, data: r.Data, whole: queryBatches(paired, others, (n+size-1)/size, seed)}
 	m.order, m.packed = make([]int, len(m.whole)), make([]func() error, len(m.whole))
 	var err error
 	if m.bound, err = b.Problem(r.Pick(m.whole[0]), dtype, weights); err != nil {
@@ -153,10 +153,10 @@ func (q *queryTask) DecisionViolations() (_ []float64, err error) {
 	return q.drawn[q.batches.at].violations(q.scores)
 }
 
-// SampleOfQueries returns the rows of a sample of whole queries in increasing order: of the queries
+// sampleOfQueries returns the rows of a sample of whole queries in increasing order: of the queries
 // with pairs and of the others the first ones, the share rounded up, of a random order. A larger
 // share has the rows of a smaller one.
-func SampleOfQueries(paired, others [][]int, share float64, seed uint64) []int {
+func sampleOfQueries(paired, others [][]int, share float64, seed uint64) []int {
 	var list []int
 	for k, queries := range [2][][]int{paired, others} {
 		order := shuffled(len(queries), seed^sampleStream, pairedStream-uint64(k))

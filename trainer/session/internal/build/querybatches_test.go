@@ -36,13 +36,13 @@ func TestQueryBatches(t *testing.T) {
 		paired, others := all[:cut], all[cut:]
 		count, seed := 1+rng.IntN(12), rng.Uint64()
 		if cut > 0 && count >= cut {
-			if batches := QueryBatches(paired, others, count, seed); !slices.EqualFunc(batches, paired, slices.Equal) {
+			if batches := queryBatches(paired, others, count, seed); !slices.EqualFunc(batches, paired, slices.Equal) {
 				t.Fatalf("%d batches of %d queries, with room for %d", len(batches), cut, count)
 			}
 			continue
 		}
-		batches := QueryBatches(paired, others, count, seed)
-		if again := QueryBatches(paired, others, count, seed); !slices.EqualFunc(batches, again, slices.Equal) {
+		batches := queryBatches(paired, others, count, seed)
+		if again := queryBatches(paired, others, count, seed); !slices.EqualFunc(batches, again, slices.Equal) {
 			t.Fatal("the same seed gives other batches")
 		}
 		if len(batches) > count || len(batches) == 0 {
@@ -84,7 +84,7 @@ func TestQueryBatches(t *testing.T) {
 		}
 	}
 	queries := queriesOf(slices.Repeat([]int{5}, 30), 1)
-	if slices.EqualFunc(QueryBatches(queries, nil, 5, 1), QueryBatches(queries, nil, 5, 2), slices.Equal) {
+	if slices.EqualFunc(queryBatches(queries, nil, 5, 1), queryBatches(queries, nil, 5, 2), slices.Equal) {
 		t.Error("two seeds give the same batches")
 	}
 }
@@ -93,7 +93,7 @@ func TestQueryBatches(t *testing.T) {
 func TestSampleOfQueries(t *testing.T) {
 	queries := queriesOf(slices.Repeat([]int{3, 8}, 20), 2)
 	paired, others := queries[:30], queries[30:]
-	small, large := SampleOfQueries(paired, others, 0.2, 7), SampleOfQueries(paired, others, 0.5, 7)
+	small, large := sampleOfQueries(paired, others, 0.2, 7), sampleOfQueries(paired, others, 0.5, 7)
 	counts := [2]int{}
 	for _, rows := range queries {
 		for k, sample := range [2][]int{small, large} {
@@ -119,7 +119,7 @@ func TestSampleOfQueries(t *testing.T) {
 			t.Errorf("row %d is in the smaller sample alone", i)
 		}
 	}
-	if slices.Equal(small, SampleOfQueries(paired, others, 0.2, 8)) {
+	if slices.Equal(small, sampleOfQueries(paired, others, 0.2, 8)) {
 		t.Error("two seeds give the same sample")
 	}
 }

@@ -24,7 +24,7 @@ func (b *Builder) AddSamples(p *graph.Problem, r Rows, seed uint64, dtype tensor
 		list := SampleOf(strata, share, seed)
 		if r.Queries != nil {
 			paired, others := r.Queries()
-			list = SampleOfQueries(paired, others, share, seed)
+			list = sampleOfQueries(paired, others, share, seed)
 		}
 		sample := r.Pick(list)
 		counts = append(counts, len(list))

@@ -60,7 +60,7 @@ func Opened(train, test *picture.Pictures, files []results.DataFile, c Choice, k
 
 // readOpened reads the pixels of opened pictures, stores them as place says, and normalises them.
 func readOpened(train, test *picture.Pictures, c Choice, kind models.NormalizationKind, place Place, on Request) (*Data, error) {
-	a, err := ReadPictures(train, test, c, place)
+	a, err := readPictures(train, test, c, place)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func readOpened(train, test *picture.Pictures, c Choice, kind models.Normalizati
 // the processes draw batches from all rows, or if the rows lie in files, each process stores all
 // rows. The pixels of a built-in data set are not kept for later runs.
 func placeOf(dataset string, on Request, files func() ([]results.DataFile, error)) Place {
-	p := Place{CPU: on.CPU, Packs: on.Packs, Pages: on.Pages, Sums: func() (string, error) {
+	p := Place{CPU: on.CPU, Packs: on.packs, Pages: on.Pages, Sums: func() (string, error) {
 		list, err := files()
 		if err != nil {
 			return "", err

@@ -72,9 +72,9 @@ type Pictures struct {
 	packed       bool // the training rows have the layout of the integer products of the CPU
 }
 
-// ReadPictures chooses rows of the training set and of the test set, and reads their pixels from
+// readPictures chooses rows of the training set and of the test set, and reads their pixels from
 // the data set's files or from a kept file.
-func ReadPictures(train, test *picture.Pictures, c Choice, place Place) (*Pictures, error) {
+func readPictures(train, test *picture.Pictures, c Choice, place Place) (*Pictures, error) {
 	a := &Pictures{choice: c, place: place}
 	if err := a.choose(train, test); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ func TestSharedPictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := ReadPictures(train, test, Choice{Dataset: "synthetic", Classes: []int{2, 0}, RowsPerClass: 50, Split: tabular.Split{Train: 80, Validation: 20}, Seed: 3},
+		p, err := readPictures(train, test, Choice{Dataset: "synthetic", Classes: []int{2, 0}, RowsPerClass: 50, Split: tabular.Split{Train: 80, Validation: 20}, Seed: 3},
 			Place{Own: own})
 		if err != nil {
 			t.Fatal(err)

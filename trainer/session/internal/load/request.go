@@ -34,7 +34,7 @@ type Request struct {
 	Memory int64
 }
 
-// Packs reports whether the device multiplies data with cols columns as integers.
-func (r Request) Packs(cols int) bool {
+// packs reports whether the device multiplies data with cols columns as integers.
+func (r Request) packs(cols int) bool {
 	return r.Dtype == tensor.Float32 && r.Integers != nil && r.Integers(cols)
 }

@@ -113,7 +113,7 @@ func loadTables(t *tabular.Tables, on Request) (*Data, error) {
 // deviations of the columns.
 func (l *Data) packIntegers(t *tabular.Tables, on Request) error {
 	_, cols := t.Train.Features.Dims()
-	keep := cols < 2 || !on.Packs(cols) || on.Pages != nil
+	keep := cols < 2 || !on.packs(cols) || on.Pages != nil
 	var share tabular.Share
 	if _, part := t.Train.Features.(*matrix.Part); part {
 		share = on.Share

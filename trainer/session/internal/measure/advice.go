@@ -139,9 +139,9 @@ func (c *Circumstances) use(flags []string) string {
 	return "Use " + strings.Join(phrases, ", or ") + "."
 }
 
-// ToMeetBounds returns the advice about bounds that are not met or that cost much, as a clause:
+// toMeetBounds returns the advice about bounds that are not met or that cost much, as a clause:
 // "use ... or ...", or "".
-func (c *Circumstances) ToMeetBounds() string {
+func (c *Circumstances) toMeetBounds() string {
 	return strings.TrimSuffix(strings.Replace(c.use(toMeet), "Use", "use", 1), ".")
 }
 

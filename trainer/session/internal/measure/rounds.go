@@ -216,7 +216,7 @@ func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warn
 	add := func(code trainer.WarningCode, format string, args ...any) {
 		list = append(list, trainer.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 	}
-	use := c.ToMeetBounds()
+	use := c.toMeetBounds()
 	switch {
 	case f.Orders != nil && f.flat:
 		add(WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5 and every gap is 0; %s", use)
