@@ -28,8 +28,8 @@ const (
 // errShort is the error of a column with fewer values than its row group has rows.
 var errShort = errors.New("the column ends too early")
 
-// tableFile is a Parquet file whose rows are read once, in their order. For each column, tableFile keeps the
-// page that it decodes.
+// tableFile is a Parquet file whose rows are read once, in their order. For each column, tableFile
+// keeps the page that it decodes.
 type tableFile struct {
 	file    *parquet.File
 	groups  []parquet.RowGroup
