@@ -51,11 +51,12 @@ func (m images) Float64(dst []float64, from, to int) {
 }
 
 // classifier builds the Neyman-Pearson problem of a network on images, with classes of equal size.
-func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
+func classifier(b *testing.B, spec models.Architecture, data images, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
 	b.Helper()
-	labels, names := make([]int, data.rows), make([]string, spec.Outputs)
+	_, outputs := spec.Dims()
+	labels, names := make([]int, data.rows), make([]string, outputs)
 	for i := range labels {
-		labels[i] = i * spec.Outputs / data.rows
+		labels[i] = i * outputs / data.rows
 	}
 	for k := range names {
 		names[k] = fmt.Sprint(k)

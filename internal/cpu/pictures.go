@@ -120,7 +120,7 @@ type maxPool[T plan.Float] struct{ s *plan.MaxPool }
 func (m *maxPool[T]) block(_ int, w *worker[T], lo, hi int) error {
 	window := kernel.Window(m.s.Window)
 	for i := lo; i < hi; i++ {
-		kernel.MaxPool(w.Row(m.s.Out, i), w.Row(m.s.In, i), &window)
+		w.k.MaxPool(w.Row(m.s.Out, i), w.Row(m.s.In, i), &window)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ type maxPoolGrad[T plan.Float] struct{ s *plan.MaxPoolGrad }
 func (m *maxPoolGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	window := kernel.Window(m.s.Window)
 	for i := lo; i < hi; i++ {
-		kernel.MaxPoolGrad(w.Row(m.s.Out, i), w.Row(m.s.In, i), w.Row(m.s.D, i), &window)
+		w.k.MaxPoolGrad(w.Row(m.s.Out, i), w.Row(m.s.In, i), w.Row(m.s.D, i), &window)
 	}
 	return nil
 }

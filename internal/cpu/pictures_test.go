@@ -61,29 +61,3 @@ func TestConvolutionsOnAnyNumberOfThreads(t *testing.T) {
 		d.Close()
 	}
 }
-
-// BenchmarkConvolution times a forward and a backward pass of a convolutional network with 400
-// pictures, on the CPU device and on Gorgonia's machine.
-func BenchmarkConvolution(b *testing.B) {
-	device, err := cpu.New(kernel.Best(), 2)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, engine := range []struct {
-		name string
-		graph.Engine
-	}{{"cpu", graph.On(device)}, {"tape", graph.Tape{}}} {
-		b.Run(engine.name, func(b *testing.B) {
-			p := pictureProblem(b, graphcases.DigitPictures(400), tensor.Float32, engine)
-			d, g := p.Space().New(), make([]float64, 1)
-			for b.Loop() {
-				if _, err := p.Forward(g); err != nil {
-					b.Fatal(err)
-				}
-				if err := p.Backward([]float64{1, 0.5}, d); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

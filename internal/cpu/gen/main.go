@@ -51,6 +51,7 @@ func generate(dir string) error {
 		{"tails_logistic", false, []func(asm){logisticFromTails}},
 		{"rowsets", false, []func(asm){rowSets}},
 		{"pairs", false, []func(asm){pairs}},
+		{"pictures", false, []func(asm){pictures}},
 		{"bytetiles", true, []func(asm){tilesOfBytes}},
 		{"amxstrips", true, []func(asm){amxStrips}},
 		{"amxsigmoid", true, []func(asm){amxActivated(0)}},

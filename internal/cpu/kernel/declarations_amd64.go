@@ -1870,6 +1870,158 @@ func pairSharesGradF64AVX2(rows int, cols int, e *float64, de *float64, f *float
 //go:noescape
 func pairSlopesGradF64AVX2(rows int, cols int, e *float64, de *float64, f *float64, df *float64, w float64)
 
+// copyLinesF32AVX512 copies lines of a picture to a panel:
+//
+//	for l in 0..lines-1, i in 0..n-1: panel[l*ld+i] = picture[at[l]+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func copyLinesF32AVX512(lines int, n int, panel *float32, ld int, picture *float32, at *int)
+
+// addLinesF32AVX512 adds lines of a panel to a picture, in increasing l:
+//
+//	for l in 0..lines-1, i in 0..n-1: picture[at[l]+i] += panel[l*ld+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func addLinesF32AVX512(lines int, n int, panel *float32, ld int, picture *float32, at *int)
+
+// maxPairsF32AVX512 computes the largest of four elements that are not NaN, at least the smallest
+// finite number:
+//
+//	for i in 0..n-1: out[i] = max(upper[2i], upper[2i+1], lower[2i], lower[2i+1])
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsF32AVX512(n int, out *float32, upper *float32, lower *float32)
+
+// maxPairsGradF32AVX512 writes d[i] to the place of the first largest of the four elements of
+// window i that maxPairs takes, and zero to the others.
+//
+//	for i in 0..n-1: toUpper[2i], toUpper[2i+1], toLower[2i], toLower[2i+1]
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsGradF32AVX512(n int, toUpper *float32, toLower *float32, upper *float32, lower *float32, d *float32)
+
+// copyLinesF64AVX512 copies lines of a picture to a panel:
+//
+//	for l in 0..lines-1, i in 0..n-1: panel[l*ld+i] = picture[at[l]+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func copyLinesF64AVX512(lines int, n int, panel *float64, ld int, picture *float64, at *int)
+
+// addLinesF64AVX512 adds lines of a panel to a picture, in increasing l:
+//
+//	for l in 0..lines-1, i in 0..n-1: picture[at[l]+i] += panel[l*ld+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func addLinesF64AVX512(lines int, n int, panel *float64, ld int, picture *float64, at *int)
+
+// maxPairsF64AVX512 computes the largest of four elements that are not NaN, at least the smallest
+// finite number:
+//
+//	for i in 0..n-1: out[i] = max(upper[2i], upper[2i+1], lower[2i], lower[2i+1])
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsF64AVX512(n int, out *float64, upper *float64, lower *float64)
+
+// maxPairsGradF64AVX512 writes d[i] to the place of the first largest of the four elements of
+// window i that maxPairs takes, and zero to the others.
+//
+//	for i in 0..n-1: toUpper[2i], toUpper[2i+1], toLower[2i], toLower[2i+1]
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsGradF64AVX512(n int, toUpper *float64, toLower *float64, upper *float64, lower *float64, d *float64)
+
+// copyLinesF32AVX2 copies lines of a picture to a panel:
+//
+//	for l in 0..lines-1, i in 0..n-1: panel[l*ld+i] = picture[at[l]+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func copyLinesF32AVX2(lines int, n int, panel *float32, ld int, picture *float32, at *int)
+
+// addLinesF32AVX2 adds lines of a panel to a picture, in increasing l:
+//
+//	for l in 0..lines-1, i in 0..n-1: picture[at[l]+i] += panel[l*ld+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func addLinesF32AVX2(lines int, n int, panel *float32, ld int, picture *float32, at *int)
+
+// maxPairsF32AVX2 computes the largest of four elements that are not NaN, at least the smallest
+// finite number:
+//
+//	for i in 0..n-1: out[i] = max(upper[2i], upper[2i+1], lower[2i], lower[2i+1])
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsF32AVX2(n int, out *float32, upper *float32, lower *float32)
+
+// maxPairsGradF32AVX2 writes d[i] to the place of the first largest of the four elements of window
+// i that maxPairs takes, and zero to the others.
+//
+//	for i in 0..n-1: toUpper[2i], toUpper[2i+1], toLower[2i], toLower[2i+1]
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsGradF32AVX2(n int, toUpper *float32, toLower *float32, upper *float32, lower *float32, d *float32)
+
+// copyLinesF64AVX2 copies lines of a picture to a panel:
+//
+//	for l in 0..lines-1, i in 0..n-1: panel[l*ld+i] = picture[at[l]+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func copyLinesF64AVX2(lines int, n int, panel *float64, ld int, picture *float64, at *int)
+
+// addLinesF64AVX2 adds lines of a panel to a picture, in increasing l:
+//
+//	for l in 0..lines-1, i in 0..n-1: picture[at[l]+i] += panel[l*ld+i]
+//
+// lines > 0, n > 0.
+//
+//go:noescape
+func addLinesF64AVX2(lines int, n int, panel *float64, ld int, picture *float64, at *int)
+
+// maxPairsF64AVX2 computes the largest of four elements that are not NaN, at least the smallest
+// finite number:
+//
+//	for i in 0..n-1: out[i] = max(upper[2i], upper[2i+1], lower[2i], lower[2i+1])
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsF64AVX2(n int, out *float64, upper *float64, lower *float64)
+
+// maxPairsGradF64AVX2 writes d[i] to the place of the first largest of the four elements of window
+// i that maxPairs takes, and zero to the others.
+//
+//	for i in 0..n-1: toUpper[2i], toUpper[2i+1], toLower[2i], toLower[2i+1]
+//
+// n > 0.
+//
+//go:noescape
+func maxPairsGradF64AVX2(n int, toUpper *float64, toLower *float64, upper *float64, lower *float64, d *float64)
+
 // mulBytes3AVX512VNNI computes C = X B, or C += X B if add, for a tile of 8 x 16 and B in 3 digits:
 //
 //	for i in 0..7, j in 0..15:

@@ -21,6 +21,7 @@ type Kernels[F Float] struct {
 	tails    tails[F]
 	sets     rowSets[F]
 	pairs    pairs[F]
+	pictures pictures[F]
 }
 
 // New returns the kernels of a level. The error is an *UnsupportedError if this machine does not
@@ -55,6 +56,7 @@ func reference[F Float]() *Kernels[F] {
 		tails:    tailsGo[F](),
 		sets:     rowSetsGo[F](),
 		pairs:    pairsGo[F](),
+		pictures: picturesGo[F](),
 	}
 }
 

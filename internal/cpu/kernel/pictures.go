@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // Window is the geometry of a convolution over pictures. A picture lies channel by channel, and in
 // a channel line by line. The window at output place (p, q) has at its place (i, j) the element in
@@ -26,6 +29,15 @@ func (w *Window) Places() int { return w.OutputHeight * w.OutputWidth }
 // Patch returns the number of elements under the window, in all channels.
 func (w *Window) Patch() int { return w.Channels * w.Lines * w.Columns }
 
+// pictures holds the passes over pictures of one level that are no products.
+type pictures[F Float] struct {
+	// panel[l*ld+i] = picture[at[l]+i], and picture[at[l]+i] += panel[l*ld+i]
+	copyLines, addLines func(lines, n int, panel *F, ld int, picture *F, at *int)
+	// max-pooling of pairs of columns in two lines, and its derivative
+	maxPairs     func(n int, out, upper, lower *F)
+	maxPairsGrad func(n int, toUpper, toLower, upper, lower, d *F)
+}
+
 // patchBytes is the size of the part of C that is packed at a time. It stays in a level-2 cache
 // together with the filters.
 const patchBytes = 192 << 10
@@ -44,11 +56,12 @@ type Patches[F Float] struct {
 	rows    *PackedFloats[F]
 	product []F
 	framed  []F
+	starts  []int
 }
 
 // NewPatches returns empty memory for convolutions.
 func (k *Kernels[F]) NewPatches() *Patches[F] {
-	return &Patches[F]{k.NewPanels(0, 0), k.NewPackedFloats(0, 0), nil, nil}
+	return &Patches[F]{k.NewPanels(0, 0), k.NewPackedFloats(0, 0), nil, nil, nil}
 }
 
 // factor returns panels for a factor of the given size.
@@ -63,13 +76,13 @@ func (p *Patches[F]) factor(k *Kernels[F], rows, cols int) *Panels[F] {
 // Convolve computes Out = F C for one picture. filters holds F [filters, Patch], and out is
 // [filters, Places]. The sums have the order of [Kernels.Mul].
 func (k *Kernels[F]) Convolve(out, picture []F, w *Window, filters *PackedFloats[F], s *Scratch[F], p *Patches[F]) {
-	framed := p.frame(picture, w)
+	framed, lines := p.frame(picture, w), p.lines(w)
 	places, span := w.Places(), k.span(w)
 	for at := 0; at < places; at += span {
 		n := min(span, places-at)
 		c := p.factor(k, w.Patch(), n)
 		for j := 0; j < n; j += c.width {
-			fillPatches(c.panel(j), c.panelWidth(j), framed, w, at+j, min(c.width, n-j))
+			k.fillPatches(c.panel(j), c.panelWidth(j), framed, w, lines, at+j, min(c.width, n-j))
 		}
 		k.Mul(out[at:], places, filters, 0, filters.rows, c, s)
 	}
@@ -79,7 +92,7 @@ func (k *Kernels[F]) Convolve(out, picture []F, w *Window, filters *PackedFloats
 // [filters, Places], are added to the elements of the picture that they come from. filters holds
 // F^T [Patch, filters].
 func (k *Kernels[F]) ConvolveInputGrad(picture, d []F, w *Window, filters *PackedFloats[F], s *Scratch[F], p *Patches[F]) {
-	framed := p.emptyFrame(w)
+	framed, lines := p.emptyFrame(w), p.lines(w)
 	places, span := w.Places(), k.span(w)
 	for at := 0; at < places; at += span {
 		n := min(span, places-at)
@@ -89,7 +102,7 @@ func (k *Kernels[F]) ConvolveInputGrad(picture, d []F, w *Window, filters *Packe
 			p.product = Alloc[F](w.Patch() * n)
 		}
 		k.Mul(p.product, n, filters, 0, filters.rows, c, s)
-		addPatches(framed, p.product, w, at, n)
+		k.addPatches(framed, p.product, w, lines, at, n)
 	}
 	clear(picture)
 	eachLine(picture, framed, w, func(line, framed []F) { copy(line, framed) })
@@ -99,12 +112,12 @@ func (k *Kernels[F]) ConvolveInputGrad(picture, d []F, w *Window, filters *Packe
 // matrix [Patch, filters]. D is [filters, Places]. The sums have the order of
 // [Kernels.AddMulTrans], with a part of C as a block.
 func (k *Kernels[F]) AddConvolveFilterGrad(sums, picture, d []F, filters int, w *Window, s *Scratch[F], p *Patches[F]) {
-	framed := p.frame(picture, w)
+	framed, lines := p.frame(picture, w), p.lines(w)
 	places, span := w.Places(), k.span(w)
 	for at := 0; at < places; at += span {
 		n := min(span, places-at)
 		p.rows.Resize(n, w.Patch())
-		p.rows.fillPatches(framed, w, at)
+		k.fillPatchRows(p.rows, framed, w, lines, at)
 		c := p.factor(k, n, filters)
 		c.PackPanels(0, c.Count(), d[at:], places, true)
 		k.addMulPanels(sums, filters, p.rows, c, s)
@@ -177,105 +190,95 @@ func (p *Patches[F]) emptyFrame(w *Window) []F {
 	return framed
 }
 
+// lines returns the index of the first element of each line of the first window, channel by
+// channel, in the framed picture. It is valid until the next call of lines.
+func (p *Patches[F]) lines(w *Window) []int {
+	height, width := w.frameSize()
+	p.starts = p.starts[:0]
+	for c := range w.Channels {
+		for u := range w.Lines {
+			p.starts = append(p.starts, (c*height+u*w.DilationY)*width)
+		}
+	}
+	return p.starts
+}
+
+// eachRun calls do for n places from first on, by runs of places in one line of the output: with
+// the number of earlier places, the number of places, and the index of the first window in the
+// framed picture.
+func (w *Window) eachRun(first, n int, do func(at, run, start int)) {
+	_, width := w.frameSize()
+	for at := 0; at < n; {
+		p, q := (first+at)/w.OutputWidth, (first+at)%w.OutputWidth
+		run := min(n-at, w.OutputWidth-q)
+		do(at, run, p*w.StrideY*width+q*w.StrideX)
+		at += run
+	}
+}
+
 // fillPatches writes C for n places from first on to a panel. Line l of the panel has width
 // elements: line l of C, filled up with zeros.
-func fillPatches[F Float](panel []F, width int, framed []F, w *Window, first, n int) {
+func (k *Kernels[F]) fillPatches(panel []F, width int, framed []F, w *Window, lines []int, first, n int) {
 	if n < width {
 		for l := range w.Patch() {
 			clear(panel[l*width+n : (l+1)*width])
 		}
 	}
-	height, line := w.frameSize()
-	for i := 0; i < n; { // a run of places in one line of the output
-		p, q := (first+i)/w.OutputWidth, (first+i)%w.OutputWidth
-		run := min(n-i, w.OutputWidth-q)
-		start := p*w.StrideY*line + q*w.StrideX
-		l := 0
-		for c := range w.Channels {
-			for u := range w.Lines {
-				from := framed[start+(c*height+u*w.DilationY)*line:]
-				for j := range w.Columns {
-					copyStretch(panel[l*width+i:][:run], from[j*w.DilationX:], w.StrideX)
-					l++
+	w.eachRun(first, n, func(at, run, start int) {
+		for j := range w.Columns {
+			to, ld, from := panel[j*width+at:], w.Columns*width, framed[start+j*w.DilationX:]
+			if w.StrideX == 1 {
+				_, _ = to[(len(lines)-1)*ld+run-1], from[lines[len(lines)-1]+run-1]
+				k.pictures.copyLines(len(lines), run, &to[0], ld, &from[0], &lines[0])
+				continue
+			}
+			for l, line := range lines {
+				for i := range run {
+					to[l*ld+i] = from[line+i*w.StrideX]
 				}
 			}
 		}
-		i += run
-	}
+	})
 }
 
-// copyStretch copies every step-th element of line.
-func copyStretch[F Float](to, line []F, step int) {
-	if step == 1 {
-		copy(to, line)
+// fillPatchRows sets x to C^T for the places from first on.
+func (k *Kernels[F]) fillPatchRows(x *PackedFloats[F], framed []F, w *Window, lines []int, first int) {
+	if x.tileCols > 0 {
+		for i := 0; i < x.rows; i += panelRows {
+			k.fillPatches(x.data[i*x.cols:][:panelRows*x.cols], panelRows, framed, w, lines, first+i, min(panelRows, x.rows-i))
+		}
 		return
 	}
-	for i := range to {
-		to[i] = line[i*step]
-	}
-}
-
-// fillPatches sets x to C^T for the places from first on.
-func (x *PackedFloats[F]) fillPatches(framed []F, w *Window, first int) {
-	if x.tileCols == 0 {
-		x.fillPatchRows(framed, w, first)
-		return
-	}
-	for i := 0; i < x.rows; i += panelRows {
-		fillPatches(x.data[i*x.cols:][:panelRows*x.cols], panelRows, framed, w, first+i, min(panelRows, x.rows-i))
-	}
-}
-
-// fillPatchRows is fillPatches for rows one after the other.
-func (x *PackedFloats[F]) fillPatchRows(framed []F, w *Window, first int) {
-	column := make([]F, x.cols)
 	for i := range x.rows {
-		fillPatches(column, 1, framed, w, first+i, 1)
-		x.SetRow(i, column)
+		k.fillPatches(x.data[i*x.cols:][:x.cols], 1, framed, w, lines, first+i, 1)
 	}
 }
 
 // addPatches adds the elements of a matrix of C's shape, for n places from first on, to the
-// elements of the framed picture that they come from: run by run of places, and for each run line
-// by line of the matrix.
-func addPatches[F Float](framed, c []F, w *Window, first, n int) {
-	height, line := w.frameSize()
-	for i := 0; i < n; {
-		p, q := (first+i)/w.OutputWidth, (first+i)%w.OutputWidth
-		run := min(n-i, w.OutputWidth-q)
-		start := p*w.StrideY*line + q*w.StrideX
-		l := 0
-		for channel := range w.Channels {
-			for u := range w.Lines {
-				to := framed[start+(channel*height+u*w.DilationY)*line:]
-				for j := range w.Columns {
-					addStretch(to[j*w.DilationX:], c[l*n+i:][:run], w.StrideX)
-					l++
+// elements of the framed picture that they come from: run by run of places, and for each run column
+// by column of the window. So lines of the picture that follow each other do not overlap.
+func (k *Kernels[F]) addPatches(framed, c []F, w *Window, lines []int, first, n int) {
+	w.eachRun(first, n, func(at, run, start int) {
+		for j := range w.Columns {
+			from, ld, to := c[j*n+at:], w.Columns*n, framed[start+j*w.DilationX:]
+			if w.StrideX == 1 {
+				_, _ = from[(len(lines)-1)*ld+run-1], to[lines[len(lines)-1]+run-1]
+				k.pictures.addLines(len(lines), run, &from[0], ld, &to[0], &lines[0])
+				continue
+			}
+			for l, line := range lines {
+				for i := range run {
+					to[line+i*w.StrideX] += from[l*ld+i]
 				}
 			}
 		}
-		i += run
-	}
-}
-
-// addStretch adds the elements of c to every step-th element of line.
-func addStretch[F Float](line, c []F, step int) {
-	if step == 1 {
-		line = line[:len(c)]
-		for i, v := range c {
-			line[i] += v
-		}
-		return
-	}
-	for i, v := range c {
-		line[i*step] += v
-	}
+	})
 }
 
 // MaxPool computes the largest element under each window of a picture, channel by channel. Elements
 // outside the picture and elements that are NaN are left out; a window without elements gives the
 // smallest finite number. Of zeros with different signs, either may be the result.
-func MaxPool[F Float](out, picture []F, w *Window) {
+func (k *Kernels[F]) MaxPool(out, picture []F, w *Window) {
 	low := lowest[F]()
 	for c, to := 0, 0; c < w.Channels; c++ {
 		channel := picture[c*w.Height*w.Width:][:w.Height*w.Width]
@@ -283,7 +286,8 @@ func MaxPool[F Float](out, picture []F, w *Window) {
 			row := out[to:][:w.OutputWidth]
 			to += w.OutputWidth
 			if w.pairs() {
-				maxPairs(row, channel, w, p, low)
+				upper, lower := pairLines(w, channel, p)
+				k.pictures.maxPairs(len(row), &row[0], &upper[0], &lower[0])
 				continue
 			}
 			for q := range row {
@@ -295,7 +299,7 @@ func MaxPool[F Float](out, picture []F, w *Window) {
 
 // MaxPoolGrad sets out to zero, and adds d for each window to the element of out that MaxPool takes
 // from the picture: the first of equal elements, line by line.
-func MaxPoolGrad[F Float](out, picture, d []F, w *Window) {
+func (k *Kernels[F]) MaxPoolGrad(out, picture, d []F, w *Window) {
 	low := lowest[F]()
 	clear(out)
 	for c, from := 0, 0; c < w.Channels; c++ {
@@ -304,7 +308,9 @@ func MaxPoolGrad[F Float](out, picture, d []F, w *Window) {
 			row := d[from:][:w.OutputWidth]
 			from += w.OutputWidth
 			if w.pairs() {
-				maxPairsGrad(to, channel, row, w, p, low)
+				upper, lower := pairLines(w, channel, p)
+				toUpper, toLower := pairLines(w, to, p)
+				k.pictures.maxPairsGrad(len(row), &toUpper[0], &toLower[0], &upper[0], &lower[0], &row[0])
 				continue
 			}
 			for q, x := range row {
@@ -350,37 +356,76 @@ func (w *Window) pairs() bool {
 		w.Top == 0 && w.Left == 0 && 2*w.OutputHeight <= w.Height && 2*w.OutputWidth <= w.Width
 }
 
-// maxPairs computes line p of a channel of the output. A CPU predicts branches on the order of
-// elements badly, so the only branch is for NaN and for elements that are not above low.
-func maxPairs[F Float](out, channel []F, w *Window, p int, low F) {
-	upper, lower := channel[2*p*w.Width:][:2*len(out)], channel[(2*p+1)*w.Width:][:2*len(out)]
-	for q := range out {
-		u, l := upper[2*q:2*q+2:2*q+2], lower[2*q:2*q+2:2*q+2]
-		out[q] = max(u[0], u[1], l[0], l[1])
-		if !(out[q] > low) { // or NaN
-			out[q], _ = largest(w, channel, p, q, low)
+// pairLines returns the two lines of a channel under the windows of line p of the output.
+func pairLines[F Float](w *Window, channel []F, p int) (upper, lower []F) {
+	return channel[2*p*w.Width:][:2*w.OutputWidth], channel[(2*p+1)*w.Width:][:2*w.OutputWidth]
+}
+
+// picturesGo returns the reference of the passes in assembly.
+func picturesGo[F Float]() pictures[F] {
+	return pictures[F]{copyLines: copyLinesGo[F], addLines: addLinesGo[F], maxPairs: maxPairsGo[F], maxPairsGrad: maxPairsGradGo[F]}
+}
+
+func copyLinesGo[F Float](lines, n int, panel *F, ld int, picture *F, at *int) {
+	to := unsafe.Slice(panel, (lines-1)*ld+n)
+	for l, from := range unsafe.Slice(at, lines) {
+		copy(to[l*ld:][:n], unsafe.Slice(picture, from+n)[from:])
+	}
+}
+
+func addLinesGo[F Float](lines, n int, panel *F, ld int, picture *F, at *int) {
+	from := unsafe.Slice(panel, (lines-1)*ld+n)
+	for l, start := range unsafe.Slice(at, lines) {
+		to := unsafe.Slice(picture, start+n)[start:]
+		for i, v := range from[l*ld:][:n] {
+			to[i] += v
 		}
 	}
 }
 
-// maxPairsGrad writes d, line p of a channel, to the places of the largest elements.
-func maxPairsGrad[F Float](to, channel, d []F, w *Window, p int, low F) {
-	start := 2 * p * w.Width
-	upper, lower := channel[start:][:2*len(d)], channel[start+w.Width:][:2*len(d)]
-	for q, g := range d {
-		u, l := upper[2*q:2*q+2:2*q+2], lower[2*q:2*q+2:2*q+2]
-		most, mostBelow := max(u[0], u[1]), max(l[0], l[1])
-		if !(max(most, mostBelow) > low) {
-			if _, at := largest(w, channel, p, q, low); at >= 0 {
-				to[at] = g
-			}
-			continue
+// maxPairsGo computes max-pooling of pairs. A CPU predicts branches on the order of elements badly,
+// so the only branch is for NaN.
+func maxPairsGo[F Float](n int, out, upper, lower *F) {
+	low, to, above, below := lowest[F](), unsafe.Slice(out, n), unsafe.Slice(upper, 2*n), unsafe.Slice(lower, 2*n)
+	for i := range to {
+		u, l := above[2*i:2*i+2:2*i+2], below[2*i:2*i+2:2*i+2]
+		if to[i] = max(low, u[0], u[1], l[0], l[1]); to[i] != to[i] {
+			to[i], _ = firstLargest([4]F{u[0], u[1], l[0], l[1]})
 		}
-		column := one(u[1] > u[0])
-		below := one(mostBelow > most)
-		column += below * (one(l[1] > l[0]) - column)
-		to[start+2*q+below*w.Width+column] = g
 	}
+}
+
+// maxPairsGradGo computes the derivative of maxPairsGo.
+func maxPairsGradGo[F Float](n int, toUpper, toLower, upper, lower, d *F) {
+	low, above, below := lowest[F](), unsafe.Slice(upper, 2*n), unsafe.Slice(lower, 2*n)
+	to := [2][]F{unsafe.Slice(toUpper, 2*n), unsafe.Slice(toLower, 2*n)}
+	for i, g := range unsafe.Slice(d, n) {
+		u, l := above[2*i:2*i+2:2*i+2], below[2*i:2*i+2:2*i+2]
+		most, mostBelow := max(u[0], u[1]), max(l[0], l[1])
+		line := one(mostBelow > most)
+		column := one(u[1] > u[0])
+		column += line * (one(l[1] > l[0]) - column)
+		if !(max(most, mostBelow) > low) { // or NaN
+			_, place := firstLargest([4]F{u[0], u[1], l[0], l[1]})
+			if line, column = max(place, 0)/2, max(place, 0)%2; place < 0 {
+				g = 0
+			}
+		}
+		to[0][2*i], to[0][2*i+1], to[1][2*i], to[1][2*i+1] = 0, 0, 0, 0
+		to[line][2*i+column] = g
+	}
+}
+
+// firstLargest returns the largest element that is above the smallest finite number, and its place,
+// or the smallest finite number and -1.
+func firstLargest[F Float](elements [4]F) (element F, place int) {
+	element, place = lowest[F](), -1
+	for i, x := range elements {
+		if x > element {
+			element, place = x, i
+		}
+	}
+	return element, place
 }
 
 // one returns 1 if b is true, else 0. The compiler makes no branch of it.

@@ -113,23 +113,30 @@ func convolutionTest[F Float](t *testing.T, level Level) {
 
 // MaxPool takes the first of the largest elements, and leaves out NaN and elements that are not
 // above the smallest finite number; its derivative goes to the same places.
-func TestMaxPool(t *testing.T) {
+func TestMaxPool(t *testing.T) { eachKernel(t, maxPoolTest[float32], maxPoolTest[float64]) }
+
+func maxPoolTest[F Float](t *testing.T, level Level) {
 	racing.Skip(t, alone)
+	k, err := New[F](level)
+	if err != nil {
+		t.Fatal(err)
+	}
 	random := rand.New(rand.NewPCG(63, 64))
-	values := []float32{-1, 0, 1, 2, float32(math.NaN()), -math.MaxFloat32, float32(math.Inf(-1)), float32(math.Inf(1))}
+	values := []F{-1, 0, 1, 2, F(math.NaN()), lowest[F](), F(math.Inf(-1)), F(math.Inf(1))}
 	for i := range 400 {
 		w := randomWindow(random)
 		if i%2 == 0 { // side by side, the usual windows
 			w = Window{w.Channels, w.Height + 1, w.Width + 1, 2, 2, 0, 0, 2, 2, 1, 1, (w.Height + 1) / 2, (w.Width + 1) / 2}
 		}
-		picture := make([]float32, w.Channels*w.Height*w.Width)
+		guard := func(n int) []F { return guarded[F](t, n, i%4 < 2) }
+		picture := guard(w.Channels * w.Height * w.Width)
 		for j := range picture {
 			picture[j] = values[random.IntN(len(values))]
 		}
 		n := w.Channels * w.Places()
-		out, d, places := make([]float32, n), make([]float32, n), make([]int, n)
+		out, d, places := make([]F, n), guard(n), make([]int, n)
 		for j := range out {
-			out[j], d[j], places[j] = -math.MaxFloat32, float32(1+random.IntN(9)), -1
+			out[j], d[j], places[j] = lowest[F](), F(1+random.IntN(9)), -1
 		}
 		plane := w
 		plane.Channels = 1
@@ -141,17 +148,50 @@ func TestMaxPool(t *testing.T) {
 				}
 			})
 		}
-		grad := make([]float32, len(picture))
+		grad := make([]F, len(picture))
 		for j, at := range places {
 			if at >= 0 {
 				grad[at] += d[j]
 			}
 		}
-		gotOut, gotGrad := make([]float32, n), make([]float32, len(picture))
-		MaxPool(gotOut, picture, &w)
-		MaxPoolGrad(gotGrad, picture, d, &w)
+		gotOut, gotGrad := guard(n), guard(len(picture))
+		k.MaxPool(gotOut, picture, &w)
+		k.MaxPoolGrad(gotGrad, picture, d, &w)
 		if !slices.Equal(gotOut, out) || !slices.Equal(gotGrad, grad) {
 			t.Fatalf("%+v, picture %v: %v and %v, want %v and %v", w, picture, gotOut, gotGrad, out, grad)
+		}
+	}
+}
+
+// Lines are copied and added as the reference does, to the bit, and nothing else is touched.
+func TestPictureLines(t *testing.T) {
+	eachKernel(t, pictureLinesTest[float32], pictureLinesTest[float64])
+}
+
+func pictureLinesTest[F Float](t *testing.T, level Level) {
+	racing.Skip(t, alone)
+	k, want := mustNew[F](t, level).pictures, picturesGo[F]()
+	random := rand.New(rand.NewPCG(65, 66))
+	for i := range 300 {
+		lines, n := 1+random.IntN(5), 1+random.IntN(80)
+		ld, at, end := n+random.IntN(3), make([]int, lines), 0
+		for l := range at {
+			at[l], end = end, end+n+random.IntN(2)
+		}
+		panel, picture := guarded[F](t, (lines-1)*ld+n, i%2 == 0), guarded[F](t, at[lines-1]+n, i%2 == 0)
+		for j := range panel {
+			panel[j] = F(random.NormFloat64())
+		}
+		for j := range picture {
+			picture[j] = F(random.NormFloat64())
+		}
+		wantPanel, wantPicture := slices.Clone(panel), slices.Clone(picture)
+		k.addLines(lines, n, &panel[0], ld, &picture[0], &at[0])
+		want.addLines(lines, n, &wantPanel[0], ld, &wantPicture[0], &at[0])
+		k.copyLines(lines, n, &panel[0], ld, &picture[0], &at[0])
+		want.copyLines(lines, n, &wantPanel[0], ld, &wantPicture[0], &at[0])
+		if !slices.Equal(panel, wantPanel) || !slices.Equal(picture, wantPicture) {
+			t.Fatalf("%d lines of %d elements, %d apart, differ", lines, n, ld)
 		}
 	}
 }

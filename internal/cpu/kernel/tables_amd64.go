@@ -77,6 +77,10 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.pairs.shares = pairSharesF32AVX512
 		k.pairs.sharesGrad = pairSharesGradF32AVX512
 		k.pairs.slopesGrad = pairSlopesGradF32AVX512
+		k.pictures.copyLines = copyLinesF32AVX512
+		k.pictures.addLines = addLinesF32AVX512
+		k.pictures.maxPairs = maxPairsF32AVX512
+		k.pictures.maxPairsGrad = maxPairsGradF32AVX512
 	case AVX2:
 		k.products.rows = 6
 		k.products.cols = 16
@@ -149,6 +153,10 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.pairs.shares = pairSharesF32AVX2
 		k.pairs.sharesGrad = pairSharesGradF32AVX2
 		k.pairs.slopesGrad = pairSlopesGradF32AVX2
+		k.pictures.copyLines = copyLinesF32AVX2
+		k.pictures.addLines = addLinesF32AVX2
+		k.pictures.maxPairs = maxPairsF32AVX2
+		k.pictures.maxPairsGrad = maxPairsGradF32AVX2
 	}
 }
 
@@ -227,6 +235,10 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.pairs.shares = pairSharesF64AVX512
 		k.pairs.sharesGrad = pairSharesGradF64AVX512
 		k.pairs.slopesGrad = pairSlopesGradF64AVX512
+		k.pictures.copyLines = copyLinesF64AVX512
+		k.pictures.addLines = addLinesF64AVX512
+		k.pictures.maxPairs = maxPairsF64AVX512
+		k.pictures.maxPairsGrad = maxPairsGradF64AVX512
 	case AVX2:
 		k.products.rows = 6
 		k.products.cols = 8
@@ -299,6 +311,10 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.pairs.shares = pairSharesF64AVX2
 		k.pairs.sharesGrad = pairSharesGradF64AVX2
 		k.pairs.slopesGrad = pairSlopesGradF64AVX2
+		k.pictures.copyLines = copyLinesF64AVX2
+		k.pictures.addLines = addLinesF64AVX2
+		k.pictures.maxPairs = maxPairsF64AVX2
+		k.pictures.maxPairsGrad = maxPairsGradF64AVX2
 	}
 }
 
