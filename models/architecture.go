@@ -218,22 +218,15 @@ func IsLinear(a Architecture) bool {
 // with shared heads.
 func BeginsWithLayer(a Architecture) bool { return slices.Equal(firstLayers(a), []int{0}) }
 
-// FirstUnits returns the number of units to which a row is multiplied, for estimates of the work.
-// The estimate for a model without a first layer is the number of its multiplications for each
-// feature, or of its parameters.
-func FirstUnits(a Architecture) int {
-	inputs, _ := a.Dims()
-	if c, ok := a.(interface{ Multiplications() int }); ok {
-		return max(1, c.Multiplications()/inputs)
-	}
-	all := 0
+// FirstUnits returns the number of units to which a row is multiplied, of all heads; 0 without a
+// first layer.
+func FirstUnits(a Architecture) (units int) {
 	for _, p := range a.Parameters() {
 		if p.FirstLayer {
-			return p.Shape[0]
+			units += p.Shape[0]
 		}
-		all += size(p.Shape)
 	}
-	return max(1, all/inputs)
+	return units
 }
 
 // Equal reports whether both describe the same model, after filling in defaults.

@@ -120,13 +120,6 @@ func (c Conv) Parameters() []Parameter {
 	return append(t.parameters, outputsOf(c.dense())...)
 }
 
-// Multiplications returns the number of products of a row's forward pass.
-func (c Conv) Multiplications() int {
-	var t tracer
-	c.traced(&t, len(c.Channels))
-	return t.multiplications + products(c.dense())
-}
-
 // Scores implements Architecture.
 func (c Conv) Scores(x *gorgonia.Node, parameters gorgonia.Nodes) (*gorgonia.Node, error) {
 	return pictureScores(x, parameters, c.Picture, c.dense(), func(l layers[*gorgonia.Node], a *gorgonia.Node) *gorgonia.Node {

@@ -85,12 +85,8 @@ func (p Picture) pooled(height, width int) Picture {
 	return Picture{p.Channels, p.Height / height, p.Width / width}
 }
 
-// tracer implements layers for shapes. It lists the parameters and counts the multiplications of a
-// row.
-type tracer struct {
-	parameters      []Parameter
-	multiplications int
-}
+// tracer implements layers for shapes. It lists the parameters.
+type tracer struct{ parameters []Parameter }
 
 // reluGain is the gain of filters before relu: the variance of a layer's outputs is about that of
 // its inputs (He and others, 2015).
@@ -102,7 +98,6 @@ func (t *tracer) convolve(p Picture, name string, filters, side, stride int, bia
 	if bias {
 		t.parameters = append(t.parameters, Parameter{Name: name + ".bias", Shape: []int{filters}})
 	}
-	t.multiplications += to.Pixels() * patch
 	return to
 }
 
@@ -151,12 +146,4 @@ func outputsOf(dense Spec) (list []Parameter) {
 		list = append(list, p)
 	}
 	return list
-}
-
-// products returns the number of products of a row in a dense network.
-func products(dense Spec) (sum int) {
-	for _, l := range dense.head(0) {
-		sum += l.in * l.out
-	}
-	return sum
 }

@@ -103,13 +103,6 @@ func (r ResNet) Parameters() []Parameter {
 	return append(t.parameters, outputsOf(r.dense())...)
 }
 
-// Multiplications returns the number of products of a row's forward pass.
-func (r ResNet) Multiplications() int {
-	var t tracer
-	residual(r, &t, r.Picture)
-	return t.multiplications + products(r.dense())
-}
-
 // Scores implements Architecture.
 func (r ResNet) Scores(x *gorgonia.Node, parameters gorgonia.Nodes) (*gorgonia.Node, error) {
 	return pictureScores(x, parameters, r.Picture, r.dense(), func(l layers[*gorgonia.Node], a *gorgonia.Node) *gorgonia.Node {

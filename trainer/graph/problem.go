@@ -61,6 +61,26 @@ func (l *Lagrangian) lower() (*plan.Plan, error) {
 		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients})
 }
 
+// Cost returns the floating-point operations of a forward pass, and the number of elements that
+// Forward keeps for Backward, in the plan of the definition. An engine may ask without compiling.
+func (l *Lagrangian) Cost() (operations int64, kept int, err error) {
+	p, err := l.lower()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, r := range p.Forward {
+		for _, s := range r.Steps {
+			operations += s.FLOPs()
+		}
+	}
+	for _, b := range p.Buffers {
+		if b.Class == plan.Kept {
+			kept += b.Len()
+		}
+	}
+	return operations, kept, nil
+}
+
 // Engine compiles definitions. CPU and On return engines; Tape is an engine too. Compile copies the
 // parameters' values: they are the start.
 type Engine interface {

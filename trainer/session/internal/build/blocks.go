@@ -15,10 +15,13 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The size of a block of rows.
+// The size of a block of rows, in numbers: the rows' own and those that a layer of the model keeps
+// for the gradient.
 const (
-	blockNumbers = 1 << 19 // elements of a block: 2 MiB in float32
-	blockRows    = 480     // the least number of rows in a block, enough for a few threads
+	blockNumbers = 1 << 19 // of a usual block: 2 MiB in float32
+	blockRows    = 480     // the least number of rows of a block, enough for a few threads
+	largeBlock   = 1 << 22 // the most numbers of a block with so few rows: 32 MiB in float64
+	pictureRows  = 16      // the least number of rows of any block: a picture is enough for a thread
 )
 
 // Blocks computes the model's scores S(x) one block of rows at a time. Blocks reads the rows in
@@ -52,21 +55,18 @@ type Blocks struct {
 // NewBlocks builds the model for blocks of the rows.
 func (b *Builder) NewBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
 	n, _ := data.Dims()
-	return b.BlocksOf(data, min(n, max(blockRows, blockNumbers/b.rowNumbers(data))), dtype, weights)
+	numbers := b.rowNumbers(data)
+	return b.BlocksOf(data, min(n, max(blockNumbers/numbers, min(blockRows, largeBlock/numbers), pictureRows)), dtype, weights)
 }
 
 // rowNumbers returns the number of elements that a row takes in a block: its features, or the mean
-// number of its entries if the rows are sparse, but at least the widest layer of the model.
+// number of its entries if the rows are sparse, but at least its scores, and its hidden layers.
 func (b *Builder) rowNumbers(data matrix.Matrix) int {
 	n, numbers := data.Dims()
 	if s, ok := data.(matrix.Sparse); ok && n > 0 {
 		numbers = min(numbers, (matrix.CountEntries(s)+n-1)/n)
-		numbers = max(numbers, b.Outputs())
-		for _, p := range b.Model.Parameters() {
-			numbers = max(numbers, p.Shape[0])
-		}
 	}
-	return numbers
+	return max(numbers, b.Outputs(), b.rowCost().numbers)
 }
 
 // NewExactBlocks builds the model for blocks of the rows in float64. x are the stacked weights as

@@ -4,6 +4,7 @@ package build
 
 import (
 	"fmt"
+	"sync"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -62,6 +63,8 @@ type Builder struct {
 	ParameterNodes func(model *models.Network) (gorgonia.Nodes, error)
 	// Complete returns the problem with the task's constraints. The constraints of p are the nodes.
 	Complete func(p problem.Problem) (problem.Problem, error)
+	counted  sync.Once
+	cost     cost // of a row, once counted
 }
 
 // Problem builds the task on rows for the training device, at the given weights as trained. The

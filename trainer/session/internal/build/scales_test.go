@@ -190,13 +190,13 @@ func TestSquaresOfParts(t *testing.T) {
 	bytes := &matrix.Bytes{Rows: 2, Cols: 2, Data: []uint8{3, 4, 1, 2}, Scale: 2}
 	sparse := &matrix.SparsePart{CSR: matrix.CSR{Rows: 4, Cols: 2, Starts: []int{0, 0, 0, 2, 3}, Columns: []int32{0, 1, 1}, Values: []float64{5, 7, 1}}, From: 2, To: 4}
 	for name, c := range map[string]struct {
-		b    Builder
+		b    *Builder
 		data matrix.Matrix
 		want []float64
 	}{
-		"bytes":    {Builder{Center: []float64{1, 2}, Scale: []float64{1, 3}}, matrix.NewEightBitPart(4, 2, bytes), []float64{25 + 1, 9 * (36 + 4)}},
-		"sparse":   {Builder{}, sparse, []float64{25, 49 + 1}},
-		"all ones": {Builder{}, &matrix.CSR{Rows: 4, Cols: 2, Starts: []int{0, 1, 2, 4, 5}, Columns: []int32{0, 1, 0, 1, 1}}, []float64{1, 2}},
+		"bytes":    {&Builder{Center: []float64{1, 2}, Scale: []float64{1, 3}}, matrix.NewEightBitPart(4, 2, bytes), []float64{25 + 1, 9 * (36 + 4)}},
+		"sparse":   {&Builder{}, sparse, []float64{25, 49 + 1}},
+		"all ones": {&Builder{}, &matrix.CSR{Rows: 4, Cols: 2, Starts: []int{0, 1, 2, 4, 5}, Columns: []int32{0, 1, 0, 1, 1}}, []float64{1, 2}},
 	} {
 		if got := c.b.squares(c.data, 2, 4); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -65,15 +65,17 @@ func (b *Builder) IterationWork(train matrix.Matrix) float64 {
 	return workOfIteration + (2*product + workOfRow*rows)
 }
 
-// productWork returns the work of a product with rows in nanoseconds, and the numbers of rows and
-// of their entries.
+// productWork returns the work of a forward pass of rows in nanoseconds, and the numbers of rows
+// and of their entries. A sparse row saves the products of the first layer with its zeros.
 func (b *Builder) productWork(data matrix.Matrix) (rows, work, entries float64) {
-	width := models.FirstUnits(b.Model)
 	n, cols := data.Dims()
-	entries, work = float64(n)*float64(cols), workOfDense
+	rows, entries = float64(n), float64(n)*float64(cols)
+	multiplications := rows * b.rowCost().operations / 2
 	if sparse, ok := data.(matrix.Sparse); ok {
-		entries, work = float64(matrix.CountEntries(sparse)), workOfSparse
+		units := float64(models.FirstUnits(b.Model))
+		multiplications -= entries * units
+		entries = float64(matrix.CountEntries(sparse))
+		work = workOfSparse * entries * units
 	}
-	work *= entries * float64(width)
-	return float64(n), work, entries
+	return rows, work + workOfDense*multiplications, entries
 }
