@@ -107,8 +107,8 @@ func (a asm) maxPairsGrad() {
 }
 
 // eachWindow emits a loop over n windows, a vector at a time. The singles are pointers to an
-// element for each window, and the doubles to a pair for each window. body gets the mask of the windows and
-// those of the two vectors of pairs.
+// element for each window, and the doubles to a pair for each window. body gets the mask of the
+// windows and those of the two vectors of pairs.
 func (a asm) eachWindow(n reg.GPVirtual, singles, doubles []reg.GPVirtual, body func(m, low, high mask)) {
 	pointers := append(append(singles, doubles...), doubles...) // pairs advance twice as far
 	a.blocks(n, a.lanes(), pointers, func() { body(mask{}, mask{}, mask{}) }, func() {
