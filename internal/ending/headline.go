@@ -41,15 +41,15 @@ func Ended(sum *results.Summary, tolerance float64) Status {
 	return Status{"bad", headline(o, decisions(o)), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
 }
 
-// decisions names the decisions on which a run's bounds are met.
+// decisions says on which decisions a run's bounds are met; a promise comes first.
 func decisions(o *results.Outcome) string {
 	switch {
 	case o.BoundsOn == constraints.OnSurrogate:
-		return "on the surrogates of the training rows"
+		return "met on the surrogates of the training rows"
 	case o.Confidence > 0:
-		return fmt.Sprintf("on the training decisions, and promised for new rows with %g%% confidence", 100*o.Confidence)
+		return fmt.Sprintf("promised for new rows with %g%% confidence, and met on the training decisions", 100*o.Confidence)
 	}
-	return "on the training decisions"
+	return "met on the training decisions"
 }
 
 // Kind returns the kind of a rating: good, warn or bad.
@@ -62,16 +62,21 @@ func Kind(g results.Rating) string {
 func Counted(o *results.Outcome) Status {
 	s := Status{Kind: Kind(o.Rating()), Text: "Counted decisions"}
 	if len(o.Constraints) > 0 {
-		s.Text = headline(o, "on these rows")
+		s.Text = headline(o, "met on these rows")
 	}
 	return s
 }
 
-// headline says how the bounds stand. on names the decisions on which they are met.
-func headline(o *results.Outcome, on string) string {
+// headline says how the bounds stand. met says on which decisions they are met.
+func headline(o *results.Outcome, met string) string {
 	n, unmet := len(o.Constraints), o.Unmet()
 	judged := slices.ContainsFunc(unmet, func(c results.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
+	promised := !slices.ContainsFunc(unmet, func(c results.ConstraintOutcome) bool { return !o.Standing(&c).State.Holds() })
 	switch {
+	case len(unmet) > 0 && promised && n == 1:
+		return fmt.Sprintf("The bound is not promised for new rows with %g%% confidence, although the training decisions meet it", 100*o.Confidence)
+	case len(unmet) > 0 && promised:
+		return fmt.Sprintf("%d of %d bounds are not promised for new rows with %g%% confidence, although the training decisions meet all", len(unmet), n, 100*o.Confidence)
 	case len(unmet) > 0 && !judged && n == 1:
 		return "The bound cannot be judged"
 	case len(unmet) > 0 && !judged:
@@ -87,12 +92,12 @@ func headline(o *results.Outcome, on string) string {
 	case len(unmet) > 0:
 		return fmt.Sprintf("%d of %d bounds are not met", len(unmet), n)
 	}
-	text := fmt.Sprintf("All %d bounds are met %s", n, on)
+	text := fmt.Sprintf("All %d bounds are %s", n, met)
 	switch n {
 	case 1:
-		text = "The bound is met " + on
+		text = "The bound is " + met
 	case 2:
-		text = "Both bounds are met " + on
+		text = "Both bounds are " + met
 	}
 	if o.BoundsOn == constraints.OnSurrogate && o.GivenUp() {
 		text += ", but the model never decides for the class of the objective"

@@ -64,9 +64,26 @@ func TestHeadlines(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	o := &results.Outcome{BoundsOn: constraints.OnDecisions, Confidence: 0.95, Constraints: []results.ConstraintOutcome{met}}
+	if got, want := headline(o, decisions(o)), "The bound is promised for new rows with 95% confidence, and met on the training decisions"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	met.Promise = &results.Promise{}
+	unpromised := &results.Outcome{BoundsOn: constraints.OnDecisions, Confidence: 0.9, Constraints: []results.ConstraintOutcome{met}}
+	if got, want := headline(unpromised, ""), "The bound is not promised for new rows with 90% confidence, although the training decisions meet it"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	unpromised.Constraints = append(unpromised.Constraints, missed)
+	if got, want := headline(unpromised, ""), "Neither bound is met"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	met.Promise = nil
+	if got := Counted(&results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: []results.ConstraintOutcome{missed, missed, met}}).Text; got != "2 of 3 bounds are not met" {
+		t.Errorf("%q", got)
+	}
 	yes, all := true, 1.0
 	met.SurrogateMet = &yes
-	o := &results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
+	o = &results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
 		Objective: results.ObjectiveOutcome{Name: "error[a]", SplitValues: results.SplitValues{Train: &all}}}
 	got := headline(o, decisions(o))
 	if want := "The bound is met on the surrogates of the training rows, but the model never decides for the class of the objective"; got != want {

@@ -172,7 +172,7 @@ func notes(o *results.Outcome, c *results.ConstraintOutcome) (list []string) {
 		}
 	}
 	if c.Multiplier > negligible && !c.IsRatio() { // a ratio's bound multiplies a rate
-		add("Relaxing the bound by 0.01 lowers the smooth objective by about %s.", strconv.FormatFloat(0.01*c.Multiplier, 'g', 4, 64))
+		add("Trade-off: relaxing the bound by 0.01 lowers the smooth objective by about %s.", strconv.FormatFloat(0.01*c.Multiplier, 'g', 4, 64))
 	}
 	return list
 }

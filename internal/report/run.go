@@ -166,7 +166,9 @@ func (r *run) title() string {
 // runView is the data of the template of a run.
 type runView struct {
 	Status       ending.Status
-	Facts        []fact
+	Facts        []fact // for the reader who decides
+	Figures      []fact // for the specialist
+	Stopped      string // why the training stopped
 	Verdict      []word
 	Bounds       []boundView // the bounds with a picture
 	MoreBounds   []boundView // the other bounds of a run with many, as a table
@@ -197,7 +199,10 @@ type runView struct {
 // page returns the page of the run.
 func (r *run) page() *page {
 	v := &runView{Status: r.status(), Settings: r.settings, Own: r.own, Files: r.provenance.Data}
-	v.Facts = r.facts()
+	if s := r.summary; s != nil && s.Status != string(trainer.Failed) && s.Status != string(trainer.Interrupted) {
+		v.Stopped, v.Status.Lead = v.Status.Lead, ""
+	}
+	v.Facts, v.Figures = r.facts(), r.figures()
 	if s := r.summary; s != nil {
 		if s.Verdict != "" {
 			v.Verdict = words(s.Verdict)
@@ -264,7 +269,13 @@ func (r *run) facts() (list []fact) {
 		return []fact{{"objective", chart.Number(last.Objective), ""}, {"largest violation", chart.Number(last.MaxViolation), ""},
 			{"iteration", ending.Count(last.Iteration), ""}, {"training time", seconds(last.Seconds), ""}}
 	}
-	if o := s.Outcome; o != nil && o.Objective.Name != "" {
+	var rates []fact
+	for _, split := range results.Splits() { // the last one has the test rows
+		if t := s.Rates[split]; t != nil {
+			rates = rateFacts(t, split.Word()+" rows")
+		}
+	}
+	if o := s.Outcome; o != nil && o.Objective.Name != "" && (rates == nil || o.Objective.Name != results.ErrorRate) {
 		value, on := o.Objective.Test, "test rows"
 		if value == nil {
 			value, on = o.Objective.Validation, "validation rows"
@@ -276,6 +287,15 @@ func (r *run) facts() (list []fact) {
 			list = append(list, fact{o.Objective.Name + ", minimised", ending.Number(value), on})
 		}
 	}
+	return append(list, rates...)
+}
+
+// figures returns the numbers of the training.
+func (r *run) figures() (list []fact) {
+	s := r.summary
+	if s == nil {
+		return nil
+	}
 	if s.Certificate != nil {
 		list = append(list, fact{"smooth objective", chart.Number(s.Objective), "training rows"})
 	}
@@ -284,11 +304,9 @@ func (r *run) facts() (list []fact) {
 	}
 	list = append(list, fact{"iterations", ending.Count(s.Iterations), s.Status})
 	if s.SecondsTotal > 0 {
-		list = append(list, fact{"time", seconds(s.SecondsTotal), seconds(s.Seconds) + " of training"})
-	} else {
-		list = append(list, fact{"training time", seconds(s.Seconds), ""})
+		return append(list, fact{"time", seconds(s.SecondsTotal), seconds(s.Seconds) + " of training"})
 	}
-	return list
+	return append(list, fact{"training time", seconds(s.Seconds), ""})
 }
 
 // command is a command line with its purpose.
