@@ -27,6 +27,7 @@ type evaluateFlags struct {
 	rows        rowsFlags
 	by, earlier []string
 	labels      string
+	weight      string
 	values      config.Values // of tableFlags
 	predictions predictionsFlags
 	json        bool
@@ -87,6 +88,7 @@ The exit status is 0 whether the constraints hold or not.`,
 	cmd.Flags().StringArrayVar(&f.earlier, "earlier", nil, "count a churn against the earlier decisions on these rows in `FILE`, as predict writes them;"+
 		" OLD=FILE for one of several files that the constraints name; may be repeated")
 	cmd.Flags().StringVar(&f.labels, "labels", "", "pictures: read the labels from `FILE`, in IDX")
+	cmd.Flags().StringVar(&f.weight, "weight", "", "count each row with the weight in this `COLUMN`; \"\" counts each row once [default: as in training]")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	cmd.Flags().Var((*path)(&f.page), "page", "also write a page, in HTML")
 	addSelected(cmd, f.values, "subject-to")
@@ -118,6 +120,9 @@ func (a *app) evaluate(cmd *cobra.Command, run string, f *evaluateFlags) (*predi
 		return nil, err
 	}
 	o := predictor.EvaluateOptions{Options: options, By: f.by, Earlier: map[string]string{}}
+	if cmd.Flags().Changed("weight") {
+		o.Weight = &f.weight
+	}
 	for _, text := range f.earlier {
 		old, file, found := strings.Cut(text, "=")
 		if !found {
@@ -258,14 +263,19 @@ func printRowRates(w io.Writer, e *predictor.Evaluation) {
 	if left > 0 {
 		fmt.Fprintf(w, "\nand %d more groups, with --json", left)
 	}
-	fmt.Fprint(w, "\n\nrows by class")
+	by := "rows by class"
+	if e.Weight != "" {
+		by = "weights by class"
+		fmt.Fprintf(w, "\n\nrates are weighted by %s", e.Weight)
+	}
+	fmt.Fprintf(w, "\n\n%s", by)
 	for _, class := range e.Classes {
 		fmt.Fprintf(w, "\tdecided %s", class)
 	}
 	for k, row := range e.Confusion {
 		fmt.Fprintf(w, "\n%s", e.Classes[k])
 		for _, n := range row {
-			fmt.Fprintf(w, "\t%d", n)
+			fmt.Fprintf(w, "\t%.10g", n)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestEvaluateErrors(t *testing.T) {
 func TestPrintEvaluation(t *testing.T) {
 	yes, no := true, false
 	value := func(x float64) *float64 { return &x }
-	e := &predictor.Evaluation{Rows: 8, Unknown: 2, Classes: []string{"no", "yes"}, Confusion: [][]int{{3, 1}, {2, 2}},
+	e := &predictor.Evaluation{Rows: 8, Unknown: 2, Classes: []string{"no", "yes"}, Confusion: [][]float64{{3, 1}, {2, 2}},
 		Rates: predictor.RateTable{Overall: results.Rates{"error": {Value: 0.375, Interval: &[2]float64{0.0852, 0.7551}, Rows: 8}}},
 		Constraints: []predictor.Checked{
 			{Constraint: "fpr <= 0.25", Bound: 0.25, Value: value(0.25), Interval: &[2]float64{0.0063, 0.8059}, Met: &yes},

@@ -166,6 +166,9 @@ func printRates(out io.Writer, result *session.Result) {
 			continue
 		}
 		head := fmt.Sprintf("rates of decisions on %s rows, in percent", split.Name.Word())
+		if t.Weight > 0 {
+			head += ", by weight"
+		}
 		if split.Name != results.Training {
 			head += ", with 95% intervals"
 		}
@@ -208,11 +211,8 @@ const mostRecalls = 4
 // every group.
 func printClasses(out io.Writer, t *results.RateTable) {
 	g := grid{{"class", "rows", "recall", "precision"}}
-	for k, class := range t.Classes {
-		rows := 0
-		for _, n := range t.Confusion[k] {
-			rows += n
-		}
+	for _, class := range t.Classes {
+		rows := t.Overall["recall["+class+"]"].Rows // none: the rate is missing
 		g = append(g, []string{trimmed(class), strconv.Itoa(rows), rateCell(t.Overall, "recall["+class+"]"), rateCell(t.Overall, "precision["+class+"]")})
 	}
 	g.print(out)

@@ -50,7 +50,7 @@ func onSurrogates() *results.Outcome {
 func classRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
 	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2}}, {Name: "sex=Male", Rows: []int{3, 4, 5}}}
-	table, err := rates.Count([]int{0, 0, 1, 1, 1, 2}, []int{0, 1, 1, 1, 0, 0}, []string{"shirt", "trouser", "dress"}, groups, trained)
+	table, err := rates.Count(rates.Rows{Labels: []int{0, 0, 1, 1, 1, 2}, Decisions: []int{0, 1, 1, 1, 0, 0}}, []string{"shirt", "trouser", "dress"}, groups, trained)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func classRates(t *testing.T, trained bool) *results.RateTable {
 func groupRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
 	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2, 3}}, {Name: "a group with a name that is too long for its column", Rows: []int{4, 5}}}
-	table, err := rates.Count([]int{0, 0, 0, 1, 1, 1}, []int{0, 0, 1, 1, 1, 0}, []string{"no", "yes"}, groups, trained)
+	table, err := rates.Count(rates.Rows{Labels: []int{0, 0, 0, 1, 1, 1}, Decisions: []int{0, 0, 1, 1, 1, 0}}, []string{"no", "yes"}, groups, trained)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,23 +8,69 @@ import (
 
 // Counted is the result of counting decisions on a set of rows.
 type Counted struct {
-	// Hits and Rows are the numerators and denominators of System.Rates. For a loss, and for pairs,
-	// Hits is 0.
+	// Hits and Rows are the numerators and denominators of System.Rates, as numbers of rows. For a
+	// loss, and for pairs, Hits is 0.
 	Hits, Rows []int
-	// Terms is the vector h of the decisions: Hits / Rows, followed by the l1 norm if System.L1 is
-	// true. Losses and the norm have their smooth values. A rate without rows has the value 0.
+	// Terms is the vector h of the decisions: Hits / Rows, or with Population.Weights the weight of
+	// the hits over the weight of the rows, followed by the l1 norm if System.L1 is true. Losses and the norm have their smooth values. A rate without rows has the value 0.
 	Terms []float64
 	// Values are the values of the user's constraints, in the order of System.Subject.
 	Values []Value
 	// Objective is the value of System.Minimize.
 	Objective Value
-	// Accepted is the share of the rows that are decided to be of each class. With two classes
+	// Accepted is the share of the rows, by weight, that are decided to be of each class. With two classes
 	// Accepted[1] is the acceptance rate.
 	Accepted []float64
 
-	system *System
-	pairs  *PairErrors // of a system of pairs
-	sample *pairSample // of a system of pairs
+	system  *System
+	weighed []weighedCell // of each of Rows; nil: the rows have no weights
+	pairs   *PairErrors   // of a system of pairs
+	sample  *pairSample   // of a system of pairs
+}
+
+// weighedCell describes the weights of a cell: the weight of its rows over that of the heaviest, its
+// rows, and the rows with a decision that counts.
+type weighedCell struct {
+	heaviest  float64
+	all, hits mass
+}
+
+// effective returns Kish's effective number of the rows of a cell; 0: the rows have no weights.
+func (c *Counted) effective(cell int) float64 {
+	if c.weighed == nil {
+		return 0
+	}
+	return c.weighed[cell].all.effective()
+}
+
+// Weights returns the weight of the rows of a cell with a decision that counts, and of all its rows:
+// the numbers of rows without weights.
+func (c *Counted) Weights(cell int) (hits, rows float64) {
+	if c.weighed == nil {
+		return float64(c.Hits[cell]), float64(c.Rows[cell])
+	}
+	return c.weighed[cell].hits.total, c.weighed[cell].all.total
+}
+
+// heaviest returns the weight of a cell over the weight of its heaviest row: the number of rows
+// without weights.
+func (c *Counted) heaviest(cell int) float64 {
+	if c.weighed == nil {
+		return float64(c.Rows[cell])
+	}
+	return c.weighed[cell].heaviest
+}
+
+// sizes returns the numbers of rows that "min" compares: of rows with weights the effective numbers.
+func (c *Counted) sizes() []int {
+	if c.weighed == nil {
+		return c.Rows
+	}
+	list := make([]int, len(c.weighed))
+	for k := range list {
+		list[k] = c.weighed[k].all.size()
+	}
+	return list
 }
 
 // Value is a value on counted decisions.
@@ -47,6 +93,11 @@ type CountedRate struct {
 	Name       string
 	Value      float64
 	Hits, Rows int
+	// Effective is Kish's effective number of rows, for intervals of a rate of rows with weights; 0:
+	// the rows have no weights, and Value is Hits / Rows.
+	Effective float64
+	// Weight is the weight of the rows; 0: the rows have no weights.
+	Weight float64
 	// Constant and Parts define a rate of several cells: Constant + sum of Coefficient Hits / Rows
 	// over the parts. Hits is then 0, and Rows has the rows of the smallest part. Parts is nil for the
 	// other rates.
@@ -58,6 +109,8 @@ type CountedRate struct {
 type CountedPart struct {
 	Coefficient float64
 	Hits, Rows  int
+	Value       float64 // the rate of the part
+	Effective   float64 // as in CountedRate
 }
 
 // ErrNeedsSmooth says that decisions do not determine a loss or the l1 norm of the weights.
@@ -83,9 +136,9 @@ func (s *Sample) CountWith(decisions []int, smooth []float64) (Counted, error) {
 		if d < 0 || d >= len(s.p.Classes) {
 			return Counted{}, fmt.Errorf("constraints: row %d has decision %d, want 0..%d", i, d, len(s.p.Classes)-1)
 		}
-		accepted[d]++
+		accepted[d] += s.p.weight(int32(i))
 	}
-	return s.counted(func(k int) int { return s.cells[k].hits(decisions) }, accepted, smooth)
+	return s.counted(func(k int) mass { return s.cells[k].hits(decisions) }, accepted, smooth)
 }
 
 // CountScores counts the decisions of the scores, as Decide and CountWith do, or the wrong pairs.
@@ -100,9 +153,9 @@ func (s *Sample) CountScores(scores, smooth []float64) (Counted, error) {
 	return s.CountWith(decisions, smooth)
 }
 
-// counted computes the values of decisions. hitsOf returns the number of rows of a cell on which
-// the decision counts. accepted has the number of rows that are decided to be of each class.
-func (s *Sample) counted(hitsOf func(cell int) int, accepted, smooth []float64) (Counted, error) {
+// counted computes the values of decisions. hitsOf returns the rows of a cell on which the decision
+// counts. accepted has the weight of the rows that are decided to be of each class.
+func (s *Sample) counted(hitsOf func(cell int) mass, accepted, smooth []float64) (Counted, error) {
 	y := s.system
 	switch {
 	case smooth == nil && y.NeedsSmooth():
@@ -111,20 +164,27 @@ func (s *Sample) counted(hitsOf func(cell int) int, accepted, smooth []float64) 
 		return Counted{}, fmt.Errorf("constraints: %d smooth values, want %d", len(smooth), y.Terms())
 	}
 	c := Counted{Terms: make([]float64, y.Terms()), Accepted: accepted, system: y}
+	all := 0.0
+	for _, v := range c.Accepted {
+		all += v
+	}
 	for k := range c.Accepted {
-		c.Accepted[k] /= float64(s.p.Len())
+		c.Accepted[k] /= all
 	}
 	for k := range s.cells {
 		cell := &s.cells[k]
-		hits, rows := 0, len(cell.rows)
+		hits, rows := mass{}, len(cell.rows)
 		switch {
 		case cell.loss:
 			c.Terms[k] = smooth[k]
 		case rows > 0:
 			hits = hitsOf(k)
-			c.Terms[k] = float64(hits) / float64(rows)
+			c.Terms[k] = hits.total / cell.total
 		}
-		c.Hits, c.Rows = append(c.Hits, hits), append(c.Rows, rows)
+		if s.p.Weights != nil {
+			c.weighed = append(c.weighed, weighedCell{cell.total / cell.heavy, cell.mass, hits})
+		}
+		c.Hits, c.Rows = append(c.Hits, hits.n), append(c.Rows, rows)
 	}
 	if y.L1 {
 		c.Terms[len(y.Rates)] = smooth[len(y.Rates)]
@@ -177,12 +237,17 @@ func (c *Counted) one(l linear) Value {
 		if r.Rows = r.Hits + c.Hits[l.parts[1].cell]; r.Rows > 0 {
 			r.Value = float64(r.Hits) / float64(r.Rows)
 		}
+		if c.weighed != nil && r.Rows > 0 {
+			right, wrong := c.weighed[k].hits, c.weighed[l.parts[1].cell].hits
+			both := right.plus(wrong)
+			r.Value, r.Effective, r.Weight = right.total/both.total, both.effective(), both.total
+		}
 	case c.system.Rates[k].loss || c.system.Rates[k].pairs != noPairs && r.Rows > 0:
 		r.Value = l.value(c.Terms)
 	case len(l.parts) > 1:
 		r.Constant = l.constant
 		for _, p := range l.parts {
-			r.Parts = append(r.Parts, CountedPart{p.coefficient, c.Hits[p.cell], c.Rows[p.cell]})
+			r.Parts = append(r.Parts, CountedPart{p.coefficient, c.Hits[p.cell], c.Rows[p.cell], c.Terms[p.cell], c.effective(p.cell)})
 		}
 		if r.Rows > 0 {
 			r.Value = l.value(c.Terms)
@@ -193,6 +258,9 @@ func (c *Counted) one(l linear) Value {
 			r.Hits = r.Rows - r.Hits
 		}
 		r.Value = float64(r.Hits) / float64(r.Rows)
+		if c.weighed != nil {
+			r.Value, r.Effective, r.Weight = l.value(c.Terms), c.effective(k), c.weighed[k].all.total
+		}
 	}
 	return Value{Value: r.Value, Defined: r.Rows > 0, Rates: []CountedRate{r}}
 }

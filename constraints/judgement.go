@@ -29,8 +29,8 @@ func (s State) Holds() bool { return s == Met || s == MetToOneRow }
 // constraint's value.
 type Judgement struct {
 	State State
-	// Tolerance is the tolerance of the inequality that decides: the weight of one row of the smaller
-	// of its cells.
+	// Tolerance is the tolerance of the inequality that decides: the share of one row, the heaviest, in
+	// the smaller of its cells.
 	Tolerance float64
 	// Exceeded is that inequality if the decisions exceed it, else nil.
 	Exceeded *Exceeded
@@ -228,7 +228,7 @@ func (c *Counted) tolerance(k int) (tolerance float64) {
 	if c.system.Subject[b.Constraint].measure.IsMean() { // one row of the smallest group moves the mean by its share
 		for i, w := range b.Coefficients {
 			if w != 0 && c.Rows[i] > 0 {
-				tolerance = max(tolerance, math.Abs(w)/float64(c.Rows[i]))
+				tolerance = max(tolerance, math.Abs(w)/c.heaviest(i))
 			}
 		}
 		return tolerance
@@ -240,7 +240,7 @@ func (c *Counted) tolerance(k int) (tolerance float64) {
 			case c.system.Rates[p.cell].loss:
 				return lossTolerance
 			default:
-				tolerance = max(tolerance, math.Abs(p.coefficient)/float64(c.Rows[p.cell]))
+				tolerance = max(tolerance, math.Abs(p.coefficient)/c.heaviest(p.cell))
 			}
 		}
 	}
@@ -261,7 +261,7 @@ func (c *Counted) exceeded(k int, by float64, judged Judgement) *Exceeded {
 	for _, l := range c.system.sides[k] {
 		r := c.one(l).Rates[0]
 		e.Groups, e.Rows, e.Values = append(e.Groups, l.subset.group()), append(e.Rows, r.Rows), append(e.Values, r.Value)
-		if n := l.rows(c.Rows); least == 0 || n < least {
+		if n := l.rows(c.sizes()); least == 0 || n < least {
 			least = n
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ppal/internal/statistics"
 )
 
 // Cell is an elementary rate: the share of some rows on which the decision equals a target,
@@ -129,11 +131,65 @@ type boundCell struct {
 	rows    []int32
 	labels  []int
 	earlier []int
+	weights []float64 // of the rows of the population; nil: 1 each
+	mass              // of the cell's rows
+	heavy   float64   // the largest weight of a row of the cell
+}
+
+// mass adds up some rows: their number, their weights and the squares of their weights. Without
+// weights, only the number counts.
+type mass struct {
+	n              int
+	total, squares float64
+}
+
+// add adds a row.
+func (m *mass) add(weight float64) {
+	m.n++
+	m.total += weight
+	m.squares += weight * weight
+}
+
+// plus adds the rows of another mass.
+func (m mass) plus(o mass) mass { return mass{m.n + o.n, m.total + o.total, m.squares + o.squares} }
+
+// effective returns Kish's effective number of rows: see statistics.Effective.
+func (m mass) effective() float64 { return statistics.Effective(m.n, m.total, m.squares) }
+
+// weight returns the weight of a row of the population.
+func (b *boundCell) weight(row int32) float64 {
+	if b.weights == nil {
+		return 1
+	}
+	return b.weights[row]
+}
+
+// size returns the effective number of rows as a whole number.
+func (m mass) size() int { return int(m.effective() * (1 + roundOff)) }
+
+// share returns factor times the share of a row in the cell's weight.
+func (b *boundCell) share(row int32, factor float64) float64 {
+	if b.weights == nil {
+		return factor / b.total
+	}
+	return factor * (b.weights[row] / b.total)
+}
+
+// weigh sets the sums of the weights.
+func (b *boundCell) weigh() {
+	if n := len(b.rows); b.weights == nil {
+		b.mass, b.heavy = mass{n, float64(n), float64(n)}, 1
+		return
+	}
+	for _, i := range b.rows {
+		b.add(b.weights[i])
+		b.heavy = max(b.heavy, b.weights[i])
+	}
 }
 
 // on finds the cell's rows in the population.
 func (c *Cell) on(p *Population) (boundCell, error) {
-	b := boundCell{Cell: c, labels: p.Labels}
+	b := boundCell{Cell: c, labels: p.Labels, weights: p.Weights}
 	var filters [][]bool
 	for _, w := range c.where {
 		meets, err := p.with(w)
@@ -171,6 +227,7 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 			b.rows = append(b.rows, int32(i))
 		}
 	}
+	b.weigh()
 	return b, nil
 }
 
@@ -189,16 +246,15 @@ func (b *boundCell) targetOf(i int32) int {
 	return b.target
 }
 
-// hits counts the rows on which the decision is the target or, of a missed cell, is not. Decisions
+// hits adds up the rows on which the decision is the target or, of a missed cell, is not. Decisions
 // are not negative.
-func (b *boundCell) hits(decisions []int) int {
-	n := 0
+func (b *boundCell) hits(decisions []int) (m mass) {
 	for _, i := range b.rows {
 		if (decisions[i] == b.targetOf(i)) != b.missed {
-			n++
+			m.add(b.weight(i))
 		}
 	}
-	return n
+	return m
 }
 
 // linear is a rate as a linear function of cells: rate = constant + sum over the parts of
@@ -274,7 +330,7 @@ func (s *System) cell(c Cell) int {
 		if c.pairs != noPairs {
 			s.sizes[k] = s.documents.count(&c)
 		} else if b, err := c.on(s.train); err == nil {
-			s.sizes[k] = len(b.rows)
+			s.sizes[k] = b.size()
 		}
 	}
 	return k

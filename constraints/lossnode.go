@@ -19,11 +19,7 @@ func (s *Sample) LossNode(scores *gorgonia.Node) (*gorgonia.Node, error) {
 		if s.ranked != nil {
 			return []Group{s.ranked.all("all pairs")}, []float64{0}, nil
 		}
-		rows := make([]int, s.p.Len())
-		for i := range rows {
-			rows[i] = i
-		}
-		return []Group{{Name: "all rows", Rows: rows}}, []float64{0}, nil
+		return []Group{s.p.all()}, []float64{0}, nil
 	})
 	if err != nil {
 		return nil, err

@@ -193,15 +193,14 @@ func (s *Sample) combined(row []float64) (g Group, err error) {
 		return s.dense(row), nil
 	}
 	g.Rows = make([]int, 0, entries)
-	if len(used) > 1 || row[used[0]] != 1 { // else the plain mean
+	if len(used) > 1 || row[used[0]] != 1 || s.p.Weights != nil { // else the plain mean
 		g.Weights = make([]float64, 0, entries)
 	}
 	for _, k := range used {
-		share := row[k] / float64(len(s.cells[k].rows))
 		for _, i := range s.cells[k].rows {
 			g.Rows = append(g.Rows, int(i))
 			if g.Weights != nil {
-				g.Weights = append(g.Weights, share)
+				g.Weights = append(g.Weights, s.cells[k].share(i, row[k]))
 			}
 		}
 	}
@@ -234,9 +233,8 @@ func (s *Sample) dense(row []float64) Group {
 		if c == 0 {
 			continue
 		}
-		share := c / float64(len(s.cells[k].rows))
 		for _, i := range s.cells[k].rows {
-			g.Weights[i] += share
+			g.Weights[i] += s.cells[k].share(i, c)
 		}
 	}
 	return g

@@ -212,7 +212,7 @@ func (s *Sample) smoothMargins(scores []float64) (objective float64, rates []flo
 	vectors := map[marginView][]float64{}
 	rates = make([]float64, len(s.cells))
 	mean := -1 // the cell whose rate is known
-	if binary && *s.system.Margins == (Margins{Logistic, Sigmoid, s.system.Margins.Form}) {
+	if binary && s.p.Weights == nil && *s.system.Margins == (Margins{Logistic, Sigmoid, s.system.Margins.Form}) {
 		if mean, err = s.meanLogistic(scores, rates, vectors); err != nil {
 			return 0, nil, err
 		}
@@ -231,9 +231,9 @@ func (s *Sample) smoothMargins(scores []float64) (objective float64, rates []flo
 			vectors[v] = values
 		}
 		for _, i := range cell.rows {
-			rates[k] += values[i]
+			rates[k] += cell.weight(i) * values[i]
 		}
-		rates[k] /= float64(len(cell.rows))
+		rates[k] /= cell.total
 	}
 	return s.system.objective.value(rates), rates, nil
 }

@@ -18,7 +18,8 @@ type Meter struct {
 	// numbers of rows of each kind that are decided to be of each class.
 	chances []float64
 	counts  []int
-	next    []int // next position in each cell's rows
+	masses  []mass // of the rows of each kind, as counts; nil: the rows have no weights
+	next    []int  // next position in each cell's rows
 }
 
 // meterBlock is the number of rows whose probabilities a Meter holds at a time.
@@ -79,6 +80,9 @@ func (s *Sample) Meter() *Meter {
 		kinds = next
 	}
 	m.counts = make([]int, 2*kinds)
+	if s.p.Weights != nil {
+		m.masses = make([]mass, 2*kinds)
+	}
 	return m
 }
 
@@ -91,6 +95,7 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 		return 0, nil, Counted{}, fmt.Errorf("constraints: %d scores for %d rows of one score", len(scores), len(m.kind))
 	}
 	clear(m.counts)
+	clear(m.masses)
 	clear(m.next)
 	smooth = make([]float64, len(s.cells))
 	for from := 0; from < len(scores); from += meterBlock {
@@ -103,16 +108,15 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 		}
 	}
 	for k := range s.cells {
-		if n := len(s.cells[k].rows); n > 0 {
-			smooth[k] /= float64(n)
+		if n := s.cells[k].total; n > 0 {
+			smooth[k] /= n
 		}
 	}
 	objective = s.system.objective.value(smooth)
 	smooth = append(smooth, parameters...)
-	counted, err = s.counted(func(k int) int {
-		hits := 0
+	counted, err = s.counted(func(k int) (hits mass) {
 		for _, h := range m.hits[k] {
-			hits += m.counts[2*h.kind+h.decision]
+			hits = hits.plus(m.massAt(int(2*h.kind + h.decision)))
 		}
 		return hits
 	}, m.accepted(), smooth)
@@ -136,6 +140,9 @@ func (m *Meter) chance(scores []float64, from, to int) error {
 			m.chances[2*i], m.chances[2*i+1] = likely, unlikely
 		}
 		m.counts[at]++
+		if m.masses != nil {
+			m.masses[at].add(m.s.p.Weights[from+i])
+		}
 	}
 	return nil
 }
@@ -152,6 +159,14 @@ func (m *Meter) add(sum float64, k int, scores []float64, from, to int) float64 
 	rows = rows[:n]
 	m.next[k] += n
 	switch {
+	case cell.weights != nil:
+		for _, i := range rows {
+			if t := cell.targetOf(i); cell.loss {
+				sum += cell.weights[i] * Logistic.Value(float64(2*cell.labels[i]-1)*scores[i])
+			} else if t >= 0 {
+				sum += cell.weights[i] * m.chances[2*(int(i)-from)+t]
+			}
+		}
 	case cell.loss:
 		for _, i := range rows {
 			sum += Logistic.Value(float64(2*cell.labels[i]-1) * scores[i])
@@ -170,11 +185,20 @@ func (m *Meter) add(sum float64, k int, scores []float64, from, to int) float64 
 	return sum
 }
 
-// accepted returns the number of rows that are decided to be of each class.
+// accepted returns the weight of the rows that are decided to be of each class.
 func (m *Meter) accepted() []float64 {
 	accepted := make([]float64, 2)
-	for at, n := range m.counts {
-		accepted[at%2] += float64(n)
+	for at := range m.counts {
+		accepted[at%2] += m.massAt(at).total
 	}
 	return accepted
+}
+
+// massAt returns the rows of an element of counts.
+func (m *Meter) massAt(at int) mass {
+	if m.masses != nil {
+		return m.masses[at]
+	}
+	n := m.counts[at]
+	return mass{n, float64(n), float64(n)}
 }

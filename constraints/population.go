@@ -20,6 +20,10 @@ type Population struct {
 	// Earlier holds the earlier decisions, by the file that a churn names. A decision is an index
 	// into Classes, or -1 for a row without an earlier decision.
 	Earlier map[string][]int
+	// Weights has the weight of each row, a finite number above 0; nil: 1 each. A rate is the weight of
+	// the rows that it counts over the weight of its rows, so that a row of weight 2 counts as two
+	// equal rows, and a common factor of all weights changes nothing.
+	Weights []float64
 	// Queries has the query of each row, an index into QueryNames; nil: the rows are no documents of
 	// queries. The rates of pairs need queries, and take the class of a document as its relevance.
 	// Their constraints name the queries as the values of the attribute "query".
@@ -97,6 +101,9 @@ func (p *Population) check() error {
 	if err := p.checkGroups(); err != nil {
 		return err
 	}
+	if err := p.checkWeights(); err != nil {
+		return err
+	}
 	if err := p.checkQueries(); err != nil {
 		return err
 	}
@@ -106,6 +113,46 @@ func (p *Population) check() error {
 		}
 	}
 	return nil
+}
+
+// checkWeights returns an error for a weight that is no positive number.
+func (p *Population) checkWeights() error {
+	switch {
+	case p.Weights == nil:
+		return nil
+	case len(p.Weights) != len(p.Labels):
+		return fmt.Errorf("constraints: %d rows have weights, want %d", len(p.Weights), len(p.Labels))
+	case p.Queries != nil:
+		return fmt.Errorf("constraints: rates of pairs of documents count pairs, and rows with queries have no weights: leave the weights out")
+	}
+	for i, w := range p.Weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("constraints: row %d has the weight %v, want a finite number above 0: leave out rows of weight 0", i, w)
+		}
+	}
+	return nil
+}
+
+// weight returns the weight of a row.
+func (p *Population) weight(row int32) float64 {
+	if p.Weights == nil {
+		return 1
+	}
+	return p.Weights[row]
+}
+
+// all returns the group of all rows with the shares of their weights.
+func (p *Population) all() Group {
+	g := Group{Name: AllRows, Rows: make([]int, p.Len())}
+	total := 0.0
+	for i := range g.Rows {
+		g.Rows[i] = i
+		total += p.weight(int32(i))
+	}
+	for _, w := range p.Weights {
+		g.Weights = append(g.Weights, w/total)
+	}
+	return g
 }
 
 // checkQueries returns an error if the queries are inconsistent.

@@ -195,19 +195,18 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	if n == 0 {
 		return g, 0, fmt.Errorf("%w: %s", ErrEmptyGroup, cell.Name)
 	}
-	share := 1 / float64(n)
-	negative := 0
+	negative := 0.0 // weight of the rows whose rate is 1 minus the value
 	g.Rows, g.Weights = make([]int, 0, n), make([]float64, 0, n)
 	for _, i := range cell.rows {
-		weight := share
+		weight := cell.share(i, 1)
 		if !cell.loss {
 			t := cell.targetOf(i)
 			if t < 0 {
 				continue
 			}
 			if binary && t == 0 { // 1[decision = 0] = 1 - 1[decision = 1]
-				weight = -share
-				negative++
+				weight = -weight
+				negative += cell.weight(i)
 			}
 		}
 		g.Rows, g.Weights = append(g.Rows, int(i)), append(g.Weights, weight)
@@ -215,10 +214,10 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	switch {
 	case len(g.Rows) == 0: // no row has the label of a joint cell: the rate is 0 whatever the decisions
 		g.Rows, g.Weights = append(g.Rows, 0), append(g.Weights, 0)
-	case len(g.Rows) == n && negative == 0:
+	case len(g.Rows) == n && negative == 0 && cell.weights == nil:
 		g.Weights = nil // the plain mean
 	}
-	return g, float64(negative) / float64(n), nil
+	return g, negative / cell.total, nil
 }
 
 // term is an element of the nodes: a weighted sum of row values, minus an offset.

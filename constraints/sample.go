@@ -69,7 +69,11 @@ func (s *Sample) Rows() []int {
 	return list
 }
 
-// Entry is the contribution of a row to a rate: the rate grows by Weight if the decision is Class.
+// Weights returns the weights of the rows; nil: 1 each.
+func (s *Sample) Weights() []float64 { return s.p.Weights }
+
+// Entry is the contribution of a row to a rate: the rate grows by Weight times the row's weight if
+// the decision is Class.
 type Entry struct {
 	Rate, Class int
 	Weight      float64
@@ -77,7 +81,9 @@ type Entry struct {
 
 // Entries returns a function that returns the entries of a row, so that without losses
 //
-//	rate_r = sum over the rows i and the entries of rate r of Weight 1[decision_i = Class].
+//	rate_r = sum over the rows i and the entries of rate r of Weight w_i 1[decision_i = Class]
+//
+// with the weights w of the rows.
 //
 // The function may be called once for each row, in increasing order; the next call reuses the
 // result. Losses, the cells of a system of margins that count wrong decisions, and cells without
@@ -96,7 +102,7 @@ func (s *Sample) Entries() func(row int) []Entry {
 				continue
 			}
 			if t := c.targetOf(int32(row)); t >= 0 {
-				list = append(list, Entry{k, t, 1 / float64(len(c.rows))})
+				list = append(list, Entry{k, t, 1 / c.total})
 			}
 		}
 		return list
@@ -132,13 +138,13 @@ func (s *Sample) Smooth(scores []float64) (objective float64, rates []float64, e
 		cell := &s.cells[k]
 		for _, i := range cell.rows {
 			if cell.loss {
-				rates[k] += loss(int(i))
+				rates[k] += cell.weight(i) * loss(int(i))
 			} else if t := cell.targetOf(i); t >= 0 {
-				rates[k] += probability(int(i), t)
+				rates[k] += cell.weight(i) * probability(int(i), t)
 			}
 		}
 		if len(cell.rows) > 0 {
-			rates[k] /= float64(len(cell.rows))
+			rates[k] /= cell.total
 		}
 	}
 	return s.system.objective.value(rates), rates, nil

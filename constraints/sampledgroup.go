@@ -12,7 +12,9 @@ import (
 // SampledNodes adds the problem with one drawn group instead of the mean over all groups: the
 // objective f, a scalar, and the constraint g [1] of the drawn group G,
 //
-//	g = sum_i c_i psi(y_i s_i) - eps,   c_i = [i in I_G]/|I_G| - 1/n.
+//	g = sum_i c_i psi(y_i s_i) - eps,   c_i = [i in I_G]/|I_G| - 1/n,
+//
+// or with weights w of the rows c_i = [i in I_G] w_i/w(I_G) - w_i/w(all).
 //
 // Its expectation over a uniformly drawn G is the constraint of Nodes. The weights c [n] are an
 // input node; a GroupDraws returns their values for each step. Use Nodes, the problem on all
@@ -70,6 +72,7 @@ func (s *Sample) drawn() ([]linear, error) {
 // depends only on the seed and k.
 type GroupDraws struct {
 	members *Membership
+	all     []float64 // the share of each row in all rows; nil: 1/n
 	seed    uint64
 	dtype   tensor.Dtype
 }
@@ -93,13 +96,16 @@ func (s *Sample) NewDraws(dtype tensor.Dtype, seed uint64) (*GroupDraws, error) 
 		groups[k].Name = cell.Name
 		for _, i := range cell.rows {
 			groups[k].Rows = append(groups[k].Rows, int(i))
+			if cell.weights != nil {
+				groups[k].Weights = append(groups[k].Weights, cell.share(i, 1))
+			}
 		}
 	}
 	m, err := NewMembership(s.p.Len(), groups)
 	if err != nil {
 		return nil, err
 	}
-	return &GroupDraws{members: m, seed: seed, dtype: dtype}, nil
+	return &GroupDraws{members: m, all: s.p.all().Weights, seed: seed, dtype: dtype}, nil
 }
 
 // Group returns the group of step k, an index into the values of the constraint's attribute.
@@ -110,23 +116,34 @@ func (d *GroupDraws) Group(k int) int {
 // Weights returns the weights c [n] of step k, for the input node of SampledNodes.
 func (d *GroupDraws) Weights(k int) gorgonia.Value {
 	if d.dtype == tensor.Float32 {
-		return newTensor(drawnWeights[float32](d.members, d.Group(k)), d.members.rows)
+		return newTensor(drawnWeights[float32](d, d.Group(k)), d.members.rows)
 	}
-	return newTensor(drawnWeights[float64](d.members, d.Group(k)), d.members.rows)
+	return newTensor(drawnWeights[float64](d, d.Group(k)), d.members.rows)
 }
 
-func drawnWeights[T float](m *Membership, group int) []T {
+func drawnWeights[T float](d *GroupDraws, group int) []T {
+	m := d.members
 	c := make([]T, m.rows)
-	for i := range c {
-		c[i] = T(-1 / float64(m.rows))
+	share := func(i int) float64 {
+		if d.all == nil {
+			return 1 / float64(m.rows)
+		}
+		return d.all[i]
 	}
-	starts, indices, _ := m.CSR()
+	for i := range c {
+		c[i] = T(-share(i))
+	}
+	starts, indices, weights := m.CSR()
 	for e := starts[group]; e < starts[group+1]; e++ {
 		i := e
 		if indices != nil {
 			i = int(indices[e])
 		}
-		c[i] = T(1/m.size(group) - 1/float64(m.rows))
+		own := 1 / m.size(group)
+		if weights != nil {
+			own = weights[e]
+		}
+		c[i] = T(own - share(i))
 	}
 	return c
 }

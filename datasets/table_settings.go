@@ -59,6 +59,8 @@ func tableSettings(o *tabular.TableOptions) []*option.Option {
 		option.Text("label", &o.Label, "COLUMN[=VALUE]",
 			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
 				" more values gives a class for each value").OrMissing("y of a .npz file, class of a folder or an IDX file, else required", defaultLabel(o), "file").With(texts),
+		option.Text("weight", &o.Weight, "COLUMN", "count each row with the weight in this column, a number of at least 0, in the objective, rates, thresholds and intervals; rows of weight 0 are left out").
+			OrRule("each row counts once", none).With(csv),
 		option.Names("group", &o.Groups, "CONDITION[,...]",
 			"form groups by columns: race=White or race!=White against the rest, 25<=age<60, or a column's name for a group of each value;"+
 				" libsvm: a feature's number; may be repeated").OrRule("the data set's own", none).With(tables),

@@ -63,6 +63,9 @@ type TableOptions struct {
 	// column!=value, column>=number. A column with three or more values gives a class for each
 	// value. "": y, if File is an archive of arrays.
 	Label string
+	// Weight is the column with the weight of each row, a number of at least 0: rates and objectives
+	// count weights. A row of weight 0 is left out. "": each row has the weight 1.
+	Weight string
 	// Classes are values of the label, in the order of the classes. The rows of other values are
 	// left out. nil: all values.
 	Classes     []string

@@ -9,6 +9,8 @@ type Reading struct {
 	Missing  string          `json:"missing,omitempty"`
 	Required []string        `json:"required,omitempty"`
 	Columns  []ColumnReading `json:"columns,omitempty"`
+	// Weight is the column of the weights, with the decimal sign of its numbers; nil: no weights.
+	Weight *ColumnReading `json:"weight,omitempty"`
 }
 
 // ColumnReading says how the training read a column: as numbers or as texts.

@@ -27,8 +27,11 @@ type Table struct {
 	Groups []Group
 	// the attributes that TableOptions.Attributes names, in the order of the option
 	Attributes []Attribute
-	Queries    *Queries // of a ranking table; nil: the rows have no queries
-	Source     []int    // each row's number in the file, or in the concatenated files, from 0
+	// Weights has the weight of each row, above 0; nil: 1 each. Any sum of weights is exact: see
+	// TableOptions.Weight.
+	Weights []float64
+	Queries *Queries // of a ranking table; nil: the rows have no queries
+	Source  []int    // each row's number in the file, or in the concatenated files, from 0
 }
 
 // Group is a named set of rows, in increasing order.
@@ -146,6 +149,9 @@ func (t *Table) SHA256() string {
 			}
 		}
 		word(uint64(int64(t.Labels[i])))
+	}
+	for _, w := range t.Weights {
+		word(math.Float64bits(w))
 	}
 	if q := t.Queries; q != nil {
 		for i, k := range q.Of {

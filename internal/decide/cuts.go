@@ -19,6 +19,7 @@ import (
 type axis struct {
 	at      []float64   // the thresholds of the cuts, decreasing
 	moved   []int       // the number of moves above each threshold
+	above   []float64   // the weight of their rows
 	columns [][]float64 // column 0 is the objective
 	// the least and the largest values of each column below each node of a binary tree over the
 	// cuts; node 1 is the root, and node i has the children 2i and 2i+1
@@ -49,13 +50,13 @@ func newAxis(rates *Rates, target *Target, moves []move, order *sorter, resoluti
 	type change struct{ kind, from, to int32 }
 	known := map[change][]float64{}
 	a.columns = make([][]float64, len(weights))
-	sums := make([]float64, len(weights))
+	sums, above := make([]float64, len(weights)), 0.0
 	for k := 0; k <= n; k++ {
 		if k == 0 || k == n || moves[k-1].margin-moves[k].margin > resolution {
 			for c, v := range sums {
 				a.columns[c] = append(a.columns[c], v)
 			}
-			a.moved = append(a.moved, k)
+			a.moved, a.above = append(a.moved, k), append(a.above, above)
 			switch {
 			case n == 0:
 				a.at = append(a.at, 0)
@@ -82,8 +83,10 @@ func newAxis(rates *Rates, target *Target, moves []move, order *sorter, resoluti
 			}
 			known[key] = delta
 		}
+		weight := rates.weight(m.row)
+		above += weight
 		for c, d := range delta {
-			sums[c] += d
+			sums[c] += weight * d
 		}
 	}
 	a.grow()

@@ -143,8 +143,9 @@ func (l *line) pass(s *stretch) (least float64) {
 	for i := range l.moves[s.from:s.to] {
 		m := &l.moves[s.from+i]
 		least = min(least, value)
+		weight := l.rates.weight(m.row)
 		for _, e := range l.rates.kinds[l.rates.kind[m.row]] {
-			change := m.change(e)
+			change := weight * m.change(e)
 			r := e.Rate
 			now := l.d[r] + change
 			l.d[r], low[r], high[r] = now, min(low[r], now), max(high[r], now)
@@ -174,7 +175,7 @@ func (l *line) nearest(from, to int) float64 {
 	return max(low, -high, 0)
 }
 
-// change returns the change of the rate of an entry of the move's row.
+// change returns the change of the rate of an entry of the move's row, for a row of weight 1.
 func (m *move) change(e Entry) float64 {
 	switch int32(e.Class) {
 	case m.to:
@@ -273,8 +274,9 @@ func (l *line) exceeds(j int, g float64) int {
 
 // accept changes the decision of a row from class from to class to, and updates the line.
 func (l *line) accept(m *move) {
+	weight := l.rates.weight(m.row)
 	for _, e := range l.rates.kinds[l.rates.kind[m.row]] {
-		change := m.change(e)
+		change := weight * m.change(e)
 		if change == 0 {
 			continue
 		}

@@ -74,7 +74,7 @@ func (a *axis) level(column int, share float64) (at int) {
 	for k := range a.at {
 		d := math.Abs(a.columns[column][k] - first - share*(last-first))
 		if column == 0 {
-			d = math.Abs(float64(a.moved[k]) - share*float64(a.moved[len(a.at)-1]))
+			d = math.Abs(a.above[k] - share*a.above[len(a.at)-1])
 		}
 		if d < nearest {
 			nearest, at = d, k

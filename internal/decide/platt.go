@@ -33,12 +33,12 @@ var ErrNoProbabilities = errors.New("decide: no probabilities")
 // the classes. It is FitSoftmax with the scores 0 and s. Source: Platt, "Probabilistic outputs for
 // support vector machines and comparisons to regularized likelihood methods", 1999. The error wraps
 // ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
-func FitPlatt(scores []float64, positive []bool) (Platt, error) {
+func FitPlatt(scores []float64, positive []bool, weights []float64) (Platt, error) {
 	if len(scores) != len(positive) {
 		return Platt{}, fmt.Errorf("decide: %w: %d scores for %d rows", problem.ErrSettings, len(scores), len(positive))
 	}
 	pair := make([]float64, 2)
-	p, err := fitSoftmax(rowsOfClasses{len(scores), 2, func(i int) ([]float64, int) {
+	p, err := fitSoftmax(rowsOfClasses{len(scores), 2, scaled(weights), func(i int) ([]float64, int) {
 		pair[1] = scores[i]
 		if positive[i] {
 			return pair, 1

@@ -20,7 +20,7 @@ func TestPlattRecoversProbabilities(t *testing.T) {
 		scores[i] = 100 * rng.NormFloat64()
 		positive[i] = rng.Float64() < want.Probability(scores[i])
 	}
-	got, err := decide.FitPlatt(scores, positive)
+	got, err := decide.FitPlatt(scores, positive, nil)
 	if err != nil || math.Abs(got.Slope-want.Slope) > 0.001 || math.Abs(got.Intercept-want.Intercept) > 0.05 {
 		t.Fatalf("%+v, %v; want about %+v", got, err, want)
 	}
@@ -42,7 +42,7 @@ func TestPlattRecoversProbabilities(t *testing.T) {
 
 // TestPlattStaysFinite fits scores that separate the classes.
 func TestPlattStaysFinite(t *testing.T) {
-	p, err := decide.FitPlatt([]float64{-300, -200, 250, 310}, []bool{false, false, true, true})
+	p, err := decide.FitPlatt([]float64{-300, -200, 250, 310}, []bool{false, false, true, true}, nil)
 	if err != nil || !(p.Slope > 0) || p.Slope > 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -53,16 +53,16 @@ func TestPlattStaysFinite(t *testing.T) {
 
 // TestPlattRefuses checks the errors for bad input.
 func TestPlattRefuses(t *testing.T) {
-	if _, err := decide.FitPlatt([]float64{1, 2}, []bool{true, true}); !errors.Is(err, decide.ErrNoProbabilities) {
+	if _, err := decide.FitPlatt([]float64{1, 2}, []bool{true, true}, nil); !errors.Is(err, decide.ErrNoProbabilities) {
 		t.Errorf("one class: %v", err)
 	}
-	if _, err := decide.FitPlatt([]float64{-1, 1, -2, 2}, []bool{true, false, true, false}); !errors.Is(err, decide.ErrNoProbabilities) {
+	if _, err := decide.FitPlatt([]float64{-1, 1, -2, 2}, []bool{true, false, true, false}, nil); !errors.Is(err, decide.ErrNoProbabilities) {
 		t.Errorf("a falling score: %v", err)
 	}
-	if _, err := decide.FitPlatt([]float64{0, 0}, []bool{true, false}); !errors.Is(err, decide.ErrNoProbabilities) {
+	if _, err := decide.FitPlatt([]float64{0, 0}, []bool{true, false}, nil); !errors.Is(err, decide.ErrNoProbabilities) {
 		t.Errorf("scores of 0: %v", err)
 	}
-	if _, err := decide.FitPlatt([]float64{1}, nil); !errors.Is(err, problem.ErrSettings) {
+	if _, err := decide.FitPlatt([]float64{1}, nil, nil); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a missing class: %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Entry says that a rate counts a row's decision: the rate grows by Weight if the decision is
-// Class.
+// Entry says that a rate counts a row's decision: the rate grows by Weight times the row's weight if
+// the decision is Class.
 type Entry struct {
 	Rate, Class int
 	Weight      float64
@@ -17,7 +17,9 @@ type Entry struct {
 
 // Rates are numbers that are linear in the decisions of n rows:
 //
-//	d_r = constant_r + sum over the entries of rate r, row i, of Weight 1[decision_i = Class].
+//	d_r = constant_r + sum over the entries of rate r, row i, of Weight w_i 1[decision_i = Class],
+//
+// where w_i is the weight of row i: 1, or see Weigh.
 //
 // Many rows have the same entries, for example the rows of the same class and group. Rates stores
 // each distinct list of entries once.
@@ -27,6 +29,18 @@ type Rates struct {
 	kinds     [][]Entry // the distinct lists of entries
 	kind      []int32   // of each row, an index into kinds
 	undecided []int     // the rates that decisions do not determine
+	weights   []float64 // of each row; nil: 1
+}
+
+// Weigh gives each row a weight, a finite number; nil: 1.
+func (r *Rates) Weigh(weights []float64) { r.weights = weights }
+
+// weight returns the weight of a row.
+func (r *Rates) weight(row int32) float64 {
+	if r.weights == nil {
+		return 1
+	}
+	return r.weights[row]
 }
 
 // Undecided declares that decisions do not determine a rate, for example a mean loss. Train uses
@@ -96,13 +110,13 @@ func (r *Rates) Outputs() int {
 // Count writes the rates of the decisions into d. A decision is the index of a class.
 func (r *Rates) Count(d []float64, decisions []int32) {
 	copy(d, r.constants)
-	counts := make([]int, len(r.kinds)*r.classes)
+	counts := make([]float64, len(r.kinds)*r.classes)
 	for i, k := range r.kind {
-		counts[int(k)*r.classes+int(decisions[i])]++
+		counts[int(k)*r.classes+int(decisions[i])] += r.weight(int32(i))
 	}
 	for k, list := range r.kinds {
 		for _, e := range list {
-			d[e.Rate] += e.Weight * float64(counts[k*r.classes+e.Class])
+			d[e.Rate] += e.Weight * counts[k*r.classes+e.Class]
 		}
 	}
 }

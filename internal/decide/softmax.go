@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -55,23 +56,46 @@ const (
 //	t_y = (n_y + 1)/(n_y + 2),   t_k = 1/((n_y + 2)(classes - 1)) for k != y,
 //
 // which keep the fit finite if the scores separate the classes; n_y is the number of rows of class
-// y. For two classes these are Platt's targets. Sources: Guo, Pleiss, Sun and Weinberger, "On
+// y. Weights multiply the rows' terms of the likelihood, and n_y adds up the weights, which are
+// scaled to the mean 1; nil: 1 each. For two classes these are Platt's targets. Sources: Guo, Pleiss, Sun and Weinberger, "On
 // calibration of modern neural networks", 2017, for the common slope; Alexandari, Kundaje and
 // Shrikumar, "Maximum likelihood with bias-corrected calibration is hard-to-beat at label shift
 // adaptation", 2020, for the intercepts; Lin, Lin and Weng, "A note on Platt's probabilistic
 // outputs for support vector machines", 2007, for the Newton iteration. The error wraps
 // ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
-func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
+func FitSoftmax(scores []float64, labels []int, classes int, weights []float64) (Softmax, error) {
 	if classes < 2 || len(scores) != len(labels)*classes {
 		return Softmax{}, fmt.Errorf("decide: %w: %d scores for %d rows of %d classes", problem.ErrSettings, len(scores), len(labels), classes)
 	}
-	return fitSoftmax(rowsOfClasses{len(labels), classes, func(i int) ([]float64, int) { return scores[i*classes:][:classes], labels[i] }})
+	return fitSoftmax(rowsOfClasses{len(labels), classes, scaled(weights), func(i int) ([]float64, int) { return scores[i*classes:][:classes], labels[i] }})
 }
 
 // rowsOfClasses are rows with a score for each class.
 type rowsOfClasses struct {
 	rows, classes int
+	weights       []float64                                 // nil: 1 each
 	row           func(i int) (scores []float64, label int) // the scores are valid until the next call
+}
+
+// scaled returns the weights divided by their mean.
+func scaled(weights []float64) []float64 {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	list := slices.Clone(weights)
+	for i := range list {
+		list[i] *= float64(len(list)) / sum
+	}
+	return list
+}
+
+// weight returns the weight of a row.
+func (r *rowsOfClasses) weight(i int) float64 {
+	if r.weights == nil {
+		return 1
+	}
+	return r.weights[i]
 }
 
 // fitSoftmax is FitSoftmax for rows that need no memory.
@@ -105,7 +129,7 @@ func newSoftmaxFit(rows rowsOfClasses) *softmaxFit {
 		at: Softmax{Intercepts: make([]float64, classes)}, p: make([]float64, classes)}
 	for i := range rows.rows {
 		scores, y := rows.row(i)
-		f.counts[y]++
+		f.counts[y] += f.weight(i)
 		for _, s := range scores {
 			f.largest = math.Max(f.largest, math.Abs(s))
 		}
@@ -181,7 +205,7 @@ func (f *softmaxFit) loss(x []float64) float64 {
 	for i := range f.rows {
 		scores, y := f.row(i)
 		own, other := f.targets(y)
-		largest := math.Inf(-1)
+		weight, largest := f.weight(i), math.Inf(-1)
 		for k, s := range scores {
 			f.p[k] = f.at.Slope*s + f.at.Intercepts[k]
 			largest = math.Max(largest, f.p[k])
@@ -193,9 +217,9 @@ func (f *softmaxFit) loss(x []float64) float64 {
 			if k == y {
 				t = own
 			}
-			sum -= t * (z - largest)
+			sum -= weight * t * (z - largest)
 		}
-		sum += math.Log(total)
+		sum += weight * math.Log(total)
 	}
 	return sum
 }
@@ -210,26 +234,27 @@ func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool
 		scores, y := f.row(i)
 		f.at.Probabilities(f.p, scores)
 		own, other := f.targets(y)
-		mean, square := 0.0, 0.0
+		weight, mean, square := f.weight(i), 0.0, 0.0
 		for k, s := range scores {
 			s /= f.largest
 			mean, square = mean+f.p[k]*s, square+f.p[k]*s*s
 		}
-		add(0, 0, square-mean*mean)
+		add(0, 0, weight*(square-mean*mean))
 		for k, s := range scores {
 			d := f.p[k] - other
 			if k == y {
 				d = f.p[k] - own
 			}
+			d *= weight
 			g[0] += d * s / f.largest
 			if k == 0 {
 				continue
 			}
 			g[k] += d
-			add(0, k, f.p[k]*(s/f.largest-mean))
-			add(k, k, f.p[k])
+			add(0, k, weight*f.p[k]*(s/f.largest-mean))
+			add(k, k, weight*f.p[k])
 			for j := 1; j <= k; j++ {
-				add(j, k, -f.p[j]*f.p[k])
+				add(j, k, -weight*f.p[j]*f.p[k])
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func drawnClasses(n int, slope float64, intercepts []float64) (scores []float64,
 func TestFitSoftmax(t *testing.T) {
 	want := Softmax{0.7, []float64{0, -1, 0.5, 1.5}}
 	scores, labels := drawnClasses(40000, want.Slope, want.Intercepts)
-	got, err := FitSoftmax(scores, labels, 4)
+	got, err := FitSoftmax(scores, labels, 4, nil)
 	if err != nil || math.Abs(got.Slope-want.Slope) > 0.02 {
 		t.Fatal(got, err)
 	}
@@ -71,11 +71,11 @@ func TestSoftmaxOfTwoClasses(t *testing.T) {
 		single, pairs, positive = append(single, s), append(pairs, 0, s), append(positive, is)
 		labels = append(labels, map[bool]int{true: 1}[is])
 	}
-	platt, err := FitPlatt(single, positive)
+	platt, err := FitPlatt(single, positive, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := FitSoftmax(pairs, labels, 2)
+	got, err := FitSoftmax(pairs, labels, 2, nil)
 	if err != nil || math.Abs(got.Slope-platt.Slope) > 1e-6 || math.Abs(got.Intercepts[1]-platt.Intercept) > 1e-6 {
 		t.Error(got, platt, err)
 	}
@@ -84,7 +84,7 @@ func TestSoftmaxOfTwoClasses(t *testing.T) {
 // The fit is finite if the scores separate the classes, and if a class has no rows.
 func TestFitSoftmaxSeparated(t *testing.T) {
 	scores := []float64{5, 0, 0, 4, 0, 0, 0, 5, 0, 0, 6, 0}
-	got, err := FitSoftmax(scores, []int{0, 0, 1, 1}, 3)
+	got, err := FitSoftmax(scores, []int{0, 0, 1, 1}, 3, nil)
 	if err != nil || math.IsInf(got.Slope, 0) || got.Slope <= 0 {
 		t.Fatal(got, err)
 	}
@@ -106,7 +106,7 @@ func TestFitSoftmaxErrors(t *testing.T) {
 		"zero scores":   {make([]float64, 6), []int{0, 1}, ErrNoProbabilities},
 		"wrong ranking": {[]float64{0, 9, 0, 9, 0, 0, 0, 8, 0, 7, 0, 0}, []int{0, 1, 0, 1}, ErrNoProbabilities},
 	} {
-		if _, err := FitSoftmax(tc.scores, tc.labels, 3); !errors.Is(err, tc.want) {
+		if _, err := FitSoftmax(tc.scores, tc.labels, 3, nil); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

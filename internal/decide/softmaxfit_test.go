@@ -10,7 +10,7 @@ import (
 
 // rowsOf returns rows of scores and labels.
 func rowsOf(scores []float64, labels []int, classes int) rowsOfClasses {
-	return rowsOfClasses{len(labels), classes, func(i int) ([]float64, int) { return scores[i*classes:][:classes], labels[i] }}
+	return rowsOfClasses{len(labels), classes, nil, func(i int) ([]float64, int) { return scores[i*classes:][:classes], labels[i] }}
 }
 
 // smallFit returns the fit of rows of three classes, of which the last has no rows.

@@ -72,7 +72,7 @@ func TestFitSoftmaxRefuses(t *testing.T) {
 		"no number":      {[]float64{0, math.NaN(), 0, -1}, []int{1, 0}, 2, ErrNoProbabilities},
 		"tiny":           {[]float64{0, 5e-324, 0, -5e-324}, []int{1, 0}, 2, ErrNoProbabilities},
 	} {
-		if p, err := FitSoftmax(tc.scores, tc.labels, tc.classes); !errors.Is(err, tc.want) {
+		if p, err := FitSoftmax(tc.scores, tc.labels, tc.classes, nil); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, %v", name, p, err)
 		}
 	}
@@ -81,7 +81,7 @@ func TestFitSoftmaxRefuses(t *testing.T) {
 // TestPlattByHand fits one row of each class with the scores 1 and -1. Both targets are 2/3 and
 // 1/3, so that the intercept is 0 and the slope log 2.
 func TestPlattByHand(t *testing.T) {
-	p, err := FitPlatt([]float64{1, -1}, []bool{true, false})
+	p, err := FitPlatt([]float64{1, -1}, []bool{true, false}, nil)
 	if err != nil || math.Abs(p.Slope-math.Ln2) > 1e-8 || math.Abs(p.Intercept) > 1e-8 {
 		t.Errorf("%+v, %v; want the slope %v", p, err, math.Ln2)
 	}

@@ -227,7 +227,7 @@ func OneSided(o *results.Outcome, rates Rates) string {
 	}
 	var never, decided []string
 	for k, class := range t.Classes {
-		rows := 0
+		rows := 0.0
 		for _, row := range t.Confusion {
 			rows += row[k]
 		}

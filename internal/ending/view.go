@@ -5,6 +5,7 @@ package ending
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"ppal/constraints"
@@ -201,6 +202,19 @@ func Count(n int) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+// Weight formats a weight of rows: a whole number as Count does, else three digits or a decimal.
+func Weight(v float64) string {
+	switch whole, part := math.Modf(v); {
+	case part == 0:
+		return Count(int(whole))
+	case v < 100:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	text := strconv.FormatFloat(v, 'f', 1, 64)
+	whole, _ := strconv.Atoi(text[:len(text)-2])
+	return Count(whole) + text[len(text)-2:]
 }
 
 // intervalDecimals returns the number of decimals with which to show an interval: three, and more

@@ -55,7 +55,7 @@ func (r *Remedy) Add(c *UserColumn, found []*dataerr.FileError) {
 		switch {
 		case errors.Is(e, dataerr.ErrMissing):
 			missing = true
-			r.Dropped = r.Dropped || c.Label || c.Group || c.Split || c.Query
+			r.Dropped = r.Dropped || c.required()
 		case errors.Is(e, ErrDates):
 			r.dates = true
 		default:
@@ -63,7 +63,7 @@ func (r *Remedy) Add(c *UserColumn, found []*dataerr.FileError) {
 		}
 	}
 	switch {
-	case other && (c.Label || c.Group || c.Split || c.Query):
+	case other && c.required():
 		r.hopeless = true
 	case other:
 		r.ignore = append(r.ignore, c.Name)
@@ -179,6 +179,9 @@ func (t *UserTable) ProblemsOf(c *UserColumn, sign string, given bool) (found []
 	case numbers:
 		c.decimal = decimal
 		if p.Texts[columnar.InfiniteText] > 0 {
+			if c.Weight {
+				ignore = "correct the weight"
+			}
 			wrong(p.Unreal, ignore, "%s: %s is %w", c.Name, textvalue.Quoted([]byte(p.UnrealText)), dataerr.ErrNumber)
 		}
 	case p.Forms != 0:
@@ -187,7 +190,10 @@ func (t *UserTable) ProblemsOf(c *UserColumn, sign string, given bool) (found []
 	default:
 		c.Kind = CategoryKind
 	}
-	if c.Kind == CategoryKind {
+	switch {
+	case c.Weight && c.Kind != numberKind:
+		wrong(p.Text, "name a column of numbers (--weight)", "%s: the weight %s is %w", c.Name, textvalue.Quoted([]byte(p.Example)), dataerr.ErrNumber)
+	case c.Kind == CategoryKind:
 		t.decideCategories(c, wrong, ignore)
 	}
 	return found
@@ -199,18 +205,18 @@ func (t *UserTable) MayMiss(c *UserColumn) bool {
 	case tabular.MissingDropped:
 		return true
 	case tabular.MissingImputed:
-		return !c.Label && !c.Group && !c.Split && !c.Query && !c.picture
+		return !c.required() && !c.picture
 	case tabular.MissingFlagged:
-		return !c.Label && !c.Split && !c.Query && !c.picture
+		return !c.Label && !c.Split && !c.Query && !c.Weight && !c.picture
 	}
-	return !c.Label && !c.Group && !c.Split && !c.Query && !c.picture && !c.Feature // an attribute
+	return !c.required() && !c.picture && !c.Feature // an attribute
 }
 
 // MissingAdvice returns advice about a column's missing values. It does not repeat choices that the
 // options already make.
 func (t *UserTable) MissingAdvice(c *UserColumn, ignore string) string {
 	switch {
-	case c.Label || c.Split || c.Query || c.picture:
+	case c.Label || c.Split || c.Query || c.Weight || c.picture:
 		return "leave out these rows (--missing drop)"
 	case c.Group:
 		return "leave out these rows (--missing drop), or make them a group of their own (--missing flag)"

@@ -40,7 +40,7 @@ func (c *UserColumn) use(t *UserTable, s *columnar.Sheet) tabular.ColumnUse {
 	for _, role := range []struct {
 		has  bool
 		name string
-	}{{c.Label, "label"}, {c.Split, "split"}, {c.Query, "query"}, {c.picture, "picture"}, {c.Group, "group"}, {c.Attribute, "attribute"}} {
+	}{{c.Label, "label"}, {c.Split, "split"}, {c.Query, "query"}, {c.Weight, "weight"}, {c.picture, "picture"}, {c.Group, "group"}, {c.Attribute, "attribute"}} {
 		if role.has {
 			roles = append(roles, role.name)
 		}

@@ -162,10 +162,11 @@ type Encoded struct {
 	By    *tabular.Preparation
 	Names []string
 
-	raw   []string                                          // columns that are not standardised
-	share tabular.Share                                     // nil: this process has all rows
-	again func(s *columnar.Schema) (*columnar.Sheet, error) // reads the file again, for the own rows
-	own   *columnar.Sheet                                   // the own rows of all splits; nil before readLocal
+	weights []float64                                         // of the rows of the sheet, with which numbers are standardised; nil: 1 each
+	raw     []string                                          // columns that are not standardised
+	share   tabular.Share                                     // nil: this process has all rows
+	again   func(s *columnar.Schema) (*columnar.Sheet, error) // reads the file again, for the own rows
+	own     *columnar.Sheet                                   // the own rows of all splits; nil before readLocal
 }
 
 var _ features = (*Encoded)(nil)

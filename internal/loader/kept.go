@@ -87,6 +87,7 @@ func (t *UserTable) Key(path string) any {
 		Name                                           string
 		Field                                          int
 		Feature, Label, Split, Query, Categories, Only bool
+		Weight                                         bool `json:",omitempty"`
 	}
 	key := struct {
 		Version                       int
@@ -100,7 +101,7 @@ func (t *UserTable) Key(path string) any {
 		key.When = t.When.Text
 	}
 	for _, c := range t.Columns {
-		key.Columns = append(key.Columns, column{c.Name, c.Field, c.Feature, c.Label, c.Split, c.Query, c.Categorical, c.Profile.OnlyCategories})
+		key.Columns = append(key.Columns, column{c.Name, c.Field, c.Feature, c.Label, c.Split, c.Query, c.Categorical, c.Profile.OnlyCategories, c.Weight})
 	}
 	return key
 }

@@ -156,7 +156,8 @@ func (t *UserTable) badSplit(s *columnar.Sheet, value string) error {
 		t.Opts.SplitColumn, value, splitNames[0][0], splitNames[1][0], splitNames[2][0])}
 }
 
-// divide distributes the rows over the parts, without the rows of classes that are left out. The
+// divide distributes the rows over the parts, without the rows of weight 0 and of classes that are
+// left out. The
 // split draws the part of each undecided row.
 func (s *Source) divide(opts tabular.TableOptions) (parts [3][]int, err error) {
 	seed := opts.Seed
@@ -166,7 +167,7 @@ func (s *Source) divide(opts tabular.TableOptions) (parts [3][]int, err error) {
 	if s.queries != nil {
 		return s.divideQueries(opts.Split, seed)
 	}
-	if s.assigned == nil && len(s.Label.Others) == 0 {
+	if s.assigned == nil && len(s.Label.Others) == 0 && s.weights == nil {
 		return opts.Split.Rows(s.strata(), seed), nil
 	}
 	var open, strata []int

@@ -38,7 +38,7 @@ func fewRows() (*columnar.Sheet, *tabular.Preparation) {
 // have mean 3 and variance 1. The held-out row 2 does not count.
 func TestPreparation(t *testing.T) {
 	s, p := fewRows()
-	constant, err := fitScales(p, s, []int{0, 1, 3})
+	constant, err := fitScales(p, s, []int{0, 1, 3}, nil)
 	if diff := cmp.Diff([]string{"flat"}, constant); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -75,7 +75,7 @@ func TestPreparationOutOfRange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &columnar.Sheet{Name: "file", Rows: 3, Columns: []*columnar.Column{{Name: "x", Numbers: tc.numbers}}}
 			p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x"}}}
-			_, err := fitScales(p, s, []int{0, 1})
+			_, err := fitScales(p, s, []int{0, 1}, nil)
 			if err == nil {
 				_, err = MakeFeatures(p, s, []int{2})
 			}
@@ -89,7 +89,7 @@ func TestPreparationOutOfRange(t *testing.T) {
 func TestPreparationRead(t *testing.T) {
 	s, p := fewRows()
 	p.Absent = []string{"?"}
-	if _, err := fitScales(p, s, []int{0, 1, 3}); err != nil {
+	if _, err := fitScales(p, s, []int{0, 1, 3}, nil); err != nil {
 		t.Fatal(err)
 	}
 	want, err := MakeFeatures(p, s, []int{0, 1, 2, 3})
@@ -169,8 +169,8 @@ func TestMeanAndDeviation(t *testing.T) {
 		wide := &columnar.Wide{Columns: 2, Double: []float64{7, tc.x[0], 7, tc.x[1], 7, tc.x[2]}}
 		for _, g := range []numbers{{own}, {{Encoding: &tabular.Encoding{}, Column: &columnar.Column{Wide: wide, At: 1, Lacks: tc.x[0] != tc.x[0]}}}} {
 			all, rows := []totals{newTotals()}, []int{0, 1}
-			g.add(all, rows)
-			g.addSquares(all, rows)
+			g.add(all, rows, nil)
+			g.addSquares(all, rows, nil)
 			if mean, deviation := all[0].moments(); mean != tc.mean || deviation != tc.deviation {
 				t.Errorf("%v: %v, %v, want %v, %v", tc.x, mean, deviation, tc.mean, tc.deviation)
 			}
@@ -178,7 +178,7 @@ func TestMeanAndDeviation(t *testing.T) {
 	}
 	s := &columnar.Sheet{Name: "file", Rows: 2, Columns: []*columnar.Column{{Name: "x", Numbers: []float64{0, 2 * minScale}}, {Name: "y", Numbers: []float64{no, no}}}}
 	p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x"}, {Column: "y", Missing: true}}}
-	if constant, err := fitScales(p, s, []int{0, 1}); err != nil || p.Encodings[0].Scale != minScale || len(constant) != 1 || p.Encodings[1].Scale != 1 {
+	if constant, err := fitScales(p, s, []int{0, 1}, nil); err != nil || p.Encodings[0].Scale != minScale || len(constant) != 1 || p.Encodings[1].Scale != 1 {
 		t.Errorf("%+v, %v, %v", p.Encodings, constant, err)
 	}
 }

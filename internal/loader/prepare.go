@@ -39,18 +39,19 @@ func featureColumns(p *tabular.Preparation) map[string]bool {
 	return columns
 }
 
-// fitScales sets the centres and scales of the numbers from the given rows, without missing values,
+// fitScales sets the centres and scales of the numbers from the given rows, with their weights (nil:
+// 1 each), without missing values,
 // and returns the names of the columns that are constant in these rows. It returns ErrColumn if
 // numbers are too large or too close together to be standardised.
-func fitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int) (constant []string, err error) {
+func fitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int, weights []float64) (constant []string, err error) {
 	groups := groupsOf(preparedColumns(p, s))
 	recordio.InParallel(len(groups), func(i int) {
 		all := make([]totals, len(groups[i]))
 		for k := range all {
 			all[k] = newTotals()
 		}
-		groups[i].add(all, rows)
-		groups[i].addSquares(all, rows)
+		groups[i].add(all, rows, weights)
+		groups[i].addSquares(all, rows, weights)
 		groups[i].end(all)
 		s.Pages.Touch(groups[i].bytes())
 	})
@@ -82,14 +83,26 @@ const minScale = 1e-150
 //
 //	m = 1/n sum_i x_i,    s^2 = 1/n sum_i (x_i - m)^2.
 //
-// If all numbers are equal, or no number is present, s is 0.
+// With weights w, n is the sum of the weights, and each term has the factor w_i. If all numbers are
+// equal, or no number is present, s is 0.
 type totals struct{ n, sum, least, most, squares float64 }
 
 func newTotals() totals { return totals{least: math.Inf(1), most: math.Inf(-1)} }
 
-// add adds the rows to all fields except squares.
-func (t *totals) add(x []float64, rows []int) {
+// add adds the rows to all fields except squares. weights are those of the rows; nil: 1 each.
+func (t *totals) add(x []float64, rows []int, weights []float64) {
 	s := *t // in registers
+	for k, w := range weights {
+		if v := x[rows[k]]; !math.IsNaN(v) {
+			s.sum += w * v
+			s.least, s.most = min(s.least, v), max(s.most, v)
+			s.n += w
+		}
+	}
+	if weights != nil {
+		*t = s
+		return
+	}
 	for _, i := range rows {
 		if v := x[i]; !math.IsNaN(v) {
 			s.sum += v
@@ -101,8 +114,17 @@ func (t *totals) add(x []float64, rows []int) {
 }
 
 // addSquares adds the squares of the distances to the mean. All rows were added before.
-func (t *totals) addSquares(x []float64, rows []int) {
+func (t *totals) addSquares(x []float64, rows []int, weights []float64) {
 	mean, squares := t.sum/t.n, t.squares
+	for k, w := range weights {
+		if d := x[rows[k]] - mean; !math.IsNaN(d) {
+			squares += w * d * d
+		}
+	}
+	if weights != nil {
+		t.squares = squares
+		return
+	}
 	for _, i := range rows {
 		if d := x[i] - mean; !math.IsNaN(d) {
 			squares += d * d

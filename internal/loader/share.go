@@ -74,10 +74,14 @@ func (e *Encoded) takeLocal(rows []int) (matrix.Matrix, error) {
 // standardise does the work of fitScales for rows that processes may share. The centres and scales
 // have the bits of a single process, because the processes add their rows one after the other.
 func (e *Encoded) standardise(train []int) (constant []string, err error) {
+	own := weightsOf(train, e.weights)
 	if e.share == nil {
-		return fitScales(e.By, e.Sheet, train)
+		return fitScales(e.By, e.Sheet, train, own)
 	}
-	positions, _ := e.localPositions(train)
+	positions, from := e.localPositions(train)
+	if own != nil {
+		own = own[from:][:len(positions)]
+	}
 	groups := groupsOf(preparedColumns(e.By, e.own))
 	var all []totals
 	begins := make([]int, len(groups)) // of each group in all
@@ -92,10 +96,10 @@ func (e *Encoded) standardise(train []int) (constant []string, err error) {
 			recordio.InParallel(len(groups), func(i int) { do(groups[i], all[begins[i]:][:len(groups[i])]) })
 		})
 	}
-	if err := each(func(g numbers, sums []totals) { g.add(sums, positions) }); err != nil {
+	if err := each(func(g numbers, sums []totals) { g.add(sums, positions, own) }); err != nil {
 		return nil, err
 	}
-	if err := each(func(g numbers, sums []totals) { g.addSquares(sums, positions) }); err != nil {
+	if err := each(func(g numbers, sums []totals) { g.addSquares(sums, positions, own) }); err != nil {
 		return nil, err
 	}
 	for i, g := range groups {

@@ -28,6 +28,7 @@ type Source struct {
 	Features   features
 	queries    *tabular.Queries    // of a ranking table; nil: the rows have no queries
 	pairs      []int               // by query; set by checkQueries
+	weights    []float64           // of each row; nil: 1 each
 	rows       []int               // each row's number in the file; nil: row i is i
 	assigned   []int8              // part of each row, or undecided; nil: all rows are undecided
 	uses       []tabular.ColumnUse // of the columns of the file; nil for sparse tables
@@ -97,7 +98,8 @@ func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
 			return nil, err
 		}
 	}
-	if n := countLabel(s.Labels, Outside); n > 0 {
+	t.Notes = append(t.Notes, s.weightNotes(rows[0])...)
+	if n := countLabel(s.Labels, Outside) - s.weightless(); n > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("--classes leaves out %d rows of class %s.", n, textvalue.Listed(s.Label.Others, 10)))
 	}
 	if w := s.unseen(t); w != "" {
@@ -132,6 +134,9 @@ func (s *Source) part(name string, rows []int, groups []tabular.Group) (*tabular
 	place := make([]int32, len(s.Labels)) // position of each row in this table, from 1
 	for k, i := range rows {
 		t.Labels[k] = s.Labels[i]
+		if s.weights != nil {
+			t.Weights = append(t.Weights, s.weights[i])
+		}
 		place[i] = int32(k + 1)
 		if s.rows != nil {
 			t.Source[k] = s.rows[i]

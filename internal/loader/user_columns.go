@@ -20,13 +20,13 @@ type UserColumn struct {
 	Name  string
 	Field int // index in a record
 	// uses of the column; a feature is not the label or the split, and may also determine groups
-	Feature, Label, Group, Attribute, Split, Query bool
-	picture                                        bool // the paths of the rows' pictures
-	Categorical                                    bool // the user asked for categories
-	wide                                           bool // a number of an array, and a feature alone: see columnar.Wide
-	Profile                                        *columnar.Profile
-	Kind                                           columnKind
-	decimal, layout                                string // as in Encoding; empty for the other kinds
+	Feature, Label, Group, Attribute, Split, Query, Weight bool
+	picture                                                bool // the paths of the rows' pictures
+	Categorical                                            bool // the user asked for categories
+	wide                                                   bool // a number of an array, and a feature alone: see columnar.Wide
+	Profile                                                *columnar.Profile
+	Kind                                                   columnKind
+	decimal, layout                                        string // as in Encoding; empty for the other kinds
 }
 
 // columnKind says how the values of a column are read.
@@ -83,8 +83,10 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	if opts.SplitColumn != "" {
 		named = append(named, opts.SplitColumn)
 	}
-	if opts.Query != "" {
-		named = append(named, opts.Query)
+	for _, name := range []string{opts.Query, opts.Weight} {
+		if name != "" {
+			named = append(named, name)
+		}
 	}
 	if opts.Picture != "" {
 		named, t.pixels = append(named, opts.Picture), newPictured(ctx, opts)
@@ -114,6 +116,12 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	if opts.Query != "" && (opts.Query == t.Label || opts.Query == opts.SplitColumn || ignored[opts.Query] || features[opts.Query]) {
 		wrong("%w: the column of the queries, %q, cannot be the label, the split, a feature or ignored", dataerr.ErrColumn, opts.Query)
 	}
+	if w := opts.Weight; w != "" && (w == t.Label || w == opts.SplitColumn || w == opts.Query || ignored[w] || features[w]) {
+		wrong("%w: the column of the weights, %q, cannot be the label, the split, the queries, a feature or ignored", dataerr.ErrColumn, w)
+	}
+	if opts.Weight != "" && opts.Query != "" {
+		wrong("%w: --weight: a ranking counts pairs of documents, which have no weights; leave out --weight or --query", dataerr.ErrOption)
+	}
 	conditions := func(texts []string, what string) (columns []string) {
 		for _, text := range texts {
 			c, err := columnar.ParseCondition(text, header)
@@ -132,12 +140,12 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 	}
 	for field, name := range header {
 		c := &UserColumn{
-			Name: name, Field: field, Label: name == t.Label, Split: name == opts.SplitColumn, Query: name == opts.Query && name != "",
+			Name: name, Field: field, Label: name == t.Label, Split: name == opts.SplitColumn, Query: name == opts.Query && name != "", Weight: name == opts.Weight && name != "",
 			Group: slices.Contains(groups, name), Attribute: slices.Contains(attributes, name),
 			Categorical: categorical[name],
 		}
 		c.picture = t.pixels != nil && name == opts.Picture
-		c.Feature = t.pixels == nil && !c.Label && !c.Split && !c.Query && !ignored[name] && (len(opts.Features) == 0 && !text.Aside(field) || features[name])
+		c.Feature = t.pixels == nil && !c.Label && !c.Split && !c.Query && !c.Weight && !ignored[name] && (len(opts.Features) == 0 && !text.Aside(field) || features[name])
 		c.wide = c.Feature && !c.Group && !c.Attribute && !c.Categorical && inBlock(text, field)
 		if !c.used() {
 			continue
@@ -161,7 +169,12 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 
 // used reports whether the column is read.
 func (c *UserColumn) used() bool {
-	return c.Feature || c.Label || c.Group || c.Attribute || c.Split || c.Query || c.picture
+	return c.Feature || c.Attribute || c.required() || c.picture
+}
+
+// required reports whether a row without a value in the column has no use, besides a feature.
+func (c *UserColumn) required() bool {
+	return c.Label || c.Group || c.Split || c.Query || c.Weight
 }
 
 // column returns the used column with the given name, or nil.

@@ -182,7 +182,7 @@ func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: pagesOf(t.Opts), Room: t.Opts.Room}
 	imputed := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	for _, c := range t.Columns {
-		missing := imputed && t.MayMiss(c) || !c.Feature && !c.Group && !c.Label && !c.Split && !c.Query && !c.picture
+		missing := imputed && t.MayMiss(c) || !c.Feature && !c.required() && !c.picture
 		if known != nil && c.Feature { // training made no feature for a missing value
 			column := known.Column(c.encodings()[0].Title())
 			missing = missing && (column.Lacks || column.FirstMissing() >= 0)
@@ -281,7 +281,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 	}
 	if opts.Missing == tabular.MissingDropped {
 		for _, c := range t.Columns {
-			if c.Feature || c.Group || c.Label || c.Split || c.Query || c.picture {
+			if (c.Feature || c.required() || c.picture) && !c.Weight { // evaluate may count rows without weights
 				out.reading.Required = append(out.reading.Required, c.Name)
 			}
 		}
@@ -299,6 +299,9 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 		}
 	}
 	t.setQueries(out)
+	if err := t.setWeights(out, s); err != nil {
+		return nil, err
+	}
 	out.Files = t.files
 	out.assigned, out.uses, out.leftOut = parts, t.uses, t.Columns[0].Profile.Rows-s.Rows
 	kept := featureColumns(out.Features.Preparation())
@@ -350,7 +353,7 @@ func (t *UserTable) remark(s *columnar.Sheet) {
 	if all := t.Columns[0].Profile.Rows; s.Rows < all {
 		var why []string
 		for _, c := range t.Columns {
-			if c.Profile.Missing > 0 && (c.Feature || c.Label || c.Group || c.Split || c.Query || c.picture) {
+			if c.Profile.Missing > 0 && (c.Feature || c.required() || c.picture) {
 				why = append(why, fmt.Sprintf("%s (%d)", c.Name, c.Profile.Missing))
 			}
 		}

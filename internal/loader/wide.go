@@ -146,13 +146,13 @@ func (g numbers) bytes() int {
 }
 
 // add adds the rows to the totals, as totals.add does for one column.
-func (g numbers) add(all []totals, rows []int) {
+func (g numbers) add(all []totals, rows []int, weights []float64) {
 	switch w := g[0].Wide; {
 	case w == nil:
-		all[0].add(g[0].Numbers, rows)
-	case slices.ContainsFunc(g, func(c preparedColumn) bool { return c.Lacks }):
+		all[0].add(g[0].Numbers, rows, weights)
+	case weights != nil || slices.ContainsFunc(g, func(c preparedColumn) bool { return c.Lacks }):
 		for k := range g {
-			all[k].add(g[k].Listed(), rows)
+			all[k].add(g[k].Listed(), rows, weights)
 		}
 	case w.Single != nil:
 		addWide(all, w.Single, w.Columns, g[0].At, rows)
@@ -162,10 +162,14 @@ func (g numbers) add(all []totals, rows []int) {
 }
 
 // addSquares adds the squares of the distances to the mean, as totals.addSquares does.
-func (g numbers) addSquares(all []totals, rows []int) {
+func (g numbers) addSquares(all []totals, rows []int, weights []float64) {
 	switch w := g[0].Wide; {
 	case w == nil:
-		all[0].addSquares(g[0].Numbers, rows)
+		all[0].addSquares(g[0].Numbers, rows, weights)
+	case weights != nil:
+		for k := range g {
+			all[k].addSquares(g[k].Listed(), rows, weights)
+		}
 	case w.Single != nil:
 		addWideSquares(all, w.Single, w.Columns, g[0].At, rows)
 	default:

@@ -43,13 +43,13 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 				members[g].Rows = append(members[g].Rows, i)
 			}
 		}
-		table, err := rates.Count(labels, decisions, classes, members, k == 0)
+		table, err := rates.Count(rates.Rows{Labels: labels, Decisions: decisions}, classes, members, k == 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := SplitRates{Split: []string{"train", "validation", "test"}[k], Word: word, Trained: k == 0, Table: table}
 		if len(classes) == 2 {
-			s.ROC = rates.ROC(scores, positive, 400)
+			s.ROC = rates.ROC(scores, positive, nil, 400)
 		}
 		all.Splits = append(all.Splits, s)
 	}

@@ -34,10 +34,10 @@ func TestAUC(t *testing.T) {
 				}
 			}
 		}
-		if got, ok := AUC(scores, labels); !ok || got != won/pairs {
+		if got, ok := AUC(scores, labels, nil); !ok || got != won/pairs {
 			t.Errorf("%v %v: %g, want %g", scores, labels, got, won/pairs)
 		}
-		if got, ok := AUC(turned, labels); !ok || math.Abs(got-(1-won/pairs)) > 1e-15 {
+		if got, ok := AUC(turned, labels, nil); !ok || math.Abs(got-(1-won/pairs)) > 1e-15 {
 			t.Errorf("falling scores: %g, want %g", got, 1-won/pairs)
 		}
 	}

@@ -13,14 +13,14 @@ import (
 func Compare(t *results.RateTable, of string, groups []string) (list []results.Comparison) {
 	for _, rate := range t.Order() {
 		c := results.Comparison{Groups: of, Rate: rate}
-		var counts []statistics.Count
+		var counts []statistics.Rate
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, g := range t.ByGroup {
 			r, ok := g.Rates[rate]
 			if !ok || !slices.Contains(groups, g.Group) {
 				continue
 			}
-			counts = append(counts, statistics.Count{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows})
+			counts = append(counts, share(int(math.Round(r.Value*float64(r.Rows))), r.Rows, r.Value, r.Effective))
 			if r.Value < low {
 				low, c.Smallest = r.Value, g.Group
 			}

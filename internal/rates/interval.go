@@ -62,15 +62,23 @@ func intervalOf(m constraints.Measure, set []constraints.CountedRate, level floa
 	return counts[0].Interval(level), true
 }
 
+// share returns a share of rows; effective is 0 for rows without weights.
+func share(hits, rows int, value, effective float64) statistics.Rate {
+	if effective > 0 {
+		return statistics.Weighted{Rate: value, Rows: effective}
+	}
+	return statistics.Count{Hits: hits, Rows: rows}
+}
+
 // counted returns the counts of a rate.
 func counted(r constraints.CountedRate) statistics.Rate {
 	if r.Parts == nil {
-		return statistics.Count{Hits: r.Hits, Rows: r.Rows}
+		return share(r.Hits, r.Rows, r.Value, r.Effective)
 	}
 	c := statistics.Combination{Constant: r.Constant}
 	for _, p := range r.Parts {
 		c.Coefficients = append(c.Coefficients, p.Coefficient)
-		c.Counts = append(c.Counts, statistics.Count{Hits: p.Hits, Rows: p.Rows})
+		c.Counts = append(c.Counts, share(p.Hits, p.Rows, p.Value, p.Effective))
 	}
 	return c
 }

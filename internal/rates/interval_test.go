@@ -67,12 +67,12 @@ func TestCurve(t *testing.T) {
 	scores, positive := []float64{4, 3, 3, 2, 1, 0}, []bool{true, true, false, false, true, true}
 	whole := []results.ROCPoint{{}, {FPR: 0, TPR: 0.25}, {FPR: 0.5, TPR: 0.5}, {FPR: 1, TPR: 0.5}, {FPR: 1, TPR: 0.75}, {FPR: 1, TPR: 1}}
 	for most, want := range map[int][]results.ROCPoint{6: whole, 7: whole, 4: {{}, {FPR: 0.5, TPR: 0.5}, {FPR: 1, TPR: 0.5}, {FPR: 1, TPR: 1}}, 5: {{}, {FPR: 0.5, TPR: 0.5}, {FPR: 1, TPR: 0.5}, {FPR: 1, TPR: 1}}, 1: {{}, {FPR: 1, TPR: 1}}} {
-		if d := cmp.Diff(want, ROC(scores, positive, most)); d != "" {
+		if d := cmp.Diff(want, ROC(scores, positive, nil, most)); d != "" {
 			t.Errorf("at most %d points (-want +got):\n%s", most, d)
 		}
 	}
 	for _, same := range []bool{false, true} {
-		if curve := ROC([]float64{1, 2}, []bool{same, same}, 5); curve != nil {
+		if curve := ROC([]float64{1, 2}, []bool{same, same}, nil, 5); curve != nil {
 			t.Errorf("one class: %v", curve)
 		}
 	}
@@ -82,7 +82,7 @@ func TestCurve(t *testing.T) {
 // range.
 func TestTableLimits(t *testing.T) {
 	for _, classes := range [][]string{{"no", "yes"}, {"a", "b", "c"}} {
-		table, err := Count([]int{0, 1}, []int{1, 1}, classes, []results.Group{{Name: "g", Rows: []int{1}}}, false)
+		table, err := Count(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{1}}}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestTableLimits(t *testing.T) {
 			t.Errorf("%v: %s", classes, d)
 		}
 		for _, row := range []int{-1, 2} {
-			if _, err := Count([]int{0, 1}, []int{1, 1}, classes, []results.Group{{Name: "g", Rows: []int{row}}}, false); err == nil {
+			if _, err := Count(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{row}}}, false); err == nil {
 				t.Errorf("a group with row %d of 2 is accepted", row)
 			}
 		}

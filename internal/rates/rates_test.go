@@ -14,7 +14,7 @@ import (
 func TestCountByHand(t *testing.T) {
 	labels := []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	decisions := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0}
-	table, err := Count(labels, decisions, []string{"no", "yes"}, []results.Group{{Name: "a", Rows: []int{0, 5, 7}}, {Name: "b", Rows: []int{1, 2}}}, false)
+	table, err := Count(Rows{Labels: labels, Decisions: decisions}, []string{"no", "yes"}, []results.Group{{Name: "a", Rows: []int{0, 5, 7}}, {Name: "b", Rows: []int{1, 2}}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestCountByHand(t *testing.T) {
 			t.Errorf("%s: %+v, want %d of %d", name, got, want[0], want[1])
 		}
 	}
-	if diff := cmp.Diff([][]int{{5, 2}, {1, 4}}, table.Confusion); diff != "" {
+	if diff := cmp.Diff([][]float64{{5, 2}, {1, 4}}, table.Confusion); diff != "" {
 		t.Error(diff)
 	}
 	a, b := table.ByGroup[0], table.ByGroup[1]
@@ -39,7 +39,7 @@ func TestCountByHand(t *testing.T) {
 }
 
 func TestCountClasses(t *testing.T) {
-	table, err := Count([]int{0, 0, 1, 2, 2, 2}, []int{0, 1, 1, 2, 2, 0}, []string{"coat", "shirt", "bag"}, nil, true)
+	table, err := Count(Rows{Labels: []int{0, 0, 1, 2, 2, 2}, Decisions: []int{0, 1, 1, 2, 2, 0}}, []string{"coat", "shirt", "bag"}, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,20 @@ func TestCountClasses(t *testing.T) {
 
 func TestCountRefuses(t *testing.T) {
 	for _, bad := range []func() error{
-		func() error { _, err := Count([]int{0}, []int{0, 1}, []string{"a", "b"}, nil, false); return err },
-		func() error { _, err := Count([]int{0}, []int{2}, []string{"a", "b"}, nil, false); return err },
-		func() error { _, err := Count([]int{-1}, []int{0}, []string{"a", "b"}, nil, false); return err },
 		func() error {
-			_, err := Count([]int{0}, []int{0}, []string{"a", "b"}, []results.Group{{Name: "g", Rows: []int{1}}}, false)
+			_, err := Count(Rows{Labels: []int{0}, Decisions: []int{0, 1}}, []string{"a", "b"}, nil, false)
+			return err
+		},
+		func() error {
+			_, err := Count(Rows{Labels: []int{0}, Decisions: []int{2}}, []string{"a", "b"}, nil, false)
+			return err
+		},
+		func() error {
+			_, err := Count(Rows{Labels: []int{-1}, Decisions: []int{0}}, []string{"a", "b"}, nil, false)
+			return err
+		},
+		func() error {
+			_, err := Count(Rows{Labels: []int{0}, Decisions: []int{0}}, []string{"a", "b"}, []results.Group{{Name: "g", Rows: []int{1}}}, false)
 			return err
 		},
 	} {
@@ -77,12 +86,12 @@ func TestCountRefuses(t *testing.T) {
 
 func TestROC(t *testing.T) {
 	// tied scores are one step of the curve; the first pair separates the classes perfectly
-	got := ROC([]float64{3, 2, 2, 1}, []bool{true, true, false, false}, 100)
+	got := ROC([]float64{3, 2, 2, 1}, []bool{true, true, false, false}, nil, 100)
 	want := []results.ROCPoint{{FPR: 0, TPR: 0}, {FPR: 0, TPR: 0.5}, {FPR: 0.5, TPR: 1}, {FPR: 1, TPR: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if ROC([]float64{1, 2}, []bool{true, true}, 10) != nil {
+	if ROC([]float64{1, 2}, []bool{true, true}, nil, 10) != nil {
 		t.Error("a curve without negative rows")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -94,7 +103,7 @@ func TestROC(t *testing.T) {
 			scores[i]++
 		}
 	}
-	full, thinned := ROC(scores, positive, 1<<30), ROC(scores, positive, 200)
+	full, thinned := ROC(scores, positive, nil, 1<<30), ROC(scores, positive, nil, 200)
 	if len(full) != 5001 || len(thinned) > 210 || thinned[0] != full[0] || thinned[len(thinned)-1] != full[5000] {
 		t.Errorf("%d and %d points", len(full), len(thinned))
 	}

@@ -10,30 +10,13 @@ import (
 
 // ROC returns the ROC curve of the scores, from (0, 0) to (1, 1). The curve has one point for each
 // different score, or about most evenly spread points if the scores have more than most different
-// values. positive says which rows are of the positive class. ROC returns nil unless both classes
-// have rows.
-func ROC(scores []float64, positive []bool, most int) []results.ROCPoint {
-	positives := 0
-	for _, p := range positive {
-		if p {
-			positives++
-		}
-	}
-	negatives := len(scores) - positives
-	if positives == 0 || negatives == 0 {
+// values. positive says which rows are of the positive class. weights are the weights of the rows;
+// nil: 1 each. ROC returns nil unless both classes have rows.
+func ROC(scores []float64, positive []bool, weights []float64, most int) []results.ROCPoint {
+	classes := byClass(scores, weights, func(i int) bool { return positive[i] })
+	if len(classes[0].scores) == 0 || len(classes[1].scores) == 0 {
 		return nil
 	}
-	classes := [2][]float64{make([]float64, 0, negatives), make([]float64, 0, positives)}
-	for i, s := range scores {
-		if positive[i] {
-			classes[1] = append(classes[1], s)
-		} else {
-			classes[0] = append(classes[0], s)
-		}
-	}
-	var sorter vec.Sorter
-	sorter.Sort(classes[0])
-	sorter.Sort(classes[1])
 	n := 1
 	for range points(classes) {
 		n++
@@ -45,11 +28,58 @@ func ROC(scores []float64, positive []bool, most int) []results.ROCPoint {
 	return thin(curve, points(classes), most)
 }
 
-// points yields the points of the curve after (0, 0). of holds the sorted scores of the negative
-// and the positive rows.
-func points(classes [2][]float64) iter.Seq[results.ROCPoint] {
+// ordered are the sorted scores of the rows of a class.
+type ordered struct {
+	scores []float64
+	below  []float64 // below[k] is the weight of the first k rows; nil: the rows have no weights
+}
+
+// byClass sorts the scores of the negative and the positive rows.
+func byClass(scores, weights []float64, positive func(i int) bool) (classes [2]ordered) {
+	var rows [2][]int
+	for i := range scores {
+		k := 0
+		if positive(i) {
+			k = 1
+		}
+		rows[k] = append(rows[k], i)
+	}
+	var sorter vec.Sorter
+	for k := range classes {
+		c := &classes[k]
+		c.scores = make([]float64, len(rows[k]))
+		if weights == nil {
+			for at, i := range rows[k] {
+				c.scores[at] = scores[i]
+			}
+			sorter.Sort(c.scores)
+			continue
+		}
+		c.below = make([]float64, len(rows[k])+1)
+		for at, place := range sorter.Order(len(rows[k]), func(at int) float64 { return scores[rows[k][at]] }) {
+			i := rows[k][place]
+			c.scores[at], c.below[at+1] = scores[i], c.below[at]+weights[i]
+		}
+	}
+	return classes
+}
+
+// weight returns the weight of the rows from, from + 1, ..., to - 1.
+func (o *ordered) weight(from, to int) float64 {
+	if o.below == nil {
+		return float64(to - from)
+	}
+	return o.below[to] - o.below[from]
+}
+
+// all returns the weight of all rows.
+func (o *ordered) all() float64 { return o.weight(0, len(o.scores)) }
+
+// points yields the points of the curve after (0, 0). classes has the negative and the positive
+// rows.
+func points(classes [2]ordered) iter.Seq[results.ROCPoint] {
 	return func(yield func(results.ROCPoint) bool) {
-		rest := classes
+		rest := [2][]float64{classes[0].scores, classes[1].scores}
 		for len(rest[0])+len(rest[1]) > 0 {
 			from := 0 // the class of the largest score
 			if len(rest[0]) == 0 || len(rest[1]) > 0 && last(rest[1]) > last(rest[0]) {
@@ -62,7 +92,9 @@ func points(classes [2][]float64) iter.Seq[results.ROCPoint] {
 					rest[k] = rest[k][:len(rest[k])-1]
 				}
 			}
-			accepted := func(k int) float64 { return float64(len(classes[k])-len(rest[k])) / float64(len(classes[k])) }
+			accepted := func(k int) float64 {
+				return classes[k].weight(len(rest[k]), len(classes[k].scores)) / classes[k].all()
+			}
 			if !yield(results.ROCPoint{FPR: accepted(0), TPR: accepted(1)}) {
 				return
 			}

@@ -44,13 +44,16 @@ func (r *run) rates() (*ratesView, []confusionView, *chart.Chart) {
 		return nil, nil, nil
 	}
 	v := &ratesView{Charts: all.Bars()}
-	held := false
+	held, weighted := false, false
 	for _, s := range all.Splits {
 		v.Splits = append(v.Splits, cell{Split: s.Split, Word: s.Word + " rows", Value: ending.Count(s.Table.Rows)})
-		held = held || !s.Trained
+		held, weighted = held || !s.Trained, weighted || s.Table.Weight > 0
 	}
 	if held {
 		v.Note = "The thin line on a bar is the 95% interval of the rate on new rows."
+	}
+	if weighted {
+		v.Note = strings.TrimSpace("Rates and numbers of decisions count the rows by their weights. " + v.Note)
 	}
 	return v, confusions(all.Splits), all.ROC()
 }
@@ -85,14 +88,17 @@ func confusions(splits []plots.SplitRates) (list []confusionView) {
 		}
 		v := confusionView{Word: split.Word + " rows", Classes: t.Classes}
 		for a, row := range t.Confusion {
-			all := 0
+			all := 0.0
 			for _, n := range row {
 				all += n
 			}
 			own := confusionRow{Class: t.Classes[a]}
 			for d, n := range row {
-				share := float64(n) / float64(max(1, all))
-				own.Cells = append(own.Cells, confusionCell{ending.Count(n), chart.Percent(share), math.Round(100*share) / 100, a == d})
+				share := 0.0
+				if all > 0 {
+					share = n / all
+				}
+				own.Cells = append(own.Cells, confusionCell{ending.Weight(n), chart.Percent(share), math.Round(100*share) / 100, a == d})
 			}
 			v.Rows = append(v.Rows, own)
 		}

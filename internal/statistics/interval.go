@@ -19,14 +19,35 @@ func (c Count) Rate() float64 { return float64(c.Hits) / float64(c.Rows) }
 // Interval is ClopperPearson(c.Hits, c.Rows, level).
 func (c Count) Interval(level float64) Interval { return ClopperPearson(c.Hits, c.Rows, level) }
 
-// Rate is a counted rate with its intervals: a Count, or a Combination of several.
+// Weighted is a rate of rows with weights: the weight of the hits over the weight of all rows, with
+// the effective number of rows.
+type Weighted struct{ Rate, Rows float64 }
+
+// Interval is the Clopper-Pearson interval for the effective number of rows. Source: Korn and
+// Graubard, "Confidence intervals for proportions with small expected number of positive counts
+// estimated from survey data", 1998.
+func (w Weighted) Interval(level float64) Interval {
+	return clopperPearson(w.Rate*w.Rows, w.Rows, level)
+}
+
+// Effective returns Kish's effective number of rows, (sum of w)^2 / (sum of w^2): a mean of
+// independent values with these weights has the variance of a plain mean of so many values. Source:
+// Kish, "Survey Sampling", 1965.
+func Effective(rows int, weight, squares float64) float64 {
+	if rows == 0 {
+		return 0
+	}
+	return min(weight*weight/squares, float64(rows))
+}
+
+// Rate is a counted rate with its intervals: a Count, a Weighted, or a Combination of several.
 type Rate interface{ Interval(level float64) Interval }
 
-// Combination is Constant + sum_r Coefficients[r] Counts[r].Rate(), a rate of several counts.
+// Combination is Constant + the sum of the rates of Counts times Coefficients.
 type Combination struct {
 	Constant     float64
 	Coefficients []float64
-	Counts       []Count
+	Counts       []Rate
 }
 
 // Interval is Linear of the combination.
@@ -47,14 +68,18 @@ func ClopperPearson(hits, rows int, level float64) Interval {
 	if hits < 0 || hits > rows {
 		panic(fmt.Sprintf("statistics: %d hits among %d rows", hits, rows))
 	}
+	return clopperPearson(float64(hits), float64(rows), level)
+}
+
+// clopperPearson is ClopperPearson for numbers that need not be whole.
+func clopperPearson(k, n, level float64) Interval {
 	checkProbability("level", level)
 	tail := (1 - level) / 2
 	interval := Interval{0, 1}
-	k, n := float64(hits), float64(rows)
-	if hits > 0 {
+	if k > 0 {
 		interval.Low = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(tail)
 	}
-	if hits < rows {
+	if k < n {
 		interval.High = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(1 - tail)
 	}
 	return interval
@@ -134,8 +159,8 @@ func Distance[R Rate](all R, groups []R, level float64) Interval {
 // Clopper-Pearson interval of each rate with a coefficient other than 0, at the level
 // 1 - (1-level)/K for K such rates (Bonferroni), and adds the ends that the signs of the
 // coefficients select. The interval is conservative, also if the rates have rows in common.
-func Linear(constant float64, coefficients []float64, counts []Count, level float64) Interval {
-	var used []Count
+func Linear[R Rate](constant float64, coefficients []float64, counts []R, level float64) Interval {
+	var used []R
 	var signed []float64
 	for r, c := range coefficients {
 		if c != 0 {

@@ -31,6 +31,10 @@ func (m *Model) DecideRows(r io.Reader, name string, o EvaluateOptions, only []i
 	if m.Ranks() {
 		return nil, fmt.Errorf("predictor: %s: %w: the model ranks documents, and decides no row", m.dir, dataerr.ErrOption)
 	}
+	if column := o.weight(m); column != "" {
+		return nil, fmt.Errorf("predictor: %s: %w: the run counts the weights in the column %q, and a paired difference counts each row once; evaluate each run (ppal evaluate)",
+			m.dir, dataerr.ErrOption, column)
+	}
 	by, crossed, err := o.groupedBy()
 	if err != nil {
 		return nil, err
@@ -52,6 +56,9 @@ func (p *Predictions) Decide(ctx context.Context, o EvaluateOptions, key string)
 	by, crossed, err := o.groupedBy()
 	if err != nil {
 		return nil, err
+	}
+	if p.Weight != "" || o.Weight != nil && *o.Weight != "" {
+		return nil, fmt.Errorf("predictor: %s: %w: a paired difference counts each row once; leave the weights out", p.File, dataerr.ErrOption)
 	}
 	m, rows, err := p.read(ctx, o.Subject, by)
 	if err != nil {

@@ -31,6 +31,9 @@ type EvaluateOptions struct {
 	// each file that a churn constraint names. A churn without decisions is not counted. The key ""
 	// stands for every other file.
 	Earlier map[string]string
+	// Weight is the column with the weights of the rows; "": each row counts once; nil: as in the
+	// training.
+	Weight *string
 	// Subject are the constraints to check. nil checks the constraints of the training.
 	Subject []constraints.Constraint
 }
@@ -38,6 +41,7 @@ type EvaluateOptions struct {
 // Evaluation holds the rates of a model's decisions on labelled rows.
 type Evaluation struct {
 	Rows    int      `json:"rows"`
+	Weight  string   `json:"weight,omitempty"`   // the column of the weights that the rates count; "": none
 	Unknown int      `json:"unknown_categories"` // unknown categories that Evaluate ignored
 	LeftOut int      `json:"left_out"`           // rows with missing values, which the training left out too
 	Classes []string `json:"classes"`
@@ -46,8 +50,9 @@ type Evaluation struct {
 	NewValues []string `json:"new_values,omitempty"`
 	// Rates holds the rates of all rows and by group, with 95% intervals.
 	Rates RateTable `json:"rates"`
-	// Confusion counts rows: the model decides Confusion[a][d] rows of class a as class d.
-	Confusion [][]int `json:"confusion"`
+	// Confusion counts rows, or adds up their weights: the model decides Confusion[a][d] rows of class
+	// a as class d.
+	Confusion [][]float64 `json:"confusion"`
 	// Comparisons compares the groups of each attribute, and the intersections of several, by each
 	// rate.
 	Comparisons []results.Comparison `json:"comparisons,omitempty"`
@@ -164,12 +169,12 @@ func (m *Model) judge(rows *labelled, subject, crossed []constraints.Constraint,
 			return nil, nil, fmt.Errorf("predictor: %w", err)
 		}
 	}
-	table, err := rates.Count(rows.Labels, rows.decisions, rows.Classes, groups, false)
+	table, err := rates.Count(rates.Rows{Labels: rows.Labels, Decisions: rows.decisions, Weights: rows.Weights}, rows.Classes, groups, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	table.MarkExtremes(bounds)
-	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, LeftOut: rows.missing, Classes: rows.Classes, Confusion: table.Confusion,
+	e := &Evaluation{Rows: len(rows.Labels), Weight: rows.weight, Unknown: rows.unknown, LeftOut: rows.missing, Classes: rows.Classes, Confusion: table.Confusion,
 		Rates: RateTable{table.Overall, table.ByGroup}, Constraints: append([]Checked{}, checked...)}
 	for k, a := range rows.Attributes {
 		if n := rows.trained[k]; n > 0 {
@@ -189,6 +194,17 @@ func (m *Model) judge(rows *labelled, subject, crossed []constraints.Constraint,
 		e.Comparisons = append(e.Comparisons, rates.Compare(table, of, intersections[of])...)
 	}
 	return e, groups, nil
+}
+
+// weight returns the column of the weights.
+func (o *EvaluateOptions) weight(m *Model) string {
+	switch trained := m.reading().Weight; {
+	case o.Weight != nil:
+		return *o.Weight
+	case trained != nil:
+		return trained.Column
+	}
+	return ""
 }
 
 // groupedBy returns the attributes of By, and for each text such as sex*race a constraint whose

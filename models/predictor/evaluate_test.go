@@ -45,7 +45,7 @@ func TestEvaluate(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")[1:]
-	var confusion [2][2]int
+	var confusion [2][2]float64
 	rows, accepted := map[string]int{}, map[string]int{}
 	positives, hits := map[string]int{}, map[string]int{}
 	clerks, wrong := 0, 0

@@ -25,6 +25,7 @@ type labelled struct {
 	missing   int              // rows that are left out because of missing values
 	source    []int            // number of each row in the file, from 0
 	queries   *tabular.Queries // of a model that ranks documents
+	weight    string           // the column of the weights; "": none
 }
 
 // conditions returns the distinct conditions of the groups in model.json.
@@ -67,6 +68,9 @@ func (m *Model) labelled(r io.Reader, name string, o EvaluateOptions, attributes
 	rows := &labelled{}
 	for _, c := range m.description.Decision.Classes {
 		rows.Classes = append(rows.Classes, c.Name)
+	}
+	if o.Weight != nil && *o.Weight != "" && (m.description.Input.Format != results.FormatText || m.Ranks()) {
+		return nil, fmt.Errorf("predictor: %w: weights are a column of a table, and the rows of this run have none", dataerr.ErrOption)
 	}
 	read := m.text
 	switch m.description.Input.Format {
@@ -142,8 +146,15 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 	if m.Ranks() {
 		o.Keep = append(o.Keep, m.Query())
 	}
+	weight := o.weight(m)
+	rows.weight = weight
+	if weight != "" {
+		o.Keep = append(o.Keep, weight)
+	}
 	if reading.Missing == tabular.MissingDropped {
-		o.required = reading.Required
+		if o.required = reading.Required; weight != "" {
+			o.required = append(slices.Clip(o.required), weight)
+		}
 	}
 	kept, conditions := make([][]string, len(o.Keep)), m.conditions()
 	var columns []string
@@ -163,13 +174,21 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 		return nil
 	})
 	if err != nil {
+		if weight != "" && strings.Contains(err.Error(), fmt.Sprintf("no column %q", weight)) {
+			err = dataerr.Advise(err, `count each row once (--weight "")`)
+		}
 		return err
 	}
 	if rows.Labels, err = newrows.LabelClasses(label, kept[0]); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	if weight != "" {
+		if err := rows.setWeights(weight, kept[len(kept)-1], reading, name); err != nil {
+			return err
+		}
+	}
 	if m.Ranks() {
-		rows.setQueries(kept[len(kept)-1])
+		rows.setQueries(kept[len(attributes)+1])
 		rows.setGrades(kept[0])
 	}
 	for k, text := range attributes {
@@ -194,7 +213,32 @@ func (m *Model) reading() *tabular.Reading {
 	return m.description.Reading
 }
 
-// leaveOut removes the rows of labels that belong to none of the model's classes, as in training.
+// setWeights reads the weights of the rows. A row of weight 0 gets no class.
+func (l *labelled) setWeights(column string, texts []string, r *tabular.Reading, name string) error {
+	decimal := ""
+	if r.Weight != nil && r.Weight.Column == column {
+		decimal = r.Weight.Decimal
+	}
+	for i, text := range texts {
+		w, err := loader.ParseWeight(text, decimal)
+		if err != nil {
+			return &dataerr.FileError{Path: name, Offset: -1, Row: l.source[i] + 1, Err: fmt.Errorf("column %q: %w", column, err)}
+		}
+		l.Weights = append(l.Weights, w)
+	}
+	if l.Weights = loader.ExactWeights(l.Weights); l.Weights == nil {
+		return &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("column %q: %w: all weights are 0", column, dataerr.ErrEmpty)}
+	}
+	for i, w := range l.Weights {
+		if w == 0 {
+			l.Labels[i] = -1
+		}
+	}
+	return nil
+}
+
+// leaveOut removes the rows of labels that belong to none of the model's classes, as in training, and
+// those of weight 0.
 func (l *labelled) leaveOut(name string, m *Model) error {
 	outputs, kept := m.Outputs(), 0
 	var keptRows []int
@@ -203,6 +247,9 @@ func (l *labelled) leaveOut(name string, m *Model) error {
 			continue
 		}
 		l.Labels[kept], l.decisions[kept], l.source[kept] = y, l.decisions[i], l.source[i]
+		if l.Weights != nil {
+			l.Weights[kept] = l.Weights[i]
+		}
 		keptRows = append(keptRows, i)
 		copy(l.scores[kept*outputs:][:outputs], l.scores[i*outputs:][:outputs])
 		for _, a := range l.Attributes {
@@ -216,6 +263,9 @@ func (l *labelled) leaveOut(name string, m *Model) error {
 	l.Labels, l.decisions, l.source, l.scores = l.Labels[:kept], l.decisions[:kept], l.source[:kept], l.scores[:kept*outputs]
 	for k := range l.Attributes {
 		l.Attributes[k].Of = l.Attributes[k].Of[:kept]
+	}
+	if l.Weights != nil {
+		l.Weights = l.Weights[:kept]
 	}
 	if l.queries != nil {
 		l.queries = l.queries.Restrict(keptRows)

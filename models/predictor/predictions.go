@@ -42,7 +42,11 @@ func (p *Predictions) Evaluate(ctx context.Context, o EvaluateOptions) (*Evaluat
 	if err != nil {
 		return nil, err
 	}
-	m, rows, err := p.read(ctx, o.Subject, by)
+	own := *p
+	if o.Weight != nil {
+		own.Weight = *o.Weight
+	}
+	m, rows, err := own.read(ctx, o.Subject, by)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +99,8 @@ func (p *Predictions) read(ctx context.Context, subject []constraints.Constraint
 		}
 		return nil, nil, err
 	}
-	rows := &labelled{source: t.Train.Source, missing: t.LeftOut}
-	rows.Classes = t.Train.Classes
+	rows := &labelled{source: t.Train.Source, missing: t.LeftOut, weight: p.Weight}
+	rows.Classes, rows.Weights = t.Train.Classes, t.Train.Weights
 	for _, y := range t.Train.Labels {
 		rows.Labels = append(rows.Labels, tabular.ClassOf(y, len(rows.Classes)))
 	}

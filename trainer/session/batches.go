@@ -23,7 +23,7 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 			return failure
 		}
 		a.sampler, err = build.NewDraws(a.builder.Builder, build.DrawnRows{Data: train.Data, Sample: sample, Bound: a.builder.statement.Constraints[0].Bound,
-			Labels: train.Labels, Groups: train.Groups, Levels: train.Levels}, seed, a.dtype, weights)
+			Labels: train.Labels, Groups: train.Groups, Levels: train.Levels, Weights: train.Weights}, seed, a.dtype, weights)
 	case size >= all:
 		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
 	case size > 0 && a.ofQueries():

@@ -85,6 +85,12 @@ func (b *builder) rows(r load.Rows) build.Rows {
 		Nodes: func(scores *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error) {
 			return b.statement.Nodes(scores, rowsOf(r))
 		},
+		Weights: r.Weights,
+		Equal: func() build.Rows {
+			own := r
+			own.Weights = nil
+			return b.rows(own)
+		},
 		Pick: func(list []int) build.Rows { return b.rows(r.Pick(list, build.PickData(r.Data, list))) },
 	}
 }

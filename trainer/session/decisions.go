@@ -193,6 +193,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
 	}
+	if t.Confidence > 0 && p.Weights != nil {
+		return nil, &OptionError{Option: "confidence", Problem: "promises counts of equal rows, and no proof covers the thresholds that rows with weights choose; leave it or the weights (--weight) out"}
+	}
 	if t.Confidence > 0 && system.OfPairs() {
 		return nil, &OptionError{Option: "confidence", Problem: fmt.Sprintf("promises rates of independent rows, and the pairs of %s share documents; leave it out", t.Minimize)}
 	}

@@ -206,14 +206,18 @@ func gapForm(smooth bool) constraints.Form {
 // nameGaps names the measures of a task with gaps, and the gap of the positive rates.
 func nameGaps(m *measurement, list []gapRate) map[string]float64 {
 	named := nameFairness(m)
-	var hits, rows [2]int // the rates of a group add up to its positive decisions
+	var hits, rows [2]float64 // the rates of a group add up to its positive decisions
 	for j, v := range m.counted.Values {
 		named[list[j].measure] = v.Value
 		for k, r := range v.Rates {
-			hits[k], rows[k] = hits[k]+r.Hits, rows[k]+r.Rows
+			own, n := float64(r.Hits), float64(r.Rows)
+			if r.Weight > 0 {
+				own, n = r.Value*r.Weight, r.Weight
+			}
+			hits[k], rows[k] = hits[k]+own, rows[k]+n
 		}
 	}
-	share := func(k int) float64 { return float64(hits[k]) / float64(rows[k]) }
+	share := func(k int) float64 { return hits[k] / rows[k] }
 	named["dp_gap"] = math.Abs(share(0) - share(1))
 	return named
 }

@@ -165,7 +165,7 @@ func (t Intersectional) subject(train Rows, d *Decisions) (epsilon []float64, er
 // nameFairness names the measures that the tasks of two classes share.
 func nameFairness(m *measurement) map[string]float64 {
 	named := map[string]float64{"loss": m.objective, "max_violation": m.violation, "error": m.counted.Objective.Value}
-	if area, ok := rates.AUC(m.scores, m.rows.Labels); ok {
+	if area, ok := rates.AUC(m.scores, m.rows.Labels, m.rows.Weights); ok {
 		named["auc"] = area
 	}
 	return named

@@ -107,14 +107,14 @@ func errorOf(c Class) constraints.Rate {
 // nameClasses names the losses and error rates of the classes after the classes' numbers.
 func nameClasses(m *measurement) map[string]float64 {
 	named := map[string]float64{"max_violation": m.violation}
-	wrong, total := 0, 0
+	wrong, total := 0.0, 0.0
 	for k, class := range m.rows.Classes { // cell k counts the wrong decisions of class k
-		hits, rows := m.counted.Hits[k], m.counted.Rows[k]
+		hits, rows := m.counted.Weights(k)
 		named[fmt.Sprintf("loss_%d", class.Number)] = m.terms[k]
-		named[fmt.Sprintf("error_%d", class.Number)] = float64(hits) / float64(rows)
+		named[fmt.Sprintf("error_%d", class.Number)] = hits / rows
 		wrong, total = wrong+hits, total+rows
 	}
-	named["error"] = float64(wrong) / float64(total)
+	named["error"] = wrong / total
 	return named
 }
 

@@ -98,7 +98,11 @@ func (s *split) decided(scores []float64) (*measure.Decided, error) {
 	if err != nil {
 		return nil, err
 	}
-	return measure.Decide(s.Name, classNames(s.Classes), labels, scores), nil
+	d := measure.Decide(s.Name, classNames(s.Classes), labels, scores)
+	if d != nil {
+		d.Weights = s.Weights
+	}
+	return d, nil
 }
 
 // classNames returns the names of the classes.
@@ -116,7 +120,7 @@ func rowsOf(r load.Rows) Rows {
 	for k, c := range r.Classes {
 		classes[k] = Class(c)
 	}
-	return Rows{Labels: r.Labels, Classes: classes, Groups: r.Groups, Attributes: r.Attributes, Earlier: r.Earlier, Queries: r.Queries, Tabular: r.Tabular}
+	return Rows{Labels: r.Labels, Classes: classes, Groups: r.Groups, Attributes: r.Attributes, Earlier: r.Earlier, Weights: r.Weights, Queries: r.Queries, Tabular: r.Tabular}
 }
 
 // pair returns an error unless the rows have two groups and every row is in exactly one group.
@@ -159,7 +163,7 @@ func (r Rows) attribute() (name string, values []string) {
 // population returns the rows for the constraint language. Disjoint groups become an attribute.
 // Other groups are the values of the attribute "groups".
 func (r Rows) population() (*constraints.Population, error) {
-	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier}
+	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier, Weights: r.Weights}
 	a, ok := load.OfGroups(r.Groups, len(r.Labels))
 	switch {
 	case !ok:

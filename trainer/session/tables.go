@@ -84,6 +84,7 @@ type Matrix struct {
 	// Attributes and Earlier are for the constraints of a Decisions task: see Rows.
 	Attributes []constraints.Attribute
 	Earlier    map[string][]int
+	Weights    []float64 // of the rows, above 0; nil: 1 each: see constraints.Population.Weights
 	// Queries are the queries whose documents the rows are; nil: the rows have no queries.
 	Queries *tabular.Queries
 	// Numbers identify the rows in the caller's data, from 0, for rows.csv; nil: not known.
@@ -130,7 +131,7 @@ func (s Matrices) Load(_ context.Context, on Request) (*Data, error) {
 	l.Description.Normalization, l.Description.FeatureNames = string(models.NormalizeNone), s.Columns
 	for name, m := range load.InSplits(s.Train, s.Validation, s.Test) {
 		r := load.Rows{Data: m.Features, Labels: m.Labels, Groups: m.Groups, Classes: s.classes(), Levels: make([][]float64, len(m.Groups)),
-			Attributes: m.Attributes, Earlier: m.Earlier, Queries: m.Queries, Source: m.Numbers, Named: on.on.Needs.Groups()}
+			Attributes: m.Attributes, Earlier: m.Earlier, Weights: m.Weights, Queries: m.Queries, Source: m.Numbers, Named: on.on.Needs.Groups()}
 		if err := m.check(s.Columns); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w: %w", name, ErrOptions, err)
 		}

@@ -214,6 +214,8 @@ type Rows struct {
 	// Earlier holds the earlier decisions of the rows for each file of a churn constraint. A
 	// decision is the index of a class in Classes, or -1 for a row without a decision.
 	Earlier map[string][]int
+	// Weights are the weights of the rows, above 0; nil: 1 each. See constraints.Population.Weights.
+	Weights []float64
 	// Queries are the queries whose documents the rows are; nil: the rows have no queries.
 	Queries *tabular.Queries
 	// Tabular is true for the rows of a table. It decides the name of a Decisions task.

@@ -11,10 +11,13 @@ import (
 // Rate is a share of rows.
 type Rate struct {
 	Value float64 `json:"value"` // from 0 to 1
-	// Interval is the Clopper-Pearson interval of the share at confidence 0.95. It is nil on training
+	// Interval is the Clopper-Pearson interval of the share at confidence 0.95, with weights for Kish's
+	// effective number of rows. It is nil on training
 	// rows, because these rows do not tell the rate on new rows.
 	Interval *[2]float64 `json:"interval,omitempty"`
 	Rows     int         `json:"rows"` // the number of rows that the rate counts, above 0
+	// Effective is Kish's effective number of these rows; 0: the rows have no weights.
+	Effective float64 `json:"effective_rows,omitempty"`
 }
 
 // Rates maps names to rates. It omits a rate without rows, such as the true positive rate of a
@@ -41,21 +44,27 @@ func PrecisionOf(class string) string { return "precision[" + class + "]" }
 
 // RateTable holds the rates of decisions on the rows of one split or file.
 type RateTable struct {
-	Rows    int   `json:"rows"`    // the number of rows
-	Overall Rates `json:"overall"` // of all rows
+	Rows int `json:"rows"` // the number of rows
+	// Weight is the weight of all rows, whose rates and Confusion then count weights; 0: the rows have
+	// no weights.
+	Weight  float64 `json:"weight,omitempty"`
+	Overall Rates   `json:"overall"` // of all rows
 	// ByGroup has the rates of each group; nil without groups.
 	ByGroup []GroupRates `json:"by_group,omitempty"`
 	// Classes names the C rows and columns of Confusion, in the order of the scores.
 	Classes []string `json:"classes"`
-	// Confusion counts rows, C x C: Confusion[a][d] rows of class a are decided as class d.
-	Confusion [][]int `json:"confusion"`
+	// Confusion counts rows, or adds up their weights, C x C: Confusion[a][d] rows of class a are
+	// decided as class d.
+	Confusion [][]float64 `json:"confusion"`
 }
 
 // GroupRates holds the rates of the rows of a group.
 type GroupRates struct {
 	Group string `json:"group"` // the name: "sex=Female"
 	Rows  int    `json:"rows"`  // the number of rows
-	Rates Rates  `json:"rates"`
+	// Weight is the weight of the rows; 0: the rows have no weights.
+	Weight float64 `json:"weight,omitempty"`
+	Rates  Rates   `json:"rates"`
 	// Extremes says, by the name of the rate, where the group is the largest or the smallest of the
 	// groups of a bound; nil: nowhere.
 	Extremes map[string]Extreme `json:"extremes,omitempty"`

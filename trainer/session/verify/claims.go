@@ -261,9 +261,13 @@ func (c *check) probabilities(o *results.Outcome) {
 		r.problem("%s: summary.json names the %s rows and %d classes, the check %s and %d", name, rows, len(intercepts), p.Name, classes)
 		return
 	}
-	sizes := make([]float64, classes)
-	for _, y := range p.Classes {
-		sizes[y]++
+	sizes, every := make([]float64, classes), 0.0 // the weights have the mean 1
+	for i := range p.Classes {
+		every += weightOf(p.Population, i)
+	}
+	weight := func(i int) float64 { return weightOf(p.Population, i) / every * float64(len(p.Classes)) }
+	for i, y := range p.Classes {
+		sizes[y] += weight(i)
 	}
 	outputs := c.in.Outputs()
 	scores := c.output.as(true, nil).scores(p.Features)
@@ -282,8 +286,8 @@ func (c *check) probabilities(o *results.Outcome) {
 			if k != y {
 				t = (1 - t) / float64(classes-1)
 			}
-			ofClass[k] += (q - t) / float64(len(p.Classes))
-			ofSlope += (q - t) * own[k] / float64(len(p.Classes))
+			ofClass[k] += weight(i) * (q - t) / float64(len(p.Classes))
+			ofSlope += weight(i) * (q - t) * own[k] / float64(len(p.Classes))
 		}
 	}
 	scale := largest(scores)

@@ -23,7 +23,9 @@ type decided struct {
 // tally is a rate on some rows.
 type tally struct {
 	hits, rows, unsure int     // of decisions
-	base               int     // rows before any decision: of a precision, more than rows
+	base               mass    // rows before any decision: of a precision, more than rows
+	hit, all, doubtful mass    // the rows of hits, rows and unsure; 0 of pairs
+	weighted           bool    // the rows have weights
 	smooth, weight     float64 // the smooth rate is their quotient
 	subset             subset
 	// halves are the rates whose mean is the rate; rows and weight are then those of the smaller, and
@@ -45,7 +47,15 @@ func (t tally) value(smooth bool) float64 {
 	if t.pairs != nil {
 		return float64(t.hits) / float64(2*t.rows)
 	}
-	return float64(t.hits) / float64(t.rows)
+	return t.hit.weight / t.all.weight
+}
+
+// effective returns the effective number of rows; 0: the rows have no weights.
+func (t tally) effective() float64 {
+	if !t.weighted {
+		return 0
+	}
+	return t.all.effective()
 }
 
 // doubt returns the largest change of the rate by doubtful rows.
@@ -53,8 +63,12 @@ func (t tally) doubt() (most float64) {
 	for _, half := range t.halves {
 		most = max(most, half.doubt())
 	}
-	if t.unsure > 0 {
+	switch {
+	case t.unsure == 0:
+	case t.pairs != nil:
 		most = float64(t.unsure) / float64(max(1, t.rows-t.unsure))
+	default:
+		most = t.doubtful.weight / max(t.doubtful.largest, t.all.weight-t.doubtful.weight)
 	}
 	return most
 }
@@ -67,44 +81,54 @@ func (m measure) tally(s subset, d *decided) (t tally) {
 	t.subset = s
 	if list := m.halves(); len(list) > 1 {
 		t.halves = []tally{list[0].tally(s, d), list[1].tally(s, d)}
-		t.rows, t.base = min(t.halves[0].rows, t.halves[1].rows), min(t.halves[0].base, t.halves[1].base)
+		t.rows, t.base = min(t.halves[0].rows, t.halves[1].rows), t.halves[0].base
+		if other := t.halves[1].base; other.rows == 0 || t.base.rows > 0 && other.heaviest() > t.base.heaviest() {
+			t.base = other
+		}
 		t.weight = min(t.halves[0].weight, t.halves[1].weight)
 		return t
 	}
+	t.weighted = d.rows.Weights != nil
 	s.rows(d.rows, func(i int) {
 		if !m.counts(d.rows, s.class, i) {
 			return
 		}
 		target, other := m.target(d.rows, s.class, i)
-		t.base++
+		w := weightOf(d.rows, i)
+		t.base.add(w)
 		if d.unsure[i] {
 			t.unsure++
+			t.doubtful.add(w)
 		}
 		if m.rate == "precision" { // of the rows that are decided positive
-			chance := d.chance(i, target)
+			chance := w * d.chance(i, target)
 			t.weight += chance
 			if d.rows.Labels[i] == target {
 				t.smooth += chance
 			}
 			if d.class[i] == target {
 				t.rows++
+				t.all.add(w)
 				if d.rows.Labels[i] == target {
 					t.hits++
+					t.hit.add(w)
 				}
 			}
 			return
 		}
-		t.rows, t.weight = t.rows+1, t.weight+1
+		t.rows, t.weight = t.rows+1, t.weight+w
+		t.all.add(w)
 		switch {
 		case m.rate == "loss":
-			t.smooth += d.loss(i, target)
+			t.smooth += w * d.loss(i, target)
 		case other:
-			t.smooth += d.miss(i, target)
+			t.smooth += w * d.miss(i, target)
 		default:
-			t.smooth += d.chance(i, target)
+			t.smooth += w * d.chance(i, target)
 		}
 		if (d.class[i] == target) != other {
 			t.hits++
+			t.hit.add(w)
 		}
 	})
 	return t
@@ -231,9 +255,9 @@ func (c counted) rates(p *plan) (sets [][]constraints.CountedRate) {
 	for _, set := range c.sets {
 		var list []constraints.CountedRate
 		for _, t := range set {
-			rate := constraints.CountedRate{Hits: t.hits, Rows: t.rows}
+			rate := constraints.CountedRate{Hits: t.hits, Rows: t.rows, Value: t.value(false), Effective: t.effective()}
 			for _, half := range t.halves {
-				rate.Parts = append(rate.Parts, constraints.CountedPart{Coefficient: 0.5, Hits: half.hits, Rows: half.rows})
+				rate.Parts = append(rate.Parts, constraints.CountedPart{Coefficient: 0.5, Hits: half.hits, Rows: half.rows, Value: half.value(false), Effective: half.effective()})
 			}
 			list = append(list, rate)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"ppal/constraints"
 	"ppal/internal/rundir"
 )
 
@@ -40,10 +41,10 @@ func (c *check) curves() {
 		}
 		scores := n.scores(p.Features)
 		e := scoreError(c.summary.Products) * largest(scores)
-		if wrong := wrongPoint(points, scores, p.Classes, e); wrong >= 0 {
+		if wrong := wrongPoint(points, scores, p.Population, e); wrong >= 0 {
 			r.problem("details.json: no threshold gives point %d of the ROC curve of the %s rows, %v", wrong, p.Name, points[wrong])
 		}
-		least, most := areas(scores, p.Classes, 2*e)
+		least, most := areas(scores, p.Population, 2*e)
 		r.compare(sectionDecisions, "area below the ROC curve of the "+string(p.Name)+" rows", area(points),
 			number{(least + most) / 2, areaTolerance + (most-least)/2, true})
 	}
@@ -59,16 +60,14 @@ func count(list []int, x int) (n int) {
 	return n
 }
 
-// staircase returns the shares of the rows of class 0 and of class 1 among the rows with the
-// largest scores, for 0, 1, 2, ... rows.
-func staircase(scores []float64, classes []int) [][2]float64 {
-	order := falling(scores)
-	sizes := [2]float64{float64(count(classes, 0)), float64(count(classes, 1))}
+// staircase returns the weights of the rows of class 0 and of class 1 among the rows with the
+// largest scores, for 0, 1, 2, ... rows of the order.
+func staircase(order []int, p *constraints.Population) [][2]float64 {
 	points := make([][2]float64, 1, len(order)+1)
-	var counts [2]float64
+	var sums [2]float64
 	for _, i := range order {
-		counts[classes[i]]++
-		points = append(points, [2]float64{counts[0] / sizes[0], counts[1] / sizes[1]})
+		sums[p.Labels[i]] += weightOf(p, i)
+		points = append(points, sums)
 	}
 	return points
 }
@@ -85,57 +84,69 @@ func falling(scores []float64) []int {
 
 // wrongPoint returns the index of the first point of a curve that no threshold gives, or -1. Rows
 // whose scores are within e of the threshold may be on either side.
-func wrongPoint(curve [][2]float64, scores []float64, classes []int, e float64) int {
-	order, own := falling(scores), staircase(scores, classes)
-	rows := [2]float64{float64(count(classes, 0)), float64(count(classes, 1))}
-	for at, p := range curve {
-		var counts [2]float64
-		for side := range counts {
-			counts[side] = math.Round(p[side] * rows[side])
-			if !(math.Abs(counts[side]-p[side]*rows[side]) <= 1e-6) {
-				return at
-			}
-		}
-		k := int(counts[0] + counts[1])
-		if k < 0 || k > len(order) || at == 0 && k != 0 || at == len(curve)-1 && k != len(order) {
+func wrongPoint(curve [][2]float64, scores []float64, p *constraints.Population, e float64) int {
+	order := falling(scores)
+	own := staircase(order, p)
+	all, last := own[len(order)], len(order)
+	tolerance := 1e-6 / float64(len(order)) * (all[0] + all[1]) // of a sum of weights
+	for at, point := range curve {
+		sums := [2]float64{point[0] * all[0], point[1] * all[1]}
+		// the last place with at most the weight of the point: thresholds lie there, or near it if rows
+		// may have changed places
+		k := sort.Search(last+1, func(i int) bool { return own[i][0]+own[i][1] > sums[0]+sums[1]+tolerance }) - 1
+		if !(k >= 0) || at == 0 && k != 0 || at == len(curve)-1 && k != last {
 			return at
 		}
-		unsure := 0.0 // rows near the threshold
+		unsure, among := 0.0, [2]int{k, k} // the weight of the rows near the threshold, and their places
 		for _, edge := range []int{k - 1, k} {
-			if edge < 0 || edge >= len(order) {
+			if edge < 0 || edge >= last {
 				continue
 			}
 			at := scores[order[edge]]
-			from := sort.Search(len(order), func(i int) bool { return scores[order[i]] <= at+e })
-			to := sort.Search(len(order), func(i int) bool { return scores[order[i]] < at-e })
-			unsure += float64(to - from - 1) // without the row itself
+			from := sort.Search(last, func(i int) bool { return scores[order[i]] <= at+e })
+			to := sort.Search(last, func(i int) bool { return scores[order[i]] < at-e })
+			if to-from > 1 { // others than the row itself
+				among = [2]int{min(among[0], from), max(among[1], to)}
+			}
 		}
-		if math.Abs(own[k][0]*rows[0]-counts[0]) > unsure+1e-6 {
-			return at
+		low, high := own[among[0]], own[among[1]]
+		unsure = high[0] + high[1] - low[0] - low[1]
+		for side := range sums {
+			if !(math.Abs(own[k][side]-sums[side]) <= unsure+tolerance) {
+				return at
+			}
 		}
 	}
 	return -1
+}
+
+// rising returns the scores of the rows of class 0 in increasing order, and the weight of the first
+// k of these rows for each k.
+func rising(scores []float64, classes []int, p *constraints.Population) (list, before []float64) {
+	order := slices.DeleteFunc(falling(scores), func(i int) bool { return classes[i] != 0 })
+	slices.Reverse(order)
+	before = []float64{0}
+	for k, i := range order {
+		list, before = append(list, scores[i]), append(before, before[k]+weightOf(p, i))
+	}
+	return list, before
 }
 
 // areas returns the least and the largest area below the ROC curve of scores whose differences have
 // errors of at most e: the share of the pairs of a row of class 1 and a row of class 0 in which the
 // row of class 1 has the larger score, without and with the pairs that e may turn. Equal scores are
 // such pairs.
-func areas(scores []float64, classes []int, e float64) (least, most float64) {
-	var zeros []float64
-	for i, class := range classes {
-		if class == 0 {
-			zeros = append(zeros, scores[i])
-		}
-	}
-	slices.Sort(zeros)
-	for i, class := range classes {
+func areas(scores []float64, p *constraints.Population, e float64) (least, most float64) {
+	zeros, before := rising(scores, p.Labels, p)
+	pairs := 0.0
+	for i, class := range p.Labels {
 		if class == 1 {
-			least += float64(sort.SearchFloat64s(zeros, scores[i]-e))
-			most += float64(sort.Search(len(zeros), func(k int) bool { return zeros[k] > scores[i]+e }))
+			w := weightOf(p, i)
+			least += w * before[sort.SearchFloat64s(zeros, scores[i]-e)]
+			most += w * before[sort.Search(len(zeros), func(k int) bool { return zeros[k] > scores[i]+e })]
+			pairs += w * before[len(zeros)]
 		}
 	}
-	pairs := float64(len(zeros) * (len(classes) - len(zeros)))
 	return least / pairs, most / pairs
 }
 

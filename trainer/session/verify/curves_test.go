@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math"
+	"ppal/constraints"
 	"testing"
 )
 
@@ -19,7 +20,7 @@ func TestAreas(t *testing.T) {
 		{[]float64{5, 5, 5, 5}, []int{0, 1, 0, 1}, 0, 0, 1},
 		{[]float64{1, 2, 2.5, 4}, []int{0, 1, 0, 1}, 0.6, 0.75, 1},
 	} {
-		if least, most := areas(c.scores, c.classes, c.e); math.Abs(least-c.least)+math.Abs(most-c.most) > 1e-15 {
+		if least, most := areas(c.scores, &constraints.Population{Labels: c.classes}, c.e); math.Abs(least-c.least)+math.Abs(most-c.most) > 1e-15 {
 			t.Errorf("%v of %v, e = %v: %v to %v, want %v to %v", c.scores, c.classes, c.e, least, most, c.least, c.most)
 		}
 	}

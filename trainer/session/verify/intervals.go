@@ -66,11 +66,14 @@ func (c *check) noIntervals() {
 }
 
 // clopperPearson returns the interval of a rate; nil without rows.
-func clopperPearson(hits, rows int) *[2]float64 {
-	if rows == 0 {
+func clopperPearson(hits, rows mass, weighted bool) *[2]float64 {
+	if rows.rows == 0 {
 		return nil
 	}
-	i := statistics.ClopperPearson(hits, rows, rates.Level)
+	i := statistics.ClopperPearson(hits.rows, rows.rows, rates.Level)
+	if weighted {
+		i = statistics.Weighted{Rate: hits.weight / rows.weight, Rows: rows.effective()}.Interval(rates.Level)
+	}
 	return &[2]float64{i.Low, i.High}
 }
 
@@ -91,7 +94,7 @@ func (r *evaluator) intervals() (objective *[2]float64, list []*[2]float64) {
 		list = append(list, own)
 	}
 	if t := r.objective.sets[0][0]; !r.minimised.isLoss() && t.halves == nil {
-		objective = clopperPearson(t.hits, t.rows)
+		objective = clopperPearson(t.hit, t.all, t.weighted)
 	}
 	return objective, list
 }

@@ -11,7 +11,7 @@ import (
 // inequality is one of the inequalities by which a constraint in words is judged.
 type inequality struct {
 	over      float64 // the amount by which the decisions exceed it, at most 0 if they do not
-	tolerance float64 // the weight of one row of its smaller set of rows
+	tolerance float64 // the share of one row, the heaviest, in its smaller set of rows
 	unit      float64 // factor from these units to the unit of the constraint's value
 	rates     []tally // the one or two rates that it bounds
 }
@@ -40,14 +40,14 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 	}
 	rate := func(t tally) float64 { return t.value(p.isLoss()) }
 	add := func(over, unit float64, rates ...tally) {
-		least := math.MaxInt
+		tolerance := 0.0
 		for _, t := range rates {
-			least = min(least, t.base)
+			if t.base.rows == 0 {
+				return
+			}
+			tolerance = max(tolerance, t.base.heaviest())
 		}
-		tolerance := 1 / float64(least)
 		switch {
-		case least == 0:
-			return
 		case p.isLoss():
 			tolerance = lossTolerance
 		case rates[0].halves != nil: // one row of a half
@@ -57,9 +57,9 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 	}
 	for _, set := range v.sets {
 		if p.form == meanExcess { // one row of the smallest group moves the mean by its share
-			share, tolerance := 1/float64(len(set)-1), 1/float64(set[0].base)
+			share, tolerance := 1/float64(len(set)-1), set[0].base.heaviest()
 			for _, t := range set[1:] {
-				tolerance = max(tolerance, share/float64(t.base))
+				tolerance = max(tolerance, share*t.base.heaviest())
 			}
 			list = append(list, inequality{v.value - bound, tolerance, 1, set[:1]})
 			continue
@@ -67,13 +67,13 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 		for a, x := range set {
 			if !p.compares() {
 				switch {
-				case p.rate != "precision" || x.base == 0:
+				case p.rate != "precision" || x.base.rows == 0:
 					add(sign*(rate(x)-bound), 1, x)
 				case x.rows == 0:
 					add(0, 1, x)
 				default:
-					n := float64(x.base)
-					add(sign*(float64(x.hits)-bound*float64(x.rows))/n, n/float64(x.rows), x)
+					n := x.base.weight
+					add(sign*(x.hit.weight-bound*x.all.weight)/n, n/x.all.weight, x)
 				}
 				continue
 			}
@@ -154,7 +154,7 @@ func (p *plan) exceeded(q inequality, v counted, state constraints.State, bound 
 	least := math.MaxInt
 	for _, t := range q.rates {
 		e.Groups, e.Rows, e.Values = append(e.Groups, t.subset.name(rows)), append(e.Rows, t.rows), append(e.Values, t.value(p.isLoss()))
-		least = min(least, t.base)
+		least = min(least, t.base.size())
 	}
 	if state == constraints.NotJudged {
 		if n := int(math.Ceil(float64(least)*q.tolerance*q.unit/p.most(bound) - 1e-12)); p.remain(v, n) {
@@ -177,7 +177,7 @@ func (p *plan) remain(v counted, n int) bool {
 	for _, set := range v.sets {
 		own := 0
 		for k, t := range set {
-			if t.base >= n && (k > 0 || !p.withAll()) {
+			if t.base.size() >= n && (k > 0 || !p.withAll()) {
 				own++
 			}
 		}

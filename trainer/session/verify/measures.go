@@ -38,18 +38,20 @@ func (r *evaluator) count(scores []float64, e float64) {
 		r.values, r.doubt = append(r.values, v), max(r.doubt, v.doubt)
 	}
 	r.decided = d.class
-	accepted := 0
-	for _, k := range d.class {
+	var accepted, every mass
+	for i, k := range d.class {
+		every.add(weightOf(d.rows, i))
 		if k == 1 {
-			accepted++
+			accepted.add(weightOf(d.rows, i))
 		}
 	}
-	r.accepted = float64(accepted) / float64(n)
-	r.hits = make([]int, len(r.cells))
+	r.accepted = accepted.weight / every.weight
+	r.hits, r.hitWeights = make([]int, len(r.cells)), make([]float64, len(r.cells))
 	for k, cell := range r.cells {
 		for at, i := range cell.rows {
 			if !cell.loss && (d.class[i] == cell.targets[at]) != cell.missed {
 				r.hits[k]++
+				r.hitWeights[k] += weightOf(d.rows, int(i))
 			}
 		}
 	}

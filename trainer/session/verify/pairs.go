@@ -61,7 +61,8 @@ func (s pairSet) size(p *constraints.Population) (n int) {
 func (m measure) tallyPairs(s subset, d *decided) (t tally) {
 	t.subset, t.pairs = s, map[int][2]int{}
 	pairSet{m.rate, s, s.query}.each(d.rows, func(query, i, j int) {
-		t.rows, t.base, t.weight = t.rows+1, t.base+1, t.weight+1
+		t.rows, t.weight = t.rows+1, t.weight+1
+		t.base.add(1)
 		change, hits := d.scores[i]-d.scores[j], 0
 		switch {
 		case change < 0:

@@ -141,13 +141,13 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 			return pairSet{m.rate, s, s.query}.size(train) >= max(1, m.least)
 		}
 		for _, own := range p.halves() {
-			n := 0
+			var n mass
 			s.rows(train, func(i int) {
 				if own.counts(train, s.class, i) {
-					n++
+					n.add(weightOf(train, i))
 				}
 			})
-			if n < max(1, m.least) {
+			if n.size() < max(1, m.least) {
 				return false
 			}
 		}

@@ -39,7 +39,7 @@ func (r *evaluator) published(scores []float64, f float64, e slack) []named {
 
 // share counts the rows that meet a condition on their decisions.
 func (r *evaluator) share(rows []int, meets func(i int) bool) number {
-	return share(rows, meets, func(i int) bool { return r.unsure[i] })
+	return share(r.p.Population, rows, meets, func(i int) bool { return r.unsure[i] })
 }
 
 // wrong returns the share of wrong decisions among the rows.
@@ -52,18 +52,19 @@ func (r *evaluator) ofClasses(scores []float64, e slack) (list []named) {
 	c := cell{missed: true, phi: r.cells[0].phi}
 	for k, class := range r.p.Rows.Classes {
 		var rows []int
-		loss := 0.0
+		loss, weight := 0.0, 0.0
 		for i, own := range r.p.Classes {
 			if own == k {
 				rows = append(rows, i)
-				loss += r.value(&c, nil, scores, int32(i), k)
+				w := weightOf(r.p.Population, i)
+				loss, weight = loss+w*r.value(&c, nil, scores, int32(i), k), weight+w
 			}
 		}
 		change := e.f
 		if k > 0 {
 			change = e.g[k-1]
 		}
-		list = append(list, named{fmt.Sprintf("loss_%d", class.Number), smoothNumber(loss/float64(len(rows)), change)},
+		list = append(list, named{fmt.Sprintf("loss_%d", class.Number), smoothNumber(loss/weight, change)},
 			named{fmt.Sprintf("error_%d", class.Number), r.wrong(rows)})
 	}
 	return append(list, named{"error", r.wrong(all(len(r.p.Classes)))})
@@ -72,15 +73,7 @@ func (r *evaluator) ofClasses(scores []float64, e slack) (list []named) {
 // area returns the share of the pairs of a positive and a negative row in which the positive row
 // has the higher score; equal scores count half.
 func (r *evaluator) area(scores []float64, e float64) number {
-	var positive, negative []float64
-	for i, s := range scores {
-		if r.p.Classes[i] == 1 {
-			positive = append(positive, s)
-		} else {
-			negative = append(negative, s)
-		}
-	}
-	slices.Sort(negative)
+	negative, before := rising(scores, r.p.Classes, r.p.Population)
 	below := func(limit float64, equal bool) float64 {
 		at, _ := slices.BinarySearchFunc(negative, limit, func(s, limit float64) int {
 			if s < limit || equal && s == limit {
@@ -88,14 +81,18 @@ func (r *evaluator) area(scores []float64, e float64) number {
 			}
 			return 1
 		})
-		return float64(at)
+		return before[at]
 	}
-	won, doubtful := 0.0, 0.0
-	for _, s := range positive {
-		won += (below(s, false) + below(s, true)) / 2
-		doubtful += below(s+2*e, true) - below(s-2*e, false)
+	won, doubtful, pairs := 0.0, 0.0, 0.0
+	for i, s := range scores {
+		if r.p.Classes[i] != 1 {
+			continue
+		}
+		w := weightOf(r.p.Population, i)
+		won += w * (below(s, false) + below(s, true)) / 2
+		doubtful += w * (below(s+2*e, true) - below(s-2*e, false))
+		pairs += w * before[len(negative)]
 	}
-	pairs := float64(len(positive)) * float64(len(negative))
 	return number{won / pairs, doubtful/pairs + rounding, pairs > 0}
 }
 
@@ -104,11 +101,12 @@ func (r *evaluator) area(scores []float64, e float64) number {
 func (r *evaluator) ofGroups(scores []float64, e slack) []named {
 	c := cell{missed: true, phi: r.cells[len(r.cells)-1].phi}
 	loss := func(rows []int) float64 {
-		sum := 0.0
+		sum, weight := 0.0, 0.0
 		for _, i := range rows {
-			sum += r.value(&c, nil, scores, int32(i), r.p.Classes[i])
+			w := weightOf(r.p.Population, i)
+			sum, weight = sum+w*r.value(&c, nil, scores, int32(i), r.p.Classes[i]), weight+w
 		}
-		return sum / float64(len(rows))
+		return sum / weight
 	}
 	every := all(len(scores))
 	total, ofAll, tolerance := r.wrong(every), loss(every), 0.0

@@ -10,7 +10,7 @@ import (
 )
 
 // evaluator evaluates the task of a run on the rows of a part. A rate h_k is the mean, over the
-// rows of a cell, of the surrogate of the decision that counts. The constraints are linear in the
+// rows of a cell by their weights, of the surrogate of the decision that counts. The constraints are linear in the
 // rates, or the largest of several linear functions:
 //
 //	g_j = C_j h + constant_j - bound_j - shift_j
@@ -45,14 +45,17 @@ type evaluator struct {
 	decided   []int
 	accepted  float64
 	hits      []int
-	doubt     float64
-	unsure    []bool // rows whose decision the error of the scores can change
+	// hitWeights are the weights of the hits.
+	hitWeights []float64
+	doubt      float64
+	unsure     []bool // rows whose decision the error of the scores can change
 }
 
 // cell is an elementary rate: its rows with the decisions that count, -1 for none.
 type cell struct {
 	rows    []int32
 	targets []int
+	weight  float64 // of all rows
 	loss    bool
 	// For margins: the surrogate, and whether the decisions other than the target count.
 	phi    *surrogate
@@ -74,6 +77,9 @@ func newEvaluator(in *session.Inputs, p *session.Part) (r *evaluator, err error)
 			c.pairs = newPairCell(&in.System.Rates[k], p.Population)
 		} else {
 			c.rows, c.targets = p.Sample.Targets(k)
+			for _, i := range c.rows {
+				c.weight += weightOf(p.Population, int(i))
+			}
 		}
 		if in.System.Margins != nil {
 			if c.phi, err = surrogateOf(in.System.Rates[k].Phi()); err != nil {
@@ -160,10 +166,10 @@ func (r *evaluator) terms(scores []float64) []float64 {
 			continue
 		}
 		for e, i := range c.rows {
-			h[k] += r.value(c, p, scores, i, c.targets[e])
+			h[k] += weightOf(r.p.Population, int(i)) * r.value(c, p, scores, i, c.targets[e])
 		}
 		if len(c.rows) > 0 {
-			h[k] /= float64(len(c.rows))
+			h[k] /= c.weight
 		}
 	}
 	if r.in.System.L1 {
@@ -329,10 +335,10 @@ func (r *evaluator) direction(scores, nu []float64) ([]float64, bool) {
 		if w[k] == 0 || len(c.rows) == 0 {
 			continue
 		}
-		own := w[k] / float64(len(c.rows))
+		own := w[k] / c.weight
 		for e, i := range c.rows {
 			if t := c.targets[e]; t >= 0 {
-				r.slope(c, d[int(i)*r.outputs:][:r.outputs], p, scores[int(i)*r.outputs:][:r.outputs], t, own)
+				r.slope(c, d[int(i)*r.outputs:][:r.outputs], p, scores[int(i)*r.outputs:][:r.outputs], t, own*weightOf(r.p.Population, int(i)))
 			}
 		}
 	}

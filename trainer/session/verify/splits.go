@@ -178,7 +178,7 @@ func (c *check) accepted(k int, scores []float64, e float64) number {
 	if len(p.Rows.Classes) != 2 || c.in.System.OfPairs() {
 		return number{}
 	}
-	return share(all(len(p.Classes)), func(i int) bool {
+	return share(p.Population, all(len(p.Classes)), func(i int) bool {
 		own := scores[i*outputs:][:outputs]
 		return outputs == 1 && own[0] > 0 || outputs > 1 && largestAt(own) == 1
 	}, func(i int) bool { return unsureOf(scores[i*outputs:][:outputs], e) })

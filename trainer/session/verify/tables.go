@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"ppal/internal/rates"
-	"ppal/internal/statistics"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
@@ -35,15 +33,16 @@ func (c *check) rates(p *session.Part, t *results.RateTable, scores []float64, e
 			decided[i] = largestAt(own)
 		}
 	}
-	count := func(rows []int) (table [][]int, doubtful int) {
-		table = make([][]int, classes)
+	count := func(rows []int) (table [][]mass, doubtful mass) {
+		table = make([][]mass, classes)
 		for k := range table {
-			table[k] = make([]int, classes)
+			table[k] = make([]mass, classes)
 		}
 		for _, i := range rows {
-			table[p.Classes[i]][decided[i]]++
+			w := weightOf(p.Population, i)
+			table[p.Classes[i]][decided[i]].add(w)
 			if unsure[i] {
-				doubtful++
+				doubtful.add(w)
 			}
 		}
 		return table, doubtful
@@ -53,7 +52,7 @@ func (c *check) rates(p *session.Part, t *results.RateTable, scores []float64, e
 		return
 	}
 	r.exact(section, "rows", float64(t.Rows), float64(len(p.Classes)))
-	compare := func(where string, reported results.Rates, rows []int) [][]int {
+	compare := func(where string, reported results.Rates, rows []int) [][]mass {
 		table, doubtful := count(rows)
 		shares := sharesOf(table, t.Classes)
 		for name := range reported {
@@ -65,19 +64,23 @@ func (c *check) rates(p *session.Part, t *results.RateTable, scores []float64, e
 			counts := shares[name]
 			v, ok := reported[name]
 			switch {
-			case !ok && counts[1] == 0:
-			case !ok || counts[1] == 0 && doubtful == 0:
+			case !ok && counts[1].rows == 0:
+			case !ok || counts[1].rows == 0 && doubtful.rows == 0:
 				r.problem("%s: %s: summary.json and the check differ in whether there are rows", section, where+name)
-			case counts[1] > 0:
-				share := float64(2*doubtful)/float64(counts[1]) + 1e-12
+			case counts[1].rows > 0:
+				share := 2*doubtful.weight/counts[1].weight + 1e-12
 				r.compare(section, fmt.Sprintf("rates.%s %s%s", p.Name, where, name), v.Value,
-					number{float64(counts[0]) / float64(counts[1]), share, true})
-				r.compare(section, fmt.Sprintf("rows of rates.%s %s%s", p.Name, where, name), float64(v.Rows), number{float64(counts[1]), float64(doubtful), true})
+					number{counts[0].weight / counts[1].weight, share, true})
+				r.compare(section, fmt.Sprintf("rows of rates.%s %s%s", p.Name, where, name), float64(v.Rows), number{float64(counts[1].rows), float64(doubtful.rows), true})
+				if p.Population.Weights != nil {
+					n := counts[1].effective()
+					r.compare(section, fmt.Sprintf("effective rows of rates.%s %s%s", p.Name, where, name), v.Effective, number{n, 2*float64(doubtful.rows) + rounding*n, true})
+				}
 				if p.Name == results.Training {
 					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, nil, 0)
 				} else {
-					i := statistics.Count{Hits: counts[0], Rows: counts[1]}.Interval(rates.Level)
-					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, &[2]float64{i.Low, i.High}, share)
+					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval,
+						clopperPearson(counts[0], counts[1], p.Population.Weights != nil), share)
 				}
 			}
 		}
@@ -91,7 +94,7 @@ func (c *check) rates(p *session.Part, t *results.RateTable, scores []float64, e
 			continue
 		}
 		for d, n := range row {
-			r.compare(section, fmt.Sprintf("confusion.%s[%d][%d]", p.Name, a, d), float64(n), number{float64(table[a][d]), float64(doubtful), true})
+			r.compare(section, fmt.Sprintf("confusion.%s[%d][%d]", p.Name, a, d), n, number{table[a][d].weight, doubtful.weight, true})
 		}
 	}
 	if len(t.ByGroup) != len(p.Groups) {
@@ -117,28 +120,29 @@ func (c *check) rates(p *session.Part, t *results.RateTable, scores []float64, e
 }
 
 // sharesOf returns the rates of a confusion matrix as hits and rows, by name.
-func sharesOf(table [][]int, classes []string) map[string][2]int {
-	total, right := 0, 0
-	actual, decided := make([]int, len(table)), make([]int, len(table))
+func sharesOf(table [][]mass, classes []string) map[string][2]mass {
+	var total, wrong mass
+	actual, decided := make([]mass, len(table)), make([]mass, len(table))
 	for a, row := range table {
-		right += row[a]
 		for d, n := range row {
-			total += n
-			actual[a] += n
-			decided[d] += n
+			if total = total.plus(n); a != d {
+				wrong = wrong.plus(n)
+			}
+			actual[a] = actual[a].plus(n)
+			decided[d] = decided[d].plus(n)
 		}
 	}
-	list := map[string][2]int{results.ErrorRate: {total - right, total}}
+	list := map[string][2]mass{results.ErrorRate: {wrong, total}}
 	if len(table) == 2 {
-		list[results.PositiveRate] = [2]int{decided[1], total}
-		list[results.TruePositiveRate] = [2]int{table[1][1], actual[1]}
-		list[results.FalsePositiveRate] = [2]int{table[0][1], actual[0]}
-		list[results.Precision] = [2]int{table[1][1], decided[1]}
+		list[results.PositiveRate] = [2]mass{decided[1], total}
+		list[results.TruePositiveRate] = [2]mass{table[1][1], actual[1]}
+		list[results.FalsePositiveRate] = [2]mass{table[0][1], actual[0]}
+		list[results.Precision] = [2]mass{table[1][1], decided[1]}
 		return list
 	}
 	for k, class := range classes {
-		list[results.RecallOf(class)] = [2]int{table[k][k], actual[k]}
-		list[results.PrecisionOf(class)] = [2]int{table[k][k], decided[k]}
+		list[results.RecallOf(class)] = [2]mass{table[k][k], actual[k]}
+		list[results.PrecisionOf(class)] = [2]mass{table[k][k], decided[k]}
 	}
 	return list
 }

@@ -3,6 +3,8 @@ package verify
 import (
 	"math"
 	"slices"
+
+	"ppal/constraints"
 )
 
 // number is a recomputed value. The reported value may differ by the tolerance. defined is false
@@ -66,23 +68,24 @@ func smoothNumber(v, change float64) number {
 	return number{v, change + rounding*(1+math.Abs(v)), true}
 }
 
-// share counts the rows that meet a condition. unsure counts the rows whose decision the error of
+// share returns the share of the rows, by weight, that meet a condition. unsure counts the rows whose decision the error of
 // the scores can change; nil: no row.
-func share(rows []int, meets, unsure func(i int) bool) number {
-	hits, doubtful := 0, 0
+func share(p *constraints.Population, rows []int, meets, unsure func(i int) bool) number {
+	var hits, doubtful, every mass
 	for _, i := range rows {
+		w := weightOf(p, i)
+		every.add(w)
 		if meets(i) {
-			hits++
+			hits.add(w)
 		}
 		if unsure != nil && unsure(i) {
-			doubtful++
+			doubtful.add(w)
 		}
 	}
 	if len(rows) == 0 {
 		return number{}
 	}
-	n := float64(len(rows))
-	return number{float64(hits) / n, float64(doubtful)/n + 1e-12, true}
+	return number{hits.weight / every.weight, doubtful.weight/every.weight + 1e-12, true}
 }
 
 // all returns the indices 0 to n-1.

@@ -90,8 +90,8 @@ func (r *evaluator) strict(scores []float64) (objective float64, excess []float6
 	r.count(scores, 0)
 	h := make([]float64, len(r.cells))
 	for k := range r.cells {
-		if n := len(r.cells[k].rows); n > 0 {
-			h[k] = float64(r.hits[k]) / float64(n)
+		if len(r.cells[k].rows) > 0 {
+			h[k] = r.hitWeights[k] / r.cells[k].weight
 		}
 	}
 	return r.objective.value, r.inequalities(h)

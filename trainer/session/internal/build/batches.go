@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
@@ -31,6 +32,11 @@ import (
 // of n_s, a relative error below T/n_s, and weighs the repeated rows twice (more often if n_s < T).
 // The estimates of f and of rates, which are means of losses, have no other bias. A nonlinear
 // function of several rates has the bias of that function as well.
+//
+// Rows with weights are drawn instead of weighed: a stratum of the weight W_s has c_s =
+// ceil(n W_s/(W T)) rows in each batch, and a row of the weight w_i takes about c_s T w_i/W_s of
+// the c_s T places of a pass. A row of a small weight may have no place. The rows of a batch then
+// count equally.
 //
 // The last iterations use all rows (see shallowShare), so that the result is a point of the problem
 // without the batches' bias and noise.
@@ -146,8 +152,13 @@ func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, w
 	for k, rows := range r.Strata() {
 		rows = slices.Clone(rows)
 		shuffle(rows, seed, uint64(k))
+		count := (len(rows) + len(m.order) - 1) / len(m.order)
+		if r.Weights != nil {
+			rows, count = places(rows, r.Weights, n, len(m.order))
+			shuffle(rows, seed, placesStream+uint64(k))
+		}
 		m.strata = append(m.strata, rows)
-		m.counts = append(m.counts, (len(rows)+len(m.order)-1)/len(m.order))
+		m.counts = append(m.counts, count)
 	}
 	m.data, m.rowOrder = r.Data, newRowOrder(r.Data)
 	if b.Devices.Team == nil && widened(r.Data) {
@@ -155,10 +166,37 @@ func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, w
 	}
 	var err error
 	// all batches have the same labels and groups
+	if r.Weights != nil {
+		r = r.Equal()
+	}
 	if m.bound, err = b.Problem(r.Pick(m.List(0)), dtype, weights); err != nil {
 		return nil, nil, err
 	}
 	return m.complete(b, all)
+}
+
+// placesStream begins the streams of the places of weighted rows, after those of the passes.
+const placesStream = 1 << 62
+
+// places returns the places of a pass that the rows of a stratum take, in batches of the same
+// number, by systematic sampling: with the weights one after the other on a line, place j belongs
+// to the row at (j + 1/2)/places of the line.
+func places(rows []int, weights []float64, n, batches int) (list []int, count int) {
+	all, own := floats.Sum(weights), 0.0
+	for _, i := range rows {
+		own += weights[i]
+	}
+	count = max(1, int(math.Ceil(float64(n)*own/all/float64(batches))))
+	list = make([]int, count*batches)
+	at, end := 0, weights[rows[0]]
+	for j := range list {
+		for at < len(rows)-1 && (float64(j)+0.5)/float64(len(list))*own >= end {
+			at++
+			end += weights[rows[at]]
+		}
+		list[j] = rows[at]
+	}
+	return list, count
 }
 
 // complete completes the task with its constraints. all is the task on all rows.

@@ -43,6 +43,10 @@ type Rows struct {
 	// Queries returns the rows of each query: of the queries with pairs of documents, and of the
 	// others. Batches and samples have whole queries. nil: the rows have no queries.
 	Queries func() (paired, others [][]int)
+	// Weights are the weights of the rows, and Equal returns the rows without them; nil: the rows have
+	// no weights.
+	Weights []float64
+	Equal   func() Rows
 	// Violations returns the function that computes the constraints from the decisions of scores;
 	// nil: the task counts no pairs of documents.
 	Violations func() (func(scores []float64) ([]float64, error), error)

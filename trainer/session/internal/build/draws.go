@@ -14,12 +14,13 @@ import (
 
 // DrawnRows are the rows of a task that draws the group of its single constraint.
 type DrawnRows struct {
-	Data   matrix.Matrix
-	Sample *constraints.Sample // the task's system on the rows
-	Bound  float64             // of the constraint
-	Labels []int               // -1 or +1
-	Groups []constraints.Group
-	Levels [][]float64 // quantiles that describe each group
+	Data    matrix.Matrix
+	Sample  *constraints.Sample // the task's system on the rows
+	Bound   float64             // of the constraint
+	Labels  []int               // -1 or +1
+	Groups  []constraints.Group
+	Levels  [][]float64 // quantiles that describe each group
+	Weights []float64   // of the rows; nil: 1 each
 }
 
 // Draws is the intersectional task with a single constraint. Every iteration draws the group of
@@ -89,21 +90,34 @@ func (d *Draws) DecisionViolations() ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrong := make([]bool, len(d.rows.Labels))
-	all := 0
-	for i, s := range graph.Float64s(v) {
-		if wrong[i] = (s > 0) != (d.rows.Labels[i] > 0); wrong[i] {
-			all++
-		}
+	scores := graph.Float64s(v)
+	var inside, all share
+	for i := range scores {
+		all.add(d.wrong(scores, i))
 	}
-	members := d.rows.Groups[d.group].Rows
-	inside := 0
-	for _, i := range members {
-		if wrong[i] {
-			inside++
-		}
+	for _, i := range d.rows.Groups[d.group].Rows {
+		inside.add(d.wrong(scores, i))
 	}
-	return []float64{float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.rows.Bound}, nil
+	return []float64{inside.part/inside.whole - all.part/all.whole - d.rows.Bound}, nil
+}
+
+// wrong returns whether the decision of row i is wrong, and the weight of the row.
+func (d *Draws) wrong(scores []float64, i int) (wrong bool, weight float64) {
+	weight = 1
+	if d.rows.Weights != nil {
+		weight = d.rows.Weights[i]
+	}
+	return (scores[i] > 0) != (d.rows.Labels[i] > 0), weight
+}
+
+// share is a share of rows, by weight.
+type share struct{ part, whole float64 }
+
+// add adds a row.
+func (s *share) add(counts bool, weight float64) {
+	if s.whole += weight; counts {
+		s.part += weight
+	}
 }
 
 // PerPass returns 1, because every iteration uses all rows.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"runtime/debug"
 	"slices"
 
@@ -123,6 +124,9 @@ func (l *Data) Fingerprint() float64 {
 		mix := func(v int) { sum = (sum ^ uint64(v)) * 0x9e3779b97f4a7c15; sum ^= sum >> 29 }
 		for _, y := range s.Labels {
 			mix(y)
+		}
+		for _, w := range s.Weights {
+			mix(int(math.Float64bits(w)))
 		}
 		for _, g := range s.Groups {
 			for _, i := range g.Rows {

@@ -2,8 +2,10 @@ package load
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"ppal/constraints"
@@ -26,6 +28,7 @@ type Rows struct {
 	Classes    []Class
 	Groups     []constraints.Group
 	Attributes []constraints.Attribute
+	Weights    []float64        // of the rows, above 0; nil: 1 each
 	Earlier    map[string][]int // earlier decision on each row, by the file's name; -1: none
 	Tabular    bool             // the rows of a table
 	Levels     [][]float64      // quantiles that describe each intersectional group
@@ -71,6 +74,17 @@ func (r Rows) Check() error {
 			}
 		}
 	}
+	if r.Weights != nil && len(r.Weights) != len(r.Labels) {
+		return fmt.Errorf("%d weights of %d rows", len(r.Weights), len(r.Labels))
+	}
+	for i, w := range r.Weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("row %d has the weight %v, want a finite number above 0: leave out rows of weight 0", i, w)
+		}
+	}
+	if r.Weights != nil && r.Queries != nil {
+		return errors.New("rows with queries have no weights: rates of pairs of documents count pairs")
+	}
 	if r.Source != nil && len(r.Source) != len(r.Labels) {
 		return fmt.Errorf("%d numbers of %d rows", len(r.Source), len(r.Labels))
 	}
@@ -100,15 +114,19 @@ func (r Rows) OfLabel(label int) int {
 func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 	part := Rows{Data: data, Classes: r.Classes}
 	place := make([]int, r.Len()) // position of each row in list, from 1
+	next := map[int]int{}         // of a row that the list has twice: the position before, from 1
 	for at, i := range list {
 		part.Labels = append(part.Labels, r.Labels[i])
+		if place[i] > 0 {
+			next[at+1] = place[i]
+		}
 		place[i] = at + 1
 	}
 	for _, g := range r.Groups {
 		own := constraints.Group{Name: g.Name}
 		for _, i := range g.Rows {
-			if place[i] > 0 {
-				own.Rows = append(own.Rows, place[i]-1)
+			for at := place[i]; at > 0; at = next[at] {
+				own.Rows = append(own.Rows, at-1)
 			}
 		}
 		part.Groups = append(part.Groups, own)
@@ -122,6 +140,11 @@ func (r Rows) Pick(list []int, data matrix.Matrix) Rows {
 	}
 	for _, a := range r.Attributes {
 		part.Attributes = append(part.Attributes, constraints.Attribute{Name: a.Name, Values: a.Values, Of: pickOf(a.Of)})
+	}
+	if r.Weights != nil {
+		for _, i := range list {
+			part.Weights = append(part.Weights, r.Weights[i])
+		}
 	}
 	if r.Queries != nil {
 		part.Queries = r.Queries.Restrict(list)
@@ -158,6 +181,10 @@ func (r Rows) repeated(k int, data matrix.Matrix) Rows {
 	own.Data, own.Labels, own.Copies = data, each(r.Labels), k
 	if r.Source != nil {
 		own.Source = each(r.Source)
+	}
+	own.Weights = nil
+	for _, w := range r.Weights {
+		own.Weights = append(own.Weights, slices.Repeat([]float64{w}, k)...)
 	}
 	own.Groups = slices.Clone(r.Groups)
 	for j := range own.Groups {

@@ -89,7 +89,7 @@ func loadTables(t *tabular.Tables, on Request) (*Data, error) {
 		l.Description.FeatureNames = t.Preparation.Columns()
 	}
 	for name, part := range InSplits(t.Train, t.Validation, t.Test) {
-		r := Rows{Data: part.Features, Labels: part.Labels, Queries: part.Queries, Source: part.Source, Tabular: true, Named: on.Needs.Groups()}
+		r := Rows{Data: part.Features, Labels: part.Labels, Queries: part.Queries, Weights: part.Weights, Source: part.Source, Tabular: true, Named: on.Needs.Groups()}
 		for k, name := range part.Classes {
 			r.Classes = append(r.Classes, Class{Name: name, Label: part.Label(k), Number: k})
 		}

@@ -15,6 +15,7 @@ type Decided struct {
 	Labels    []int     // the class of each row
 	Decisions []int     // the decided class of each row
 	Scores    []float64 // row by row
+	Weights   []float64 // of the rows; nil: 1 each
 }
 
 // Decide decides the class of each row. With a single score and two classes, a score above 0
@@ -50,7 +51,7 @@ func Decide(split results.Split, classes []string, labels []int, scores []float6
 // Rates counts the rates of all rows and of the groups. The rates of training rows have no
 // intervals.
 func (d *Decided) Rates(groups []results.Group) (*results.RateTable, error) {
-	return rates.Count(d.Labels, d.Decisions, d.Classes, groups, d.Split == results.Training)
+	return rates.Count(rates.Rows{Labels: d.Labels, Decisions: d.Decisions, Weights: d.Weights}, d.Classes, groups, d.Split == results.Training)
 }
 
 // ROC returns the curve of the rates over all thresholds of a single score, else nil.
@@ -62,5 +63,5 @@ func (d *Decided) ROC() []results.ROCPoint {
 	for i, k := range d.Labels {
 		positive[i] = k == 1
 	}
-	return rates.ROC(d.Scores, positive, mostROCPoints)
+	return rates.ROC(d.Scores, positive, d.Weights, mostROCPoints)
 }

@@ -15,11 +15,12 @@ type Given struct {
 	Groups  []int32  // of the training rows
 	Outputs int      // scores of a row
 	// Offsets are minus the thresholds, those of each group one after the other. A group without
-	// training rows has the mean of the others, weighted by their rows.
+	// training rows has the mean of the others, by the weights of their rows.
 	Offsets []float64
 	Mean    []float64 // this mean
 	found   *decide.Thresholds
-	rows    []int // of each group
+	rows    []int     // of each group
+	mass    []float64 // weights of the rows of each group
 }
 
 // Scores are the scores of rows with their groups.
@@ -33,7 +34,7 @@ type Scores struct {
 // amount: the promises are then those of a score with one threshold.
 func (f *Solution) Thresholds(train Scores, resolution float64, c *Confidence, held func() (Scores, error)) (err error) {
 	g := f.Given
-	g.count(train)
+	g.count(train, f.Sample.Weights())
 	if g.found, err = f.strictly(f.Target, train, resolution); err != nil {
 		return err
 	}
@@ -104,27 +105,32 @@ func (f *Solution) strictly(target *decide.Target, s Scores, resolution float64)
 	return own, nil
 }
 
-// count counts the training rows of each group.
-func (g *Given) count(train Scores) {
-	g.rows = make([]int, max(1, len(g.Names)))
+// count counts the training rows of each group, and adds up their weights; nil: 1 each.
+func (g *Given) count(train Scores, weights []float64) {
+	g.rows, g.mass = make([]int, max(1, len(g.Names))), make([]float64, max(1, len(g.Names)))
 	for i := range len(train.Scores) / g.Outputs {
 		k := 0
 		if train.Groups != nil {
 			k = int(train.Groups[i])
 		}
 		g.rows[k]++
+		if weights != nil {
+			g.mass[k] += weights[i]
+		} else {
+			g.mass[k]++
+		}
 	}
 }
 
 // settle takes the offsets that were found.
 func (g *Given) settle() {
 	g.Offsets, g.Mean = slices.Clone(g.found.Offsets), make([]float64, g.Outputs)
-	all := 0
-	for _, n := range g.rows {
+	all := 0.0
+	for _, n := range g.mass {
 		all += n
 	}
 	for i, v := range g.Offsets {
-		g.Mean[i%g.Outputs] += v * float64(g.rows[i/g.Outputs]) / float64(all)
+		g.Mean[i%g.Outputs] += v * g.mass[i/g.Outputs] / all
 	}
 	if len(g.rows) == 1 {
 		copy(g.Mean, g.Offsets)

@@ -167,7 +167,7 @@ func (s Judged) probability() *results.Probability {
 	for i, k := range s.Labels {
 		positive[i] = k == 1
 	}
-	p, err := decide.FitPlatt(s.Scores, positive)
+	p, err := decide.FitPlatt(s.Scores, positive, s.Sample.Weights())
 	if err != nil {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (s Judged) probabilities() *results.Probabilities {
 	if len(s.Scores) == len(s.Labels) || len(s.Scores) != len(s.Labels)*s.Classes {
 		return nil
 	}
-	p, err := decide.FitSoftmax(s.Scores, s.Labels, s.Classes)
+	p, err := decide.FitSoftmax(s.Scores, s.Labels, s.Classes, s.Sample.Weights())
 	if err != nil {
 		return nil
 	}

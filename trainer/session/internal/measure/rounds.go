@@ -99,6 +99,7 @@ func newRates(system *constraints.System, s *constraints.Sample, n, classes int)
 	if err != nil {
 		return nil, err
 	}
+	r.Weigh(s.Weights())
 	for k := range system.Terms() {
 		if k >= len(system.Rates) || system.Rates[k].IsLoss() {
 			r.Undecided(k)

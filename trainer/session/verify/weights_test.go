@@ -1,0 +1,168 @@
+package verify
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/internal/racing"
+	"ppal/internal/rundir"
+	"ppal/trainer/session"
+	"ppal/trainer/session/results"
+)
+
+// weighed returns the rows with weights factor times 1, 2 or 3.
+func weighed(m *session.Matrix, seed uint64, factor float64) *session.Matrix {
+	if m == nil {
+		return nil
+	}
+	r, own := rand.New(rand.NewPCG(seed, 7)), *m
+	own.Weights = make([]float64, len(m.Labels))
+	for i := range own.Weights {
+		own.Weights[i] = factor * float64(1+r.IntN(3))
+	}
+	return &own
+}
+
+// repeated returns rows without weights, each as often as its weight says.
+func repeated(m *session.Matrix) *session.Matrix {
+	if m == nil {
+		return nil
+	}
+	x := m.Features.(*matrix.Dense)
+	own, out := &matrix.Dense{Cols: x.Cols}, &session.Matrix{}
+	places := make([][]int, x.Rows)
+	for i, w := range m.Weights {
+		for range int(w) {
+			places[i] = append(places[i], own.Rows)
+			own.Rows, own.Data = own.Rows+1, append(own.Data, x.Data[i*x.Cols:(i+1)*x.Cols]...)
+			out.Labels = append(out.Labels, m.Labels[i])
+		}
+	}
+	for _, g := range m.Groups {
+		o := constraints.Group{Name: g.Name}
+		for _, i := range g.Rows {
+			o.Rows = append(o.Rows, places[i]...)
+		}
+		slices.Sort(o.Rows)
+		out.Groups = append(out.Groups, o)
+	}
+	for _, a := range m.Attributes {
+		o := constraints.Attribute{Name: a.Name, Values: a.Values, Of: make([]int, own.Rows)}
+		for i, list := range places {
+			for _, k := range list {
+				o.Of[k] = a.Of[i]
+			}
+		}
+		out.Attributes = append(out.Attributes, o)
+	}
+	out.Features = own
+	return out
+}
+
+// ofEach applies change to the splits.
+func ofEach(s session.Matrices, change func(m *session.Matrix, seed uint64) *session.Matrix) session.Matrices {
+	s.Train, s.Validation, s.Test = change(s.Train, 1), change(s.Validation, 2), change(s.Test, 3)
+	return s
+}
+
+// TestWeights trains every task and kind of model on rows with whole weights: the run is verified,
+// its values are those of weights that are all multiplied by a number and, with bounds on
+// surrogates, those of the table in which each row stands as often as its weight says. Bounds on
+// decisions have the tolerance of a row, which is that of the heaviest row, so that the rounds may
+// end at other weights: there, decide.TestWeights compares the exact steps.
+func TestWeights(t *testing.T) {
+	racing.Skip(t, "it trains many runs")
+	count := 0
+	for name, options := range runs(t) {
+		o := options()
+		data, matrices := o.Data.(session.Matrices)
+		if d, ok := o.Task.(session.Decisions); !matrices || data.Train.Queries != nil || ok && (d.Confidence > 0 || d.Objective != nil) || strings.HasPrefix(name, "impossible") || name == "best" {
+			continue
+		}
+		count++
+		t.Run(name, func(t *testing.T) {
+			run := func(s session.Matrices, verify bool) results.Summary {
+				with := func() session.Options {
+					own := options()
+					own.Data, own.Device.Dtype = s, tensor.Float64
+					return own
+				}
+				dir := trained(t, with())
+				if r := verified(t, dir, with()); verify && (!r.Verified || len(r.Comparisons) < 20) {
+					t.Errorf("%d comparisons, %s", len(r.Comparisons), strings.Join(r.Problems, "\n"))
+				}
+				summary, err := rundir.ReadSummary(dir.Summary())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return summary
+			}
+			whole := ofEach(data, func(m *session.Matrix, seed uint64) *session.Matrix { return weighed(m, seed, 1) })
+			weights := run(whole, true)
+			same(t, "scaled weights", weights, run(ofEach(data, func(m *session.Matrix, seed uint64) *session.Matrix { return weighed(m, seed, 0.37) }), false), 1e-6)
+			if o.BatchSize > 0 {
+				return // batches draw the rows by their weights
+			}
+			if weights.Outcome == nil || weights.Outcome.BoundsOn != constraints.OnDecisions {
+				equal := ofEach(whole, func(m *session.Matrix, _ uint64) *session.Matrix { return repeated(m) })
+				same(t, "repeated rows", weights, run(equal, false), 1e-6)
+			}
+			if plain := run(data, false); math.Abs(plain.Objective-weights.Objective) < 1e-4 {
+				t.Errorf("the weights change nothing: the objective is %v", plain.Objective)
+			}
+		})
+	}
+	if count < 25 {
+		t.Errorf("%d runs", count)
+	}
+}
+
+// same compares the values of two runs.
+func same(t *testing.T, what string, a, b results.Summary, tolerance float64) {
+	t.Helper()
+	near := func(name string, x, y float64) {
+		t.Helper()
+		if !(math.Abs(x-y) <= tolerance*(1+math.Abs(x))) {
+			t.Errorf("%s: %s is %v, want %v", what, name, y, x)
+		}
+	}
+	near("objective", a.Objective, b.Objective)
+	for split, list := range map[string][2]map[string]float64{"train": {a.Train, b.Train}, "validation": {a.Validation, b.Validation}, "test": {a.Test, b.Test}} {
+		if len(list[0]) != len(list[1]) {
+			t.Errorf("%s: %s has %d measures, want %d", what, split, len(list[1]), len(list[0]))
+		}
+		for _, name := range slices.Sorted(maps.Keys(list[0])) {
+			near(split+" "+name, list[0][name], list[1][name])
+		}
+	}
+	for split, table := range a.Rates {
+		other := b.Rates[split]
+		for name, r := range table.Overall {
+			near(string(split)+" rate "+name, r.Value, other.Overall[name].Value)
+		}
+		for k, g := range table.ByGroup {
+			for name, r := range g.Rates {
+				near(string(split)+" rate "+name+" of "+g.Group, r.Value, other.ByGroup[k].Rates[name].Value)
+			}
+		}
+	}
+	if a.Outcome == nil {
+		return
+	}
+	for j := range a.Outcome.Constraints {
+		x, y := &a.Outcome.Constraints[j], &b.Outcome.Constraints[j]
+		for _, split := range []results.Split{results.Training, results.Validation, results.Test} {
+			if v, w := x.Of(split), y.Of(split); v != nil && w != nil {
+				near(string(split)+" "+x.Constraint, *v, *w)
+			}
+		}
+	}
+}
