@@ -58,6 +58,7 @@ func TestWeights(t *testing.T) {
 		"classes":   {[]string{"--label", "job", "--subject-to", "recall[*] >= 0.2", "--iterations", "30"}, false},
 		"decisions": {[]string{"--label", "member=yes", "--subject-to", "gap(tpr, job) <= 0.1", "--subject-to", "fpr <= 40%"}, false},
 		"batches":   {[]string{"--label", "member=yes", "--subject-to", "fpr <= 40%", "--batch-size", "64", "--iterations", "40"}, false},
+		"class":     {[]string{"--label", "member=yes", "--class-weight", "yes=3", "--iterations", "15"}, true},
 		"scores":    {[]string{"--label", "member=yes", "--subject-to", "gap(positive_rate, job) <= 0.1", "--model", "scores", "--score", "score", "--thresholds", "by-group"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

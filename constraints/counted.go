@@ -12,14 +12,15 @@ type Counted struct {
 	// loss, and for pairs, Hits is 0.
 	Hits, Rows []int
 	// Terms is the vector h of the decisions: Hits / Rows, or with Population.Weights the weight of
-	// the hits over the weight of the rows, followed by the l1 norm if System.L1 is true. Losses and the norm have their smooth values. A rate without rows has the value 0.
+	// the hits over the weight of the rows, followed by the l1 norm if System.L1 is true. Losses and
+	// the norm have their smooth values. A rate without rows has the value 0.
 	Terms []float64
 	// Values are the values of the user's constraints, in the order of System.Subject.
 	Values []Value
 	// Objective is the value of System.Minimize.
 	Objective Value
-	// Accepted is the share of the rows, by weight, that are decided to be of each class. With two classes
-	// Accepted[1] is the acceptance rate.
+	// Accepted is the share of the rows, by weight, that are decided to be of each class. With two
+	// classes Accepted[1] is the acceptance rate.
 	Accepted []float64
 
 	system  *System
@@ -28,8 +29,8 @@ type Counted struct {
 	sample  *pairSample   // of a system of pairs
 }
 
-// weighedCell describes the weights of a cell: the weight of its rows over that of the heaviest, its
-// rows, and the rows with a decision that counts.
+// weighedCell describes the weights of a cell: the weight of its rows over that of the heaviest,
+// its rows, and the rows with a decision that counts.
 type weighedCell struct {
 	heaviest  float64
 	all, hits mass
@@ -43,8 +44,8 @@ func (c *Counted) effective(cell int) float64 {
 	return c.weighed[cell].all.effective()
 }
 
-// Weights returns the weight of the rows of a cell with a decision that counts, and of all its rows:
-// the numbers of rows without weights.
+// Weights returns the weight of the rows of a cell with a decision that counts, and of all its
+// rows: the numbers of rows without weights.
 func (c *Counted) Weights(cell int) (hits, rows float64) {
 	if c.weighed == nil {
 		return float64(c.Hits[cell]), float64(c.Rows[cell])
@@ -61,7 +62,8 @@ func (c *Counted) heaviest(cell int) float64 {
 	return c.weighed[cell].heaviest
 }
 
-// sizes returns the numbers of rows that "min" compares: of rows with weights the effective numbers.
+// sizes returns the numbers of rows that "min" compares: of rows with weights the effective
+// numbers.
 func (c *Counted) sizes() []int {
 	if c.weighed == nil {
 		return c.Rows

@@ -29,8 +29,8 @@ func (s State) Holds() bool { return s == Met || s == MetToOneRow }
 // constraint's value.
 type Judgement struct {
 	State State
-	// Tolerance is the tolerance of the inequality that decides: the share of one row, the heaviest, in
-	// the smaller of its cells.
+	// Tolerance is the tolerance of the inequality that decides: the share of one row, the heaviest,
+	// in the smaller of its cells.
 	Tolerance float64
 	// Exceeded is that inequality if the decisions exceed it, else nil.
 	Exceeded *Exceeded

@@ -20,8 +20,8 @@ type Population struct {
 	// Earlier holds the earlier decisions, by the file that a churn names. A decision is an index
 	// into Classes, or -1 for a row without an earlier decision.
 	Earlier map[string][]int
-	// Weights has the weight of each row, a finite number above 0; nil: 1 each. A rate is the weight of
-	// the rows that it counts over the weight of its rows, so that a row of weight 2 counts as two
+	// Weights has the weight of each row, a finite number above 0; nil: 1 each. A rate is the weight
+	// of the rows that it counts over the weight of its rows, so that a row of weight 2 counts as two
 	// equal rows, and a common factor of all weights changes nothing.
 	Weights []float64
 	// Queries has the query of each row, an index into QueryNames; nil: the rows are no documents of

@@ -12,8 +12,8 @@ import (
 	"ppal/constraints"
 )
 
-// heavier gives the rows of a population whole weights, and returns the population in which each row
-// stands as often as its weight says, with the row of each of its rows.
+// heavier gives the rows of a population whole weights, and returns the population in which each
+// row stands as often as its weight says, with the row of each of its rows.
 func heavier(rng *rand.Rand, p *constraints.Population) (repeated *constraints.Population, source []int) {
 	p.Weights = make([]float64, p.Len())
 	for i := range p.Weights {
@@ -43,8 +43,8 @@ func near(a, b []float64) bool {
 }
 
 // TestWeights states every rate in every measure on rows with whole weights, and on rows that stand
-// as often as their weights say. Smooth values, nodes, counted decisions and the meter agree, and do
-// not change if all weights are multiplied by a number.
+// as often as their weights say. Smooth values, nodes, counted decisions and the meter agree, and
+// do not change if all weights are multiplied by a number.
 func TestWeights(t *testing.T) {
 	for classes := 2; classes <= 3; classes++ {
 		rng := rand.New(rand.NewPCG(uint64(classes), 5))
@@ -182,8 +182,8 @@ func TestBadWeights(t *testing.T) {
 	}
 }
 
-// TestEffectiveRows leaves out a group whose effective number of rows is below "min": of the weights
-// 3, 1, 1, 1 it is 36/12 = 3.
+// TestEffectiveRows leaves out a group whose effective number of rows is below "min": of the
+// weights 3, 1, 1, 1 it is 36/12 = 3.
 func TestEffectiveRows(t *testing.T) {
 	p := &constraints.Population{Classes: []string{"a", "b"}, Labels: []int{0, 1, 0, 1, 0, 1, 0, 1}, Weights: []float64{3, 1, 1, 1, 1, 1, 1, 1},
 		Attributes: []constraints.Attribute{{Name: "g", Values: []string{"x", "y"}, Of: []int{0, 0, 0, 0, 1, 1, 1, 1}}}}

@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Entry says that a rate counts a row's decision: the rate grows by Weight times the row's weight if
-// the decision is Class.
+// Entry says that a rate counts a row's decision: the rate grows by Weight times the row's weight
+// if the decision is Class.
 type Entry struct {
 	Rate, Class int
 	Weight      float64

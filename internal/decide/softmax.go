@@ -57,12 +57,12 @@ const (
 //
 // which keep the fit finite if the scores separate the classes; n_y is the number of rows of class
 // y. Weights multiply the rows' terms of the likelihood, and n_y adds up the weights, which are
-// scaled to the mean 1; nil: 1 each. For two classes these are Platt's targets. Sources: Guo, Pleiss, Sun and Weinberger, "On
-// calibration of modern neural networks", 2017, for the common slope; Alexandari, Kundaje and
-// Shrikumar, "Maximum likelihood with bias-corrected calibration is hard-to-beat at label shift
-// adaptation", 2020, for the intercepts; Lin, Lin and Weng, "A note on Platt's probabilistic
-// outputs for support vector machines", 2007, for the Newton iteration. The error wraps
-// ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
+// scaled to the mean 1; nil: 1 each. For two classes these are Platt's targets. Sources: Guo,
+// Pleiss, Sun and Weinberger, "On calibration of modern neural networks", 2017, for the common
+// slope; Alexandari, Kundaje and Shrikumar, "Maximum likelihood with bias-corrected calibration is
+// hard-to-beat at label shift adaptation", 2020, for the intercepts; Lin, Lin and Weng, "A note on
+// Platt's probabilistic outputs for support vector machines", 2007, for the Newton iteration. The
+// error wraps ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
 func FitSoftmax(scores []float64, labels []int, classes int, weights []float64) (Softmax, error) {
 	if classes < 2 || len(scores) != len(labels)*classes {
 		return Softmax{}, fmt.Errorf("decide: %w: %d scores for %d rows of %d classes", problem.ErrSettings, len(scores), len(labels), classes)

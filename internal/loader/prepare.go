@@ -39,10 +39,10 @@ func featureColumns(p *tabular.Preparation) map[string]bool {
 	return columns
 }
 
-// fitScales sets the centres and scales of the numbers from the given rows, with their weights (nil:
-// 1 each), without missing values,
-// and returns the names of the columns that are constant in these rows. It returns ErrColumn if
-// numbers are too large or too close together to be standardised.
+// fitScales sets the centres and scales of the numbers from the given rows, with their weights
+// (nil: 1 each), without missing values, and returns the names of the columns that are constant in
+// these rows. It returns ErrColumn if numbers are too large or too close together to be
+// standardised.
 func fitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int, weights []float64) (constant []string, err error) {
 	groups := groupsOf(preparedColumns(p, s))
 	recordio.InParallel(len(groups), func(i int) {

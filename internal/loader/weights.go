@@ -74,8 +74,8 @@ func (t *UserTable) badWeight(row int, err error) error {
 }
 
 // ExactWeights returns the weights of rows, each rounded to a multiple of one power of two, so that
-// every sum of them is exact in float64 and does not depend on the order. The total stays below 2^53
-// multiples: whole numbers stay as they are, and the rounding is at most 2^-52 of the total. A
+// every sum of them is exact in float64 and does not depend on the order. The total stays below
+// 2^53 multiples: whole numbers stay as they are, and the rounding is at most 2^-52 of the total. A
 // weight above 0 is at least one multiple. ExactWeights returns nil if all weights are 0.
 func ExactWeights(weights []float64) []float64 {
 	largest := 0.0

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestExactWeights sums weights in two orders: the sums are equal, and each weight keeps its value to
-// the rounding of the total. Whole numbers and weights of a power of two stay as they are.
+// TestExactWeights sums weights in two orders: the sums are equal, and each weight keeps its value
+// to the rounding of the total. Whole numbers and weights of a power of two stay as they are.
 func TestExactWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, factor := range []float64{1, 0.37, 1e-90, 1e90} {

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// TestWeights compares rates, ROC curves and areas of rows with whole weights with those of rows that
-// stand as often as their weights say. The intervals are wider: heavy rows tell less.
+// TestWeights compares rates, ROC curves and areas of rows with whole weights with those of rows
+// that stand as often as their weights say. The intervals are wider: heavy rows tell less.
 func TestWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for classes := 2; classes <= 3; classes++ {

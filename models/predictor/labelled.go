@@ -237,8 +237,8 @@ func (l *labelled) setWeights(column string, texts []string, r *tabular.Reading,
 	return nil
 }
 
-// leaveOut removes the rows of labels that belong to none of the model's classes, as in training, and
-// those of weight 0.
+// leaveOut removes the rows of labels that belong to none of the model's classes, as in training,
+// and those of weight 0.
 func (l *labelled) leaveOut(name string, m *Model) error {
 	outputs, kept := m.Outputs(), 0
 	var keptRows []int

@@ -31,6 +31,9 @@ type Decisions struct {
 	// constraints.
 	Minimize  constraints.Rate
 	SubjectTo []constraints.Constraint
+	// ClassWeight weighs the classes in the objective, an error or a loss of all rows: CLASS=WEIGHT
+	// for classes whose weight is not 1, or ClassWeightBalanced alone. The bounds do not change.
+	ClassWeight []string
 	// Objective replaces the smooth form of Minimize, which is still counted on decisions. nil: the
 	// surrogate of Minimize.
 	Objective Objective
@@ -77,6 +80,8 @@ func (t *Decisions) options() []*option.Option {
 		option.Statements("subject-to", &t.SubjectTo, "CONSTRAINT",
 			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+
 				" see docs/reference/language.md; without a bound, ppal trains a plain model", readConstraint).Or(""),
+		option.Names("class-weight", &t.ClassWeight, ClassWeightBalanced+"|CLASS=X[,...]", "multiply the weights of each class's rows in the objective, not in the bounds:"+
+			" balanced gives every class the same share, as in scikit-learn; for --minimize error or loss").OrRule("1 each", func() string { return "" }),
 	}, boundsOptions(&t.BoundsOn, standard, &t.Confidence)...)
 }
 
@@ -148,6 +153,8 @@ func (t Decisions) check() error {
 		return &OptionError{Option: "bounds-on", Problem: "is decisions, and margins are surrogates; leave out Margins"}
 	case t.BoundsOn != constraints.OnDecisions && t.BoundsOn != constraints.OnSurrogate:
 		return &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, constraints.OnDecisions, constraints.OnSurrogate)}
+	case t.ClassWeight != nil && t.Objective != nil:
+		return &OptionError{Option: "class-weight", Problem: "weighs the classes of error or loss, and the program has an objective of its own; leave it out"}
 	case len(t.SubjectTo) == 0 && t.Confidence > 0:
 		return &OptionError{Option: "confidence", Problem: "promises bounds, and the run has none; add one (--subject-to)"}
 	case t.Margins != nil && !slices.Contains(constraints.Phis(), t.Margins.Objective):
@@ -173,6 +180,11 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	p, err := train.population()
 	if err != nil {
 		return nil, err
+	}
+	if t.ClassWeight != nil {
+		if t.Minimize, err = t.weighed(p); err != nil {
+			return nil, err
+		}
 	}
 	on := t.BoundsOn
 	var system *constraints.System

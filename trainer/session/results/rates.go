@@ -11,9 +11,9 @@ import (
 // Rate is a share of rows.
 type Rate struct {
 	Value float64 `json:"value"` // from 0 to 1
-	// Interval is the Clopper-Pearson interval of the share at confidence 0.95, with weights for Kish's
-	// effective number of rows. It is nil on training
-	// rows, because these rows do not tell the rate on new rows.
+	// Interval is the Clopper-Pearson interval of the share at confidence 0.95, with weights for
+	// Kish's effective number of rows. It is nil on training rows, because these rows do not tell the
+	// rate on new rows.
 	Interval *[2]float64 `json:"interval,omitempty"`
 	Rows     int         `json:"rows"` // the number of rows that the rate counts, above 0
 	// Effective is Kish's effective number of these rows; 0: the rows have no weights.

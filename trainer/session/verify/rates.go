@@ -10,8 +10,8 @@ import (
 )
 
 // evaluator evaluates the task of a run on the rows of a part. A rate h_k is the mean, over the
-// rows of a cell by their weights, of the surrogate of the decision that counts. The constraints are linear in the
-// rates, or the largest of several linear functions:
+// rows of a cell by their weights, of the surrogate of the decision that counts. The constraints
+// are linear in the rates, or the largest of several linear functions:
 //
 //	g_j = C_j h + constant_j - bound_j - shift_j
 //

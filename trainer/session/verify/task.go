@@ -68,8 +68,8 @@ func smoothNumber(v, change float64) number {
 	return number{v, change + rounding*(1+math.Abs(v)), true}
 }
 
-// share returns the share of the rows, by weight, that meet a condition. unsure counts the rows whose decision the error of
-// the scores can change; nil: no row.
+// share returns the share of the rows, by weight, that meet a condition. unsure counts the rows
+// whose decision the error of the scores can change; nil: no row.
 func share(p *constraints.Population, rows []int, meets, unsure func(i int) bool) number {
 	var hits, doubtful, every mass
 	for _, i := range rows {

@@ -125,6 +125,67 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+// TestClassWeight trains a plain model with weights of classes and, to the same values, with these
+// weights as the weights of the rows. With a bound, the objective changes and the bound does not.
+func TestClassWeight(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		data := table(classes, false)
+		text, weightOf := []string{"+1=3"}, map[int]float64{-1: 1, 1: 3}
+		if classes > 2 {
+			text, weightOf = []string{"green=3", "blue=0.5"}, map[int]float64{0: 1, 1: 3, 2: 0.5}
+		}
+		byRow := ofEach(data, func(m *session.Matrix, _ uint64) *session.Matrix {
+			own := *m
+			for _, y := range m.Labels {
+				own.Weights = append(own.Weights, weightOf[y])
+			}
+			return &own
+		})
+		run := func(s session.Matrices, task session.Decisions) results.Summary {
+			with := func() session.Options {
+				o := runs(t)["own objective alone"]()
+				o.Data, o.Task, o.Device.Dtype = s, task, tensor.Float64
+				return o
+			}
+			dir := trained(t, with())
+			if r := verified(t, dir, with()); !r.Verified {
+				t.Errorf("%d classes: %s", classes, strings.Join(r.Problems, "\n"))
+			}
+			summary, err := rundir.ReadSummary(dir.Summary())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return summary
+		}
+		a, b := run(data, session.Decisions{ClassWeight: text}), run(byRow, session.Decisions{})
+		if math.Abs(a.Objective-b.Objective) > 1e-6 {
+			t.Errorf("%d classes: the objective is %v, with weights of rows %v", classes, a.Objective, b.Objective)
+		}
+		bounded := words(t, constraints.OnDecisions, "gap(error, sex) <= 0.1")
+		bounded.ClassWeight = []string{session.ClassWeightBalanced}
+		c := run(data, bounded)
+		recall, n := 0.0, float64(classes)
+		for name, r := range c.Rates[results.Training].Overall {
+			switch {
+			case strings.HasPrefix(name, "recall"), name == results.TruePositiveRate:
+				recall += r.Value / n
+			case name == results.FalsePositiveRate:
+				recall += (1 - r.Value) / n
+			}
+		}
+		if got := *c.Outcome.Objective.Of(results.Training); math.Abs(got-(1-recall)) > 1e-6 {
+			t.Errorf("%d classes: the balanced error is %v, want %v", classes, got, 1-recall)
+		}
+	}
+	for _, bad := range [][]string{{"red=2"}, {"+1=0"}, {"+1=x"}, {"+1"}, {"+1=2", "+1=3"}, {"balanced", "+1=2"}} {
+		o := runs(t)["own objective alone"]()
+		o.Task = session.Decisions{ClassWeight: bad}
+		if _, err := session.New(t.Context(), o); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+	}
+}
+
 // same compares the values of two runs.
 func same(t *testing.T, what string, a, b results.Summary, tolerance float64) {
 	t.Helper()
