@@ -25,7 +25,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 		"problem=if preset=paper if-form=expectation epsilon=0.1 phi=logistic psi=sigmoid", "problem=if if-form=sampled method=multiplier-model",
 		"problem=dp dataset=csv file=a.csv label=y=1 group=race=White categorical=zip,code ignore=id missing=impute separator=; drop-sensitive=true split=60/20/20",
 		"problem=dp dataset=csv file=7 label=y separator=tab", "problem=dp dataset=csv file=a.csv label=y>=3 features=a,b dates=expand decimal=comma split-seed=7",
-		"problem=dp dataset=csv file=- label=y test-file=b.csv unknown=ignore missing=flag", "problem=dp dataset=csv file=- label=y split-column=part",
+		"problem=dp dataset=csv file=- label=y test-file=b.csv unknown=ignore missing=flag", "problem=dp dataset=csv file=- label=y split-column=part", "file=a.csv label=y weight=w class-weight=a=2,b=0.5", "file=a.csv label=y class-weight=balanced",
 		"dataset=fashion-mnist split=90/10/0 split-seed=3", "problem=dp dataset=libsvm file=b.txt group=3 query=qid", "problem=dp dataset=mq2008 fold=3 relevant=each", "dataset=synthetic-mslr", "file=a label=y query=user relevant=2",
 		"problem=dp dataset=libsvm file=b.txt group=0 zero-based=true", "file=a.npy table=b key=id label=y", "file=a label=y header=none skip=3 quote=none missing-values=-200,NA,\"\",\"1,5\"",
 		"file=a label=y columns=\"age,years\",\"say\"\"it\",y,5\"disk ignore=\"age,years\" features=y,\"y,\" group=\"age,years<45\"",

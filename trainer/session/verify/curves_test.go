@@ -2,8 +2,9 @@ package verify
 
 import (
 	"math"
-	"ppal/constraints"
 	"testing"
+
+	"ppal/constraints"
 )
 
 // The area of scores by all pairs: equal scores, and scores nearer than e, may be either way.
