@@ -166,3 +166,39 @@ func TestBadWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsOfPredictions counts the decisions of a file with weights, as those of rows that stand
+// as often as their weights say; the paired differences of diff refuse weights.
+func TestWeightsOfPredictions(t *testing.T) {
+	dir := t.TempDir()
+	weighed, repeated := weighedMembers(90)
+	var evaluated [2]predictor.Evaluation
+	for k, text := range []string{weighed, repeated} {
+		file := filepath.Join(dir, fmt.Sprint(k, ".csv"))
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"evaluate", "--predictions", file, "--label", "member=yes", "--score", "score", "--threshold", "0", "--by", "job", "--json"}
+		if k == 0 {
+			args = append(args, "--weight", "w")
+			got := forReal(t, "diff", file, file, "--label", "member=yes", "--score", "score", "--threshold", "0", "--weight", "w")
+			if got.status != exitUsage {
+				t.Errorf("diff: %+v", got)
+			}
+		}
+		if got := forReal(t, args...); got.status != exitDone {
+			t.Fatal(got)
+		} else if err := json.Unmarshal([]byte(got.stdout), &evaluated[k]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := evaluated[0], evaluated[1]
+	if a.Weight != "w" || fmt.Sprint(a.Confusion) != fmt.Sprint(b.Confusion) || len(a.Comparisons) == 0 || len(a.Comparisons) != len(b.Comparisons) {
+		t.Fatalf("%+v, want %+v", a, b)
+	}
+	for k, c := range a.Comparisons {
+		if d := b.Comparisons[k]; c.Difference.Value != d.Difference.Value || c.Difference.Interval[1] < d.Difference.Interval[1] {
+			t.Errorf("%s: %+v, want %+v with a wider interval", c.Rate, c, d)
+		}
+	}
+}

@@ -135,7 +135,7 @@ func TestPredictionsOfOtherFiles(t *testing.T) {
 	impute, three := table, tabular.TableOptions{File: write(t, "y,d\na,b\nb,b\nc,a\nc,c\n"), Label: "y"}
 	impute.Missing = tabular.MissingImputed
 	if e, err := (&predictor.Predictions{TableOptions: three, Decision: "d"}).Evaluate(t.Context(), predictor.EvaluateOptions{}); err != nil ||
-		!reflect.DeepEqual(e.Confusion, [][]int{{0, 1, 0}, {0, 1, 0}, {1, 0, 1}}) {
+		!reflect.DeepEqual(e.Confusion, [][]float64{{0, 1, 0}, {0, 1, 0}, {1, 0, 1}}) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	for _, test := range []struct {
