@@ -3,7 +3,6 @@ package method
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"ppal/internal/option"
 	"ppal/trainer"
@@ -29,14 +28,6 @@ func (k DeltaKind) String() string {
 		return fmt.Sprintf("DeltaKind(%d)", int(k))
 	}
 	return deltaNames[k]
-}
-
-// ParseDelta is the inverse of DeltaKind.String. The error wraps problem.ErrSettings.
-func ParseDelta(name string) (DeltaKind, error) {
-	if k := slices.Index(deltaNames[:], name); k >= 0 {
-		return DeltaKind(k), nil
-	}
-	return 0, fmt.Errorf("method: %w: unknown delta %q (supported: power, harmonic)", problem.ErrSettings, name)
 }
 
 // Perturbation holds the settings that PPALA and PLADA share: the parameters of the

@@ -36,16 +36,6 @@ func (k RegularizerKind) String() string {
 // RegularizerNames returns the names of all kinds in their order.
 func RegularizerNames() []string { return slices.Clone(regularizerNames[:]) }
 
-// ParseRegularizer is the inverse of RegularizerKind.String. The error wraps ErrSettings.
-func ParseRegularizer(name string) (RegularizerKind, error) {
-	for k, n := range regularizerNames {
-		if n == name {
-			return RegularizerKind(k), nil
-		}
-	}
-	return 0, fmt.Errorf("problem: %w: regularizer %q (none, ball, box, l1, l2, group-l1)", ErrSettings, name)
-}
-
 // Regularizer is the convex term r of the objective, over the whole stacked vector x. The zero
 // value is r = 0.
 type Regularizer struct {

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -222,16 +221,5 @@ func TestInfeasibility(t *testing.T) {
 		if got := test.r.Infeasibility(test.x); math.Abs(got-test.want) > 1e-15 {
 			t.Errorf("%+v at %v: %v, want %v", test.r, test.x, got, test.want)
 		}
-	}
-}
-
-func TestNamesParse(t *testing.T) {
-	for k := NoRegularizer; k <= GroupL1; k++ {
-		if got, err := ParseRegularizer(k.String()); err != nil || got != k {
-			t.Errorf("%v parses to %v, %v", k, got, err)
-		}
-	}
-	if _, err := ParseRegularizer("l0"); !errors.Is(err, ErrSettings) {
-		t.Errorf("%v", err)
 	}
 }
