@@ -136,14 +136,8 @@ func (a *array) native(size int) bool {
 	return a.kind == floats && a.size == size && a.big != little
 }
 
-// read32 writes the elements of rows [from, to) to dst, row by row. The array must be Single.
-func (a *array) read32(dst []float32, from, to int) error { return readNumbers(a, dst, from, to) }
-
-// read64 writes the elements of rows [from, to) to dst, row by row. Integers beyond 2^53 are
-// rounded to the nearest float64.
-func (a *array) read64(dst []float64, from, to int) error { return readNumbers(a, dst, from, to) }
-
-// readNumbers writes the elements of rows [from, to) to dst, row by row.
+// readNumbers writes the elements of rows [from, to) to dst, row by row. For float32, the array
+// must be Single. Integers beyond 2^53 are rounded to the nearest float64.
 func readNumbers[T float32 | float64](a *array, dst []T, from, to int) error {
 	size := int(unsafe.Sizeof(T(0)))
 	if a.native(size) && (!a.fortran || a.columns == 1) {

@@ -75,7 +75,7 @@ func TestNumbers(t *testing.T) {
 			for to := from; to <= 7; to++ {
 				own := want.Numbers[from*a.columns : to*a.columns]
 				double := make([]float64, len(own))
-				if err := a.read64(double, from, to); err != nil {
+				if err := readNumbers(a, double, from, to); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(own, double, sameNumbers); diff != "" {
@@ -85,7 +85,7 @@ func TestNumbers(t *testing.T) {
 					continue
 				}
 				single := make([]float32, len(own))
-				if err := a.read32(single, from, to); err != nil {
+				if err := readNumbers(a, single, from, to); err != nil {
 					t.Fatal(err)
 				}
 				for i, x := range single {
@@ -248,7 +248,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			numbers := make([]float64, rows*a.columns)
 			if !a.text() {
-				if err := a.read64(numbers, 0, rows); err != nil {
+				if err := readNumbers(a, numbers, 0, rows); err != nil {
 					t.Fatal(err)
 				}
 			}
