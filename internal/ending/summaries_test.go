@@ -30,6 +30,12 @@ func TestSummaries(t *testing.T) {
 			for _, r := range Residuals(&s) {
 				line("%s %s: %s", r.Name, r.Value, r.Meaning)
 			}
+		case "status", "counted":
+			ended := Ended(&s, 1e-3)
+			if c.Command == "counted" {
+				ended = Counted(s.Outcome)
+			}
+			line("%s: %s; %s; %s", ended.Kind, ended.Text, ended.Lead, ended.Exit)
 		case "exit":
 			if list := Failing(s.Outcome, c.Has("strict")); list != nil {
 				line("%v", &Unmet{Outcome: s.Outcome, List: list})
