@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, wheel, wheels, gpu, peers, bench-peers, peers-rankings. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-wheel, check-report.
+# Targets for users: run, test, build, install, wheel, wheels, gpu, peers, bench-peers, peers-rankings. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-wheel, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,11 +6,18 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: peers-rankings wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: install peers-rankings wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
 	./bin/ppal train --dataset synthetic-adult --subject-to "gap(positive_rate, sex) <= 0.05"
+
+# Install the program: make install PREFIX=$HOME/.local
+PREFIX ?= /usr/local
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 bin/ppal $(DESTDIR)$(PREFIX)/bin/ppal
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal

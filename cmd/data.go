@@ -42,15 +42,19 @@ func (a *app) dataCommand() *cobra.Command {
 }
 
 func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the data sets",
-		Example: "  ppal data list",
+		Example: "  ppal data list\n  ppal data list --json",
 		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)
 			if err != nil {
 				dir = "no directory yet: " + err.Error()
+			}
+			if asJSON {
+				return listAsJSON(a.stdout, dir)
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "name\trow\tclasses\tdownload\tdescription")
@@ -61,6 +65,27 @@ func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
 			return w.Flush()
 		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// listAsJSON prints the data sets and the directory of their files.
+func listAsJSON(w io.Writer, dir string) error {
+	type set struct {
+		Name        string `json:"name"`
+		Row         string `json:"row"`
+		Classes     string `json:"classes"`
+		Download    string `json:"download"`
+		Description string `json:"description"`
+	}
+	list := struct {
+		Directory string `json:"directory"`
+		Sets      []set  `json:"data_sets"`
+	}{Directory: dir}
+	for _, d := range datasets.All() {
+		list.Sets = append(list.Sets, set{d.Name, rowForm(d), classCount(d), downloadSize(d), d.Description})
+	}
+	return printJSON(w, list)
 }
 
 // rowForm describes one row of the data set.

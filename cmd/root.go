@@ -188,6 +188,9 @@ func version() string {
 	}
 	if revision := set["vcs.revision"]; len(revision) >= 12 && v == "(devel)" {
 		v += " " + revision[:12]
+		if day, _, found := strings.Cut(set["vcs.time"], "T"); found {
+			v += " of " + day
+		}
 		if set["vcs.modified"] == "true" {
 			v += " modified"
 		}

@@ -29,6 +29,7 @@ import (
 
 // sweepFlags are the flags of sweep that train does not have.
 type sweepFlags struct {
+	json         bool // print the points instead of the table
 	over, values string
 	out, config  string
 	set          []string
@@ -73,6 +74,7 @@ To continue an interrupted sweep, repeat the command with its --out. The exit st
 	flags.StringVar(&f.over, "over", "", "vary the bound of this `MEASURE`, as in \"gap(positive_rate, sex)\" or \"recall[shirt] >=\" (required)")
 	flags.StringVar(&f.values, "values", "", "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
 	flags.StringVar(&f.out, "out", "", "write to this `DIR`; an interrupted sweep there is continued (default runs/<time>-sweep)")
+	flags.BoolVar(&f.json, "json", false, "print the points, as in sweep.jsonl, instead of the table")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {sweepGroup}} })
 	flags.Var((*assignments)(&f.set), "set", "give the method a setting, as in plada.eta=0.1; may be repeated")
 	flags.Lookup("set").Annotations = map[string][]string{groupAnnotation: {config.GroupMethod}}
@@ -114,8 +116,12 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	}
 	a.warnReport(string(dir), sweep.Report(dir))
 	out := &failOnce{out: printing{a.stdout}}
-	printSweep(out, s, points)
-	paragraph(out, "files", fmt.Sprintf("%s: report.html, sweep.jsonl, plots, and a directory for each run", dir))
+	if f.json {
+		out.err = printJSON(a.stdout, points)
+	} else {
+		printSweep(out, s, points)
+		paragraph(out, "files", fmt.Sprintf("%s: report.html, sweep.jsonl, plots, and a directory for each run", dir))
+	}
 	if out.err != nil {
 		return out.err
 	}

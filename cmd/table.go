@@ -3,10 +3,12 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"ppal/constraints"
 	"ppal/internal/ending"
+	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -38,6 +40,15 @@ func (r *trainRun) printTable(result *session.Result) error {
 	printFacts(out, &sum, output)
 	paragraph(out, "files", r.session.Dir())
 	return out.err
+}
+
+// printSummary prints the run's summary.json.
+func (r *trainRun) printSummary(*session.Result) error {
+	text, err := os.ReadFile(rundir.Dir(r.session.Dir()).Summary())
+	if err == nil {
+		_, err = r.stdout.Write(text)
+	}
+	return err
 }
 
 // printHead prints what a reader must know first, and how the run ended.

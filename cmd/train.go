@@ -210,7 +210,11 @@ func (r *trainRun) run(ctx context.Context) error {
 	}
 	r.report.Stage("drawing the plots and writing the files")
 	failure := r.session.Save("") // the result is printed even if the files cannot be written
-	if err := r.printTable(result); err != nil {
+	print := r.printTable
+	if r.flags.json {
+		print = r.printSummary
+	}
+	if err := print(result); err != nil {
 		failure = cmp.Or(failure, err)
 	}
 	if failure != nil {

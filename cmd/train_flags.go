@@ -36,6 +36,7 @@ type trainFlags struct {
 	allowViolation bool
 	strict         bool // "to one row" gives the exit status 3
 	byGroup        bool // print the rates by group
+	json           bool // print summary.json instead of the table
 	// resume is the directory of a run that continues; "": a new run.
 	resume          string
 	checkpointEvery time.Duration
@@ -97,9 +98,11 @@ func readConfig(name string) (*config.File, error) {
 // addTrainOutput adds the flags that change the output of a command without changing the run.
 func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().BoolVar(&f.byGroup, "by-group", false, "print the rates of decisions of every group, with intervals")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the summary of the run, as in summary.json, instead of the table")
 	addAllowViolation(cmd, &f.allowViolation, "a constraint")
 	addStrict(cmd, &f.strict)
 	cmd.Flags().Lookup("by-group").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
+	cmd.Flags().Lookup("json").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 }
 
 // addResume adds the flags of checkpoints.

@@ -75,10 +75,10 @@ func trainedPages(t *testing.T) []trainedPage {
 	page := func(name string, sections ...string) trainedPage {
 		return trainedPage{name, filepath.Join(dir, name, "report.html"), sections}
 	}
-	all := []string{"outcome", "certificate", "training", "rates", "decisions", "examples", "settings", "data", "reproduce"}
+	all := []string{"outcome", "rates", "decisions", "examples", "specialist", "training", "settings", "data", "reproduce"}
 	return []trainedPage{
 		page("table", all...), page("pictures", all...), page("hostile", append(all, "warnings")...), page("many", "outcome", "training", "settings", "reproduce"),
 		page("open", "training", "settings", "data", "reproduce"),
-		page("ranking", "outcome", "certificate", "training", "settings", "data", "reproduce"), page("compare", "outcome", "training", "methods", "reproduce"), page("sweep", "tradeoff", "points", "reproduce"),
+		page("ranking", "outcome", "specialist", "training", "settings", "data", "reproduce"), page("compare", "outcome", "training", "methods", "reproduce"), page("sweep", "tradeoff", "points", "reproduce"),
 	}
 }
