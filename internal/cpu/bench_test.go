@@ -50,13 +50,21 @@ func (m images) Float64(dst []float64, from, to int) {
 	}
 }
 
-// classifier builds the Neyman-Pearson problem of a network on images, with classes of equal size.
+// classifier builds the Neyman-Pearson problem of a network on images, with classes of equal size,
+// one after the other.
 func classifier(b *testing.B, spec models.Architecture, data images, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
+	b.Helper()
+	_, outputs := spec.Dims()
+	return labelled(b, spec, data, func(i int) int { return i * outputs / data.rows }, dtype, e)
+}
+
+// labelled is classifier with the class of each row.
+func labelled(b testing.TB, spec models.Architecture, data images, class func(i int) int, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
 	b.Helper()
 	_, outputs := spec.Dims()
 	labels, names := make([]int, data.rows), make([]string, outputs)
 	for i := range labels {
-		labels[i] = i * outputs / data.rows
+		labels[i] = class(i)
 	}
 	for k := range names {
 		names[k] = fmt.Sprint(k)
@@ -77,7 +85,7 @@ func classifier(b *testing.B, spec models.Architecture, data images, dtype tenso
 		}
 		f, c, err := graphcases.NeymanPearson(0.2, constraints.Sigmoid).Nodes(scores, &constraints.Population{Labels: labels, Classes: names})
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
-			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}}, err
+			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
 	}, e)
 	if err != nil {
 		b.Fatal(err)

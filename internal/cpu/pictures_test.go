@@ -11,6 +11,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/racing"
+	"ppal/models"
 	"ppal/trainer/graph"
 )
 
@@ -60,4 +61,20 @@ func TestConvolutionsOnAnyNumberOfThreads(t *testing.T) {
 		}
 		d.Close()
 	}
+}
+
+// Pictures of the classes may lie in any order, although blocks of pictures have few rows.
+func TestPicturesInAnyOrder(t *testing.T) {
+	model, err := models.Sized(models.Conv{Picture: models.Picture{Channels: 1, Height: 28, Width: 28}, Channels: []int{8, 8}}, 784, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	device, err := cpu.New(kernel.Best(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	data, class := newImages(90, 784), func(i int) int { return i * 7 % 4 }
+	got := numbers(t, labelled(t, model, data, class, tensor.Float64, graph.On(device)))
+	agree(t, "classes in turns", got, numbers(t, labelled(t, model, data, class, tensor.Float64, graph.Tape{})), 1e-9)
 }

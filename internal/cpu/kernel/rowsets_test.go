@@ -18,7 +18,7 @@ func testRowSets[F Float](t *testing.T, level Level) {
 	eachLength(t, 1, func(v [][]F) {
 		x := v[0]
 		n := len(x)
-		for _, lo := range []int{0, 16, 240} {
+		for _, lo := range []int{0, 16, 240, 5, 33} {
 			set, in := NewRowSet(lo+n), make([]bool, n)
 			for i := range lo {
 				set.Add(i)
