@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"slices"
 
 	"ppal/internal/option"
 )
@@ -68,17 +69,20 @@ const (
 	DefaultResNetChannels = "16,32,64"
 )
 
+// PictureKinds lists the texts of the setting model that name networks for pictures.
+func PictureKinds() []string { return []string{KindConv, KindResNet} }
+
 // forPictures is the condition that the model is one of the networks for pictures.
-func forPictures() option.Condition { return option.If("model", KindConv, KindResNet) }
+func forPictures() option.Condition { return option.If("model", PictureKinds()...) }
 
 // IsForPictures reports whether a text of the setting model names a network for pictures.
-func IsForPictures(model string) bool { return forPictures().Holds(model) }
+func IsForPictures(model string) bool { return slices.Contains(PictureKinds(), model) }
 
 func init() { option.Describe((*Shape).options) }
 
 // options returns the settings, bound to the fields of s.
 func (s *Shape) options() []*option.Option {
-	layers, blocks, scores := option.If("model", TextNetwork, KindConv, KindResNet), forPictures(), option.If("model", KindScores)
+	layers, blocks, scores := option.If("model", append([]string{TextNetwork}, PictureKinds()...)...), forPictures(), option.If("model", KindScores)
 	conv := option.If("model", KindConv)
 	return []*option.Option{
 		option.Choice("model", &s.Model, "choose linear scores, a network of hidden layers, for pictures a convolutional or a residual network, or thresholds on the scores of a model that exists",

@@ -152,10 +152,10 @@ func remedy(d models.Difference, kind string) string {
 	case "outputs":
 		return "as many --classes"
 	case "kind":
-		switch kind {
-		case models.KindConv, models.KindResNet, models.KindLinear:
+		switch {
+		case models.IsForPictures(kind), kind == models.KindLinear:
 			return "--model " + kind
-		case models.KindNetwork:
+		case kind == models.KindNetwork:
 			return "--model mlp"
 		}
 		return "the program that trained it, which has such models"

@@ -242,14 +242,14 @@ func (o *Options) runOptions() []*option.Option {
 	list := []*option.Option{
 		option.ExplicitOr("iterations", &s.Iterations, automatic, fmt.Sprintf(
 			"stop after N iterations; 0 writes the initial weights; auto: %d passes over the rows for conv and resnet on mini-batches, else %d", DefaultPasses, DefaultIterations)).
-			For(automatic, option.If("model", models.KindConv, models.KindResNet)).Or(strconv.Itoa(DefaultIterations)),
+			For(automatic, option.If("model", models.PictureKinds()...)).Or(strconv.Itoa(DefaultIterations)),
 		option.Custom("time-limit", "TIME|none", o.setTimeLimit, o.timeLimitText,
 			"stop the training after this wall time of the run, such as 90s or 10m; reading and records count", "none").Or("none"),
 		option.Number("tolerance", &s.Tolerance, option.AtLeast(0),
 			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
 		option.Count("batch-size", &o.BatchSize, option.AtLeast(0),
 			"train on mini-batches with the same share of every class and group, and then on all rows; 0: all rows from the start, as the methods' theory assumes").
-			For(strconv.Itoa(DefaultPictureBatch), option.If("model", models.KindConv, models.KindResNet)).Or("0").In("rows"),
+			For(strconv.Itoa(DefaultPictureBatch), option.If("model", models.PictureKinds()...)).Or("0").In("rows"),
 		option.Either("samples", &o.AllRows, "auto", "none",
 			"auto: the first quasi-Newton steps of a large problem on the CPU see a growing sample of the rows; none: every step sees all rows"),
 		option.Seed("seed", &s.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),
