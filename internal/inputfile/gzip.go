@@ -3,15 +3,17 @@ package inputfile
 import (
 	"bufio"
 	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/gzip"
+
 	"ppal/datasets/dataerr"
 )
 
-// Content reads a file's content, decompresses gzip, and counts the bytes read. It recognises gzip
+// Content reads a file's content, decompresses gzip (by a library that takes three quarters of the
+// time of the standard one), and counts the bytes read. It recognises gzip
 // by its two magic bytes, never by the file name. A regular file that changes while it is read is
 // an error; see SteadyFile.
 type Content struct {
