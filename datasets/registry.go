@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
@@ -56,14 +57,17 @@ type File struct {
 }
 
 // All returns all data sets, in the order of the list.
-func All() []Dataset {
+func All() []Dataset { return slices.Clone(all()) }
+
+// all returns the descriptions, which nothing changes. The flags of a run look at them many times.
+var all = sync.OnceValue(func() []Dataset {
 	return []Dataset{
 		syntheticSet(), fashionMNIST(), cifar10(),
 		adult(), bank(), compas(), communities(), mq2008(), mslr(), mslrFiltered(),
 		ownCSV(), ownLIBSVM(), ownPictures(),
 		syntheticAdult(), syntheticBank(), syntheticCompas(), syntheticCommunities(), syntheticMSLR(),
 	}
-}
+})
 
 // Lookup returns the data set with the given name, or an error that wraps ErrUnknownDataset and
 // lists the names.

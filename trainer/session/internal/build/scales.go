@@ -133,14 +133,25 @@ func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, s
 		classes[labels[i]]++
 	}
 	sums, n := dst.RawSymmetric().Data, dst.SymmetricDim() // the upper triangle, row by row
-	z := make([]float64, n)
+	z, entries := make([]float64, n), make([]int, 0, n)
 	z[n-1] = 1
 	b.eachRow(data, from, to, stride, func(i int, row []float64) {
 		copy(z, row)
-		weight := 1 / classes[labels[i]]
+		entries = entries[:0]
 		for j, v := range z {
-			if v != 0 { // a sparse row has few other features
-				floats.AddScaled(sums[j*n+j:(j+1)*n], weight*v, z[j:])
+			if v != 0 {
+				entries = append(entries, j)
+			}
+		}
+		weight := 1 / classes[labels[i]]
+		for k, j := range entries {
+			to := sums[j*n : (j+1)*n]
+			if len(entries) > n/4 {
+				floats.AddScaled(to[j:], weight*z[j], z[j:])
+				continue
+			}
+			for _, l := range entries[k:] { // adding zeros changes nothing
+				to[l] += weight * z[j] * z[l]
 			}
 		}
 	})
@@ -197,13 +208,11 @@ func (b *Builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i
 		matrix.Pick(data, list).Float64(room[:len(list)*cols], 0, len(list))
 		for r := range list {
 			row := room[r*cols : (r+1)*cols]
-			for j := range row {
-				if b.Center != nil {
-					row[j] -= b.Center[j]
-				}
-				if b.Scale != nil {
-					row[j] *= b.Scale[j]
-				}
+			for j, c := range b.Center {
+				row[j] -= c
+			}
+			for j, s := range b.Scale {
+				row[j] *= s
 			}
 			visit(i+r*stride, row)
 		}
