@@ -154,7 +154,7 @@ func compareRuns(t *testing.T, command, library rundir.Dir) {
 			t.Fatal(err)
 		}
 		s.Seconds, s.PeakBytes, s.Version = 0, 0, ""
-		s.SecondsReading, s.SecondsMeasuring, s.SecondsTotal = 0, 0, 0
+		s.SecondsOpening, s.SecondsReading, s.SecondsMeasuring, s.SecondsTotal = 0, 0, 0, 0
 		s.SecondsCertificates, s.SecondsRounds, s.SecondsRecords, s.SecondsPlots = 0, 0, 0, 0
 		s.Checksum, s.Files = "", nil // the records have times
 		summaries[i] = s

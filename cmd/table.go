@@ -74,8 +74,12 @@ func printFacts(out io.Writer, sum *results.Summary, output string) {
 	}
 	paragraph(out, "time", fmt.Sprintf("%s s: reading %s s, training %s s, rounds %s s, certificates %s s,",
 		seconds(sum.SecondsTotal), seconds(sum.SecondsReading), seconds(sum.Seconds), seconds(sum.SecondsRounds), seconds(sum.SecondsCertificates)))
+	opening := ""
+	if sum.SecondsOpening > 0 {
+		opening = fmt.Sprintf("; the GPU opened in %s s, beside reading", seconds(sum.SecondsOpening))
+	}
 	rest := sum.SecondsMeasuring - sum.SecondsRounds - sum.SecondsCertificates - sum.SecondsRecords - sum.SecondsPlots
-	paragraph(out, "", fmt.Sprintf("records %s s, measures %s s, plots %s s", seconds(sum.SecondsRecords), seconds(max(0, rest)), seconds(sum.SecondsPlots)))
+	paragraph(out, "", fmt.Sprintf("records %s s, measures %s s, plots %s s%s", seconds(sum.SecondsRecords), seconds(max(0, rest)), seconds(sum.SecondsPlots), opening))
 	paragraph(out, "memory", fmt.Sprintf("%.0f MB at most", float64(sum.PeakBytes)/1e6))
 	if len(sum.Warnings) == 0 {
 		paragraph(out, "warnings", "none")

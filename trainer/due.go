@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"time"
@@ -21,12 +22,13 @@ type timed struct {
 	spent    time.Duration // wall time of all records
 	cost     time.Duration // wall time of the last record
 	share    float64       // the largest share of the training time for records; 0: any
+	free     time.Duration // the time of records that share does not limit
 	from     float64       // seconds of training before the run, if it continues an earlier run
 }
 
 // newTimed returns the intervals of the settings.
 func newTimed(s *Settings, now func() time.Time) timed {
-	t := timed{now: now, training: math.Inf(1), began: now()}
+	t := timed{now: now, training: math.Inf(1), began: now(), free: cmp.Or(s.FreeRecords, freeRecords)}
 	if !s.checksChoose() && s.NearEvery == 0 {
 		t.share = s.RecordShare
 	}
@@ -78,9 +80,9 @@ func (t *timed) due(training float64) bool {
 }
 
 // affordable reports whether more records, each as long as the record before, fit into the share of
-// the training time or into freeRecords. seconds is the training time.
+// the training time or into the free time. seconds is the training time.
 func (t *timed) affordable(seconds float64, more int) bool {
-	return t.share == 0 || (t.spent+time.Duration(more)*t.cost).Seconds() <= max(t.share*(seconds-t.from), freeRecords.Seconds())
+	return t.share == 0 || (t.spent+time.Duration(more)*t.cost).Seconds() <= max(t.share*(seconds-t.from), t.free.Seconds())
 }
 
 // recorded counts a record of the given wall time.

@@ -38,7 +38,7 @@ func onClock(t *testing.T, fn problem.Functions, x float64, m *scripted, iterati
 	}
 	for k, r := range l.records[:len(l.records)-1] {
 		spent := float64(k+1) * record.Seconds()
-		if b.timed.share > 0 && k > 0 && spent > max(b.timed.share*r.Seconds, freeRecords.Seconds())+1e-9 {
+		if b.timed.share > 0 && k > 0 && spent > max(b.timed.share*r.Seconds, b.timed.free.Seconds())+1e-9 {
 			t.Errorf("after %d iterations, %v s of training and %v s of records", r.Iteration, r.Seconds, spent)
 		}
 	}
@@ -123,6 +123,11 @@ func TestEarlyRecords(t *testing.T) {
 			t.Errorf("records of %v: after %v iterations, want %v", record, k, want)
 		}
 	}
+	_, _, few := onClock(t, square(problem.Regularizer{}), 4, &scripted{moves: []float64{0}, nu: []float64{0}}, time.Millisecond, 20*time.Millisecond,
+		Settings{Iterations: 20, RecordWork: 1e9, LeastRecords: 5, RecordShare: 0.1, FreeRecords: 100 * time.Millisecond})
+	if k, want := few.iterations(), []int{0, 1, 4, 8, 20}; !slices.Equal(k, want) {
+		t.Errorf("a tenth of a second of records: after %v iterations, want %v", k, want)
+	}
 	// A tenth of the work is that of 41.7 records.
 	_, _, l := onClock(t, square(problem.Regularizer{}), 4, &scripted{moves: []float64{0}, nu: []float64{0}}, time.Second, time.Millisecond,
 		Settings{Iterations: 1000, RecordWork: 2.4, LeastRecords: 5})
@@ -133,7 +138,7 @@ func TestEarlyRecords(t *testing.T) {
 
 // A resumed run counts its own training time only.
 func TestRecordShareAfterResume(t *testing.T) {
-	w := timed{share: 0.1, from: 100}
+	w := timed{share: 0.1, free: freeRecords, from: 100}
 	w.recorded(400 * time.Millisecond) // with two more: 1.2 s
 	if w.affordable(111.9, 2) || !w.affordable(112.1, 2) {
 		t.Errorf("%+v", w)

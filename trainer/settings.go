@@ -63,11 +63,14 @@ type Settings struct {
 	LeastRecords int
 	// RecordShare is the largest share of the training time that records may take. The run measures
 	// the time of its records, and skips a record that is due if the records would take more than this
-	// share, and more than a second in all. The start and the last iterate always have a record.
+	// share, and more than FreeRecords in all. The start and the last iterate always have a record.
 	// Skipping changes neither the iterates nor the end of the run. Records of a run whose checks
 	// choose the output or end it (Output, Patience), and records with NearEvery, are never skipped. 0
 	// is the default: no limit.
 	RecordShare float64
+	// FreeRecords is the time of all records below which RecordShare skips none, so that short runs
+	// have equal records; 0 is the default: a second.
+	FreeRecords time.Duration
 	// CheckEvery is the number of iterations between checks of Tolerance and of the iterates that
 	// Output and Patience judge. 0 is the default: 1/200 of Planned.
 	CheckEvery int
@@ -150,14 +153,11 @@ type Settings struct {
 const DefaultFeasibilityTolerance = 1e-3
 
 const (
-	defaultRecords  = 200 // the approximate number of records of a run by default
-	leastRecords    = 20  // the default of LeastRecords
-	recordShare     = 0.1 // the largest share of the work for records, if LeastRecords allows it
-	deadlineRecords = 50  // the largest number of records that a Deadline adds
-
-	// freeRecords is the time of all records below which RecordShare skips none, so that short runs
-	// have equal records.
-	freeRecords = time.Second
+	defaultRecords  = 200         // the approximate number of records of a run by default
+	leastRecords    = 20          // the default of LeastRecords
+	recordShare     = 0.1         // the largest share of the work for records, if LeastRecords allows it
+	deadlineRecords = 50          // the largest number of records that a Deadline adds
+	freeRecords     = time.Second // the default of FreeRecords
 )
 
 // Intervals returns the numbers of iterations between records and between checks. A check takes

@@ -54,6 +54,14 @@ func (d *Device) Checked(check func(bytes uint64) error) *Device {
 	return &own
 }
 
+// Lane returns a copy of the device with its own workers, the given number of threads. Programs of
+// several lanes run at the same time.
+func (d *Device) Lane(threads int) *Device {
+	own := *d
+	own.threads, own.pool = threads, newPool(threads)
+	return &own
+}
+
 // Level returns the level of the kernels.
 func (d *Device) Level() kernel.Level { return d.level }
 

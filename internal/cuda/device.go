@@ -132,6 +132,17 @@ func (d *Device) set(t kernels.Dtype) (*kernels.Set, error) {
 	return d.sets[t], nil
 }
 
+// Prepare implements driver.GPU.
+func (d *Device) Prepare(stop func() bool) {
+	for _, t := range []kernels.Dtype{kernels.Float32, kernels.Float64} {
+		set, err := d.set(t)
+		if err != nil {
+			return // the first launch reports the error
+		}
+		set.LoadCompiled(stop)
+	}
+}
+
 // table uploads bytes that a kernel reads to new memory.
 func (d *Device) table(name string, contents []byte) (driver.Pointer, error) {
 	at, err := d.memory.allocate(name, len(contents))

@@ -5,6 +5,7 @@ package cuda_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,6 +170,51 @@ func TestProcessesRunAsOne(t *testing.T) {
 		}
 		if name != "digits" && !slices.Equal(got, run(3)) {
 			t.Errorf("%s: three processes do not repeat", name)
+		}
+	}
+}
+
+// The certificate and the measures of a GPU are those of the CPU up to rounding in float64, for
+// rows in every form, also window by window.
+func TestCertificateOnGPU(t *testing.T) {
+	for name, o := range batchRuns(t) {
+		o.BatchSize, o.Settings = 0, trainer.Settings{Seed: 1, Iterations: -1} // the start
+		run := func(device session.Device) *session.Result {
+			own := o
+			own.Device.Kind, own.Device.OpenGPU, own.Device.MicroBatch = device.Kind, device.OpenGPU, device.MicroBatch
+			if device.Kind == session.CPU {
+				own.Device.Products = ""
+			}
+			s, err := session.New(t.Context(), own)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			r, err := s.Train(t.Context())
+			if err := errors.Join(err, s.Close()); err != nil {
+				t.Fatal(name, err)
+			}
+			return r
+		}
+		want := run(session.Device{Kind: session.CPU})
+		for _, windows := range []int{0, 19} {
+			got := run(session.Device{Kind: session.CUDA, MicroBatch: windows, OpenGPU: func(g graph.GPUOptions) (graph.GPU, error) {
+				return cuda.On(double.Computing(double.Options{}), cuda.Options{Products: cuda.Products(g.Products), MicroBatch: g.MicroBatch})
+			}})
+			compare := func(what string, x, y, most float64) {
+				if !(math.Abs(x-y) <= most*(1+math.Abs(y))) {
+					t.Errorf("%s, windows of %d rows: %s %v on a GPU, %v on the CPU", name, windows, what, x, y)
+				}
+			}
+			const exact = 1e-12
+			multipliers := exact // the training computes the certificate's multipliers
+			if o.Device.Dtype == tensor.Float32 {
+				multipliers = 1e-6
+			}
+			compare("f", got.Objective, want.Objective, exact)
+			for j := range got.Constraints {
+				compare("g", got.Constraints[j], want.Constraints[j], exact)
+			}
+			compare("stationarity", got.Certificate.Stationarity, want.Certificate.Stationarity, multipliers)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func TestSummary(t *testing.T) {
 	}
 	keys := strings.Fields("best_feasible bounds certificate checksum constraints converged device iterations max_violation notes objective output_iteration " +
 		"peak_bytes products " +
-		"residual_decay schema seconds seconds_certificates seconds_measuring seconds_plots seconds_reading seconds_records seconds_rounds seconds_total status test train validation verdict version warnings")
+		"residual_decay schema seconds seconds_certificates seconds_measuring seconds_opening seconds_plots seconds_reading seconds_records seconds_rounds seconds_total status test train validation verdict version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
 		t.Error(diff)
 	}

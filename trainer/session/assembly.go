@@ -52,8 +52,9 @@ type assembly struct {
 	changed    error               // why kept rows are not those that were read; nil before check
 }
 
-// assemble opens the device, loads the data, states the task on them and builds the problem. If ctx
-// is cancelled, assemble returns the context's error after the step that is running.
+// assemble opens the device while it loads the data, states the task on them and builds the
+// problem. If ctx is cancelled, assemble returns the context's error after the step that is
+// running.
 func assemble(ctx context.Context, o Options) (*assembly, error) {
 	a := &assembly{options: o, dtype: o.Device.dtype()}
 	var err error
@@ -66,7 +67,7 @@ func assemble(ctx context.Context, o Options) (*assembly, error) {
 	return a, nil
 }
 
-// build does the steps of assemble that come after the device is open.
+// build does the steps of assemble that need the device.
 func (a *assembly) build(ctx context.Context) (err error) {
 	seed, source := a.options.Settings.Seed, a.options.Data
 	if err := a.read(ctx, source); err != nil {
@@ -149,6 +150,13 @@ func (a *assembly) read(ctx context.Context, source Source) (err error) {
 		return err
 	}
 	rows, err := loadRows(ctx, source, a.options.request(a.devices, a.dtype))
+	changed, failure := a.devices.Opened()
+	if failure != nil {
+		return failure
+	}
+	if changed { // in the form for the CPU
+		rows, err = loadRows(ctx, source, a.options.request(a.devices, a.dtype))
+	}
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,9 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 
 // forBuilder returns what a builder needs of the devices.
 func forBuilder(d *device.Devices) build.Devices {
-	return build.Devices{Train: d.Train, Measure: d.Measure, Team: d.Team, Share: d.Share, Memory: d.Options.Memory}
+	b := build.Devices{Train: d.Train, Measure: d.Measure, Host: d.Host, OnGPU: d.GPU != nil, Team: d.Team, Share: d.Share, Memory: d.Options.Memory}
+	b.Lanes, b.Threads = d.Lanes()
+	return b
 }
 
 // rows returns rows with the task on them.
@@ -275,10 +277,10 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 }
 
 // buildsConcurrently reports whether buildSplits builds several problems at the same time. Bounded
-// memory has no room for them, buildTraining replaces 8-bit rows, and several processes need a
-// fixed order.
+// memory has no room for them, buildTraining replaces 8-bit rows, several processes need a fixed
+// order, and one goroutine uses a GPU.
 func (a *assembly) buildsConcurrently() bool {
-	return a.builder.statement.pure && a.devices.Team == nil && a.devices.Pages == nil && !a.eightBit
+	return a.builder.statement.pure && a.devices.Team == nil && a.devices.Pages == nil && !a.eightBit && a.devices.GPU == nil
 }
 
 // smallTask is the largest number of scores for which buildMeasures builds the certificate's

@@ -66,7 +66,7 @@ func TestConfigHasEveryOption(t *testing.T) {
 	// The session sets some of these fields itself. The others are functions of the caller.
 	skipped := []string{
 		"Files", "Settings.Recorder", "Settings.Measure", "Settings.Warn", "Settings.Full", "Settings.CollapseAbove", "Settings.IterationsPerEpoch", "Settings.AllRowsFrom",
-		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Settings.RecordWork", "Settings.LeastRecords", "Settings.RecordShare", "Settings.Planned", "Settings.OwnMultiplier", "Model.Inputs", "Model.Outputs",
+		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Settings.RecordWork", "Settings.LeastRecords", "Settings.RecordShare", "Settings.FreeRecords", "Settings.Planned", "Settings.OwnMultiplier", "Model.Inputs", "Model.Outputs",
 		"Data.TableOptions.Values", // the values that the constraints name
 		"CheckpointEvery",          // does not change the result
 		"Device.MemoryDir", "Device.KeptDir", "Data.TableOptions.Pages", "Data.TableOptions.Unread",

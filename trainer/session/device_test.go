@@ -107,6 +107,56 @@ func TestTrainingOnGPU(t *testing.T) {
 	}
 }
 
+// The GPU scores the held-out rows of the records, whose rows cross the bus once, and computes the
+// certificate in float64.
+func TestGPUMeasures(t *testing.T) {
+	r := double.New(double.Options{})
+	e, err := onDouble(t, r, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Float32 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, cols := e.splits[1].Data.Dims()
+	const iterations, single = 3, 4
+	scores := single * rows * e.builder.Outputs()
+	for _, every := range []int{iterations, 1} {
+		from := len(r.Calls())
+		result, err := e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: every})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		for _, c := range r.Calls()[from:] {
+			if c.Kind == "Download" && c.Bytes == scores {
+				read++
+			}
+			if c.Kind == "Upload" && c.Bytes >= rows*cols {
+				t.Errorf("a record uploads %d bytes", c.Bytes)
+			}
+		}
+		if want := 1 + iterations/every; read != want {
+			t.Errorf("%d downloads of held-out scores with %d records", read, want)
+		}
+		if every > 1 {
+			continue
+		}
+		from, read = len(r.Calls()), 0
+		if _, err := e.Certify(result); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Calls()[from:] {
+			if c.Kind == "Launch" && strings.HasPrefix(c.Name, "output_") && strings.HasSuffix(c.Name, "_f64") {
+				read++
+			}
+		}
+		if passes := 4; read < passes {
+			t.Errorf("%d passes in float64, want forward and backward passes over both layers", read)
+		}
+	}
+	if err := errors.Join(e.Close(), errors.Join(r.Violations()...)); err != nil {
+		t.Error(err)
+	}
+}
+
 // A float32 network on images compiles only the modules whose kernels it launches.
 func TestModulesOfARun(t *testing.T) {
 	r := double.New(double.Options{})

@@ -28,6 +28,9 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	s.RecordWork, s.LeastRecords = a.recordWork()
 	if s.RecordEvery == 0 {
 		s.RecordShare = build.RecordShare
+		if a.devices.GPU != nil {
+			s.FreeRecords = build.FreeOnGPU
+		}
 	}
 	if err := a.setMerits(&s); err != nil {
 		return nil, err

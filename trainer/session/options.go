@@ -90,8 +90,9 @@ type Options struct {
 	// DefaultPasses passes for convolutional networks on mini-batches; a negative number evaluates
 	// only the initial weights. Seed is also the seed of the initial
 	// weights, the mini-batches, the split of a table and built-in data. The session sets Measure,
-	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, RecordShare, Full, IterationsPerEpoch,
-	// AllRowsFrom and CollapseAbove. Output and Patience may choose weights by validation rows.
+	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, RecordShare, FreeRecords, Full,
+	// IterationsPerEpoch, AllRowsFrom and CollapseAbove. Output and Patience may choose weights by
+	// validation rows.
 	Settings trainer.Settings
 	// TimeLimit is the wall time of New, Optimize and Certify together: reading, training, records and
 	// the certificate, whose time is estimated before the training. The training has at least a

@@ -118,6 +118,9 @@ func (s *Session) commonSummary(r *trainer.Result) results.Summary {
 		OutputIteration: r.Output, ResidualDecay: results.NewResidualDecay(r.Decay),
 		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}
+	if a, ok := s.pipeline.(*assembly); ok {
+		sum.SecondsOpening = a.devices.Opening.Seconds()
+	}
 	sum.SecondsReading, sum.SecondsTotal = s.reading.Seconds(), s.spent.Seconds()
 	sum.SecondsMeasuring = max(0, sum.SecondsTotal-sum.SecondsReading-sum.Seconds)
 	sum.SecondsCertificates, sum.SecondsRounds, sum.SecondsRecords = r.Times.Certificates, r.Times.Rounds, r.Times.Records

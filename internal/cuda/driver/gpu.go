@@ -11,5 +11,8 @@ type GPU interface {
 	PeakBytes() int64
 	// Among returns a device that shares the rows with the GPUs of other processes.
 	Among(p plan.Processes) plan.Device
+	// Prepare loads compiled kernels that most plans launch, until stop returns true. Kernels that
+	// are not loaded in advance are loaded by their first launch.
+	Prepare(stop func() bool)
 	Close() error
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// binaries holds the float32 modules that `make gpu-cubins` compiled, if any.
+// binaries holds the modules that `make gpu-cubins` compiled, if any.
 //
 //go:embed cubins
 var binaries embed.FS

@@ -85,6 +85,11 @@ func TestCompiledModules(t *testing.T) {
 			t.Fatal(err)
 		}
 		kernels.SetBinaries(s, map[string]string{"data_f32.ptx": "machine code"}, test.architecture)
+		stopped := false
+		s.LoadCompiled(func() bool { return !stopped })
+		if s.LoadCompiled(func() bool { return stopped }); c.loads != 0 || (len(c.taken) == 1) != (test.loads == 0) {
+			t.Errorf("%+v: in advance %d compiled, %q loaded", test, c.loads, c.taken)
+		}
 		if err := s.Widen(q, matrix(5, 4), 0x8000, 1); err != nil {
 			t.Fatal(err)
 		}

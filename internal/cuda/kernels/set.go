@@ -33,9 +33,10 @@ func (t Dtype) String() string { return [...]string{"f32", "f64"}[t] }
 type Set struct {
 	dtype   Dtype
 	driver  driver.Driver
-	texts   fs.FS             // the modules' PTX
-	files   map[string]string // the module of each kernel; names are without ending
-	kernels map[string]kernel // of the compiled modules
+	texts   fs.FS                    // the modules' PTX
+	files   map[string]string        // the module of each kernel; names are without ending
+	modules map[string]driver.Module // the loaded modules, by file
+	kernels map[string]kernel        // the kernels that were launched
 
 	binaries embedded
 
@@ -54,7 +55,7 @@ func Load(d driver.Driver, t Dtype) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{dtype: t, driver: d, texts: texts, files: map[string]string{}, kernels: map[string]kernel{}, binaries: binaries}
+	s := &Set{dtype: t, driver: d, texts: texts, files: map[string]string{}, modules: map[string]driver.Module{}, kernels: map[string]kernel{}, binaries: binaries}
 	for _, file := range texts.File {
 		if !strings.HasSuffix(file.Name, "_"+t.String()+".ptx") {
 			continue
@@ -69,7 +70,7 @@ func Load(d driver.Driver, t Dtype) (*Set, error) {
 // bare returns a kernel's name without ending.
 func (s *Set) bare(name string) string { return strings.TrimSuffix(name, "_"+s.dtype.String()) }
 
-// kernel returns a kernel, after compiling the kernel's module if necessary.
+// kernel returns a kernel, after loading the kernel's module if necessary.
 func (s *Set) kernel(name string) (kernel, error) {
 	if k, ok := s.kernels[name]; ok {
 		return k, nil
@@ -78,22 +79,16 @@ func (s *Set) kernel(name string) (kernel, error) {
 	if !ok {
 		return kernel{}, fmt.Errorf("kernels: there is no kernel %s_%v", name, s.dtype)
 	}
-	text, err := fs.ReadFile(s.texts, file)
-	if err != nil {
-		return kernel{}, fmt.Errorf("kernels: ptx.zip: %w", err)
-	}
-	m, err := s.load(file, string(text))
-	if err != nil {
+	if err := s.Prepare(file); err != nil {
 		return kernel{}, err
 	}
-	for _, e := range Entries(string(text)) {
-		f, err := s.driver.Function(m, e.Name)
-		if err != nil {
-			return kernel{}, fmt.Errorf("kernels: %s: %w", file, err)
-		}
-		s.kernels[s.bare(e.Name)] = kernel{f, e.Name}
+	k := kernel{name: name + "_" + s.dtype.String()}
+	var err error
+	if k.function, err = s.driver.Function(s.modules[file], k.name); err != nil {
+		return kernel{}, fmt.Errorf("kernels: %s: %w", file, err)
 	}
-	return s.kernels[name], nil
+	s.kernels[name] = k
+	return k, nil
 }
 
 // Modules lists the files of the set's modules that are for this device.
@@ -102,15 +97,45 @@ func (s *Set) Modules() []string {
 	return slices.DeleteFunc(list, func(file string) bool { return file == s.files[byWarpgroups+"_3"] && !s.hasWarpgroups() })
 }
 
-// Prepare loads all kernels of a module, which Modules lists, before the first launch.
-func (s *Set) Prepare(module string) error {
-	for name, file := range s.files {
-		if file == module {
-			_, err := s.kernel(name)
-			return err
+// common are the modules that most plans launch: the first layer, its activation, the losses, the
+// output layer, the steps.
+var common = []string{"data", "bias", "dequantize", "integers", "vectors", "means", "losses", "slopes", "sums", "pair",
+	"output_forward", "output_backward"}
+
+// LoadCompiled loads the modules that most plans launch, as far as they are compiled for the
+// device, until stop returns true. The other modules wait for their first launch.
+func (s *Set) LoadCompiled(stop func() bool) {
+	for _, module := range common {
+		file := module + "_" + s.dtype.String() + ".ptx"
+		text, err := fs.ReadFile(s.texts, file)
+		if err != nil {
+			continue // of float32 only
+		}
+		if stop() {
+			return
+		}
+		if content := compiled(s.binaries, file, string(text), s.driver.Info().Major); content != nil && s.modules[file] == 0 {
+			if m, err := s.driver.LoadBinary(content); err == nil {
+				s.modules[file] = m
+			}
 		}
 	}
-	return fmt.Errorf("kernels: there is no module %s", module)
+}
+
+// Prepare loads a module, which Modules lists, before the first launch of its kernels.
+func (s *Set) Prepare(module string) error {
+	if s.modules[module] != 0 {
+		return nil
+	}
+	text, err := fs.ReadFile(s.texts, module)
+	if err != nil {
+		return fmt.Errorf("kernels: ptx.zip: %w", err)
+	}
+	m, err := s.load(module, string(text))
+	if err == nil {
+		s.modules[module] = m
+	}
+	return err
 }
 
 // BlockSize is the number of threads in most kernels' blocks, for Inspect.
@@ -123,15 +148,15 @@ func (s *Set) Inspect(module string) (map[string]driver.Resources, error) {
 	if !ok {
 		return nil, ErrNotInspected
 	}
-	if err := s.Prepare(module); err != nil {
-		return nil, err
-	}
 	found := map[string]driver.Resources{}
 	for name, file := range s.files {
 		if file != module {
 			continue
 		}
-		k := s.kernels[name]
+		k, err := s.kernel(name)
+		if err != nil {
+			return nil, err
+		}
 		r, err := d.Resources(k.function, BlockSize)
 		if err != nil {
 			return nil, fmt.Errorf("kernels: %s: %w", k.name, err)

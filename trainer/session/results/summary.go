@@ -91,8 +91,10 @@ type Summary struct {
 	Status     string  `json:"status"` // why the run stopped: a trainer.Status
 	Iterations int     `json:"iterations"`
 	Seconds    float64 `json:"seconds"` // of training, as all times in seconds of wall time
-	// Reading is the time to read the data and to build the problem. Measuring is the time of records,
+	// Reading is the time to read the data and to build the problem. Opening is the time to open a
+	// GPU, which begins with the reading and is mostly a part of it. Measuring is the time of records,
 	// certificate, measures and plots. Total is the wall time of all.
+	SecondsOpening   float64 `json:"seconds_opening"`
 	SecondsReading   float64 `json:"seconds_reading"`
 	SecondsMeasuring float64 `json:"seconds_measuring"`
 	SecondsTotal     float64 `json:"seconds_total"`

@@ -37,7 +37,7 @@ func (c *check) claims() {
 		c.outcome(o)
 	}
 	c.decay()
-	r.skip("seconds, seconds_reading, seconds_measuring, seconds_rounds, seconds_records, seconds_certificates, seconds_plots, seconds_total, peak_bytes, " +
+	r.skip("seconds, seconds_opening, seconds_reading, seconds_measuring, seconds_rounds, seconds_records, seconds_certificates, seconds_plots, seconds_total, peak_bytes, " +
 		"device, version, error: what only the run knew")
 	r.skip("products: which products the device computed; they decide tolerances here")
 	r.skip("metrics.jsonl: the numbers of records that are not those of the output, except that they fit each other")

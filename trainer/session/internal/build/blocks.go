@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,14 +10,18 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/ranks"
+	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
 // The size of a block of rows, in numbers: the rows' own and those that a layer of the model keeps
-// for the gradient.
+// for the gradient. It does not depend on the number of threads, because the sums of the blocks do
+// not.
 const (
 	blockNumbers = 1 << 19 // of a usual block: 2 MiB in float32
 	blockRows    = 480     // the least number of rows of a block, enough for a few threads
@@ -24,21 +29,14 @@ const (
 	pictureRows  = 16      // the least number of rows of any block: a picture is enough for a thread
 )
 
-// Blocks computes the model's scores S(x) one block of rows at a time. Blocks reads the rows in
-// the form in which the source read them. Rows for measures then need no packed copy, and a
-// certificate in float64 needs no float64 copy.
+// Blocks computes the model's scores S(x) one block of rows at a time on each lane. Blocks reads
+// the rows in the form in which the source read them. Rows for measures then need no packed copy,
+// and a certificate in float64 needs no float64 copy.
 type Blocks struct {
-	block     *graph.Problem // <D, S(x)> of a block; inputs: the rows and D; watched: S(x)
-	rows      int            // number of rows of a block
-	data      matrix.Matrix
-	bound     int           // first row of the block that is bound
-	list      []int         // row numbers of a block
-	picked    matrix.Matrix // the rows of list in the data matrix; all rows: the data matrix
-	outputs   int
-	direction matrix.Dense // the rows of D
-	gradient  problem.Vector
-	part      []float64 // the gradient on the host
-	fresh     []float64 // the scores of a block
+	lanes   []*lane // compute blocks at the same time; none: this process has no rows
+	rows    int     // number of rows of a block
+	data    matrix.Matrix
+	outputs int
 
 	devices  *Devices
 	from, to int             // the rows of this process
@@ -52,11 +50,42 @@ type Blocks struct {
 	message  []float64       // the number of D, x and each D, one after the other
 }
 
-// NewBlocks builds the model for blocks of the rows.
+// lane computes one block of rows at a time.
+type lane struct {
+	block     *graph.Problem // <D, S(x)> of a block; inputs: the rows and D; watched: S(x)
+	at, from  int            // the rows from at on of the block that begins with row from are new
+	bound     int            // first row of the block that is bound
+	list      []int          // row numbers of a block
+	picked    matrix.Matrix  // the rows of list in the data matrix; all rows: the data matrix
+	direction matrix.Dense   // the rows of D
+	gradient  problem.Vector
+	parts     [][]float64 // the gradients on the host, for each D
+	fresh     []float64   // the scores of a block
+}
+
+// gpuNumbers is the number of elements of a block on a GPU: 1 GiB in float64. Most data sets are
+// one block, whose rows stay on the device.
+const gpuNumbers = 1 << 27
+
+// NewBlocks builds the model for blocks of the rows. A single process whose GPU has too little
+// memory computes them on the host.
 func (b *Builder) NewBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
 	n, _ := data.Dims()
-	numbers := b.rowNumbers(data)
-	return b.BlocksOf(data, min(n, max(blockNumbers/numbers, min(blockRows, largeBlock/numbers), pictureRows)), dtype, weights)
+	numbers, d := b.rowNumbers(data), &b.Devices
+	rows := max(blockNumbers/numbers, min(blockRows, largeBlock/numbers), pictureRows)
+	if d.OnGPU {
+		rows = max(blockRows, gpuNumbers/numbers)
+		if _, sparse := data.(matrix.Sparse); sparse { // binding another block makes the rows dense
+			rows = n
+		}
+	}
+	k, err := b.BlocksOf(data, min(n, rows), dtype, weights)
+	if d.OnGPU && d.Team == nil && errors.Is(err, driver.ErrOutOfMemory) {
+		host := &Builder{Model: b.Model, Center: b.Center, Scale: b.Scale, Devices: b.Devices}
+		host.Devices.OnGPU, host.Devices.Measure = false, d.Host
+		return host.NewBlocks(data, dtype, weights)
+	}
+	return k, err
 }
 
 // rowNumbers returns the number of elements that a row takes in a block: its features, or the mean
@@ -89,24 +118,59 @@ func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 	n, _ := data.Dims()
 	from, to := b.Devices.share(n)
 	rows = min(rows, to-from)
-	k := &Blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.Outputs(), devices: &b.Devices, from: from, to: to, bound: from}
+	k := &Blocks{rows: rows, data: data, outputs: b.Outputs(), devices: &b.Devices, from: from, to: to}
 	k.score, k.pull = b.Devices.Team.Register(k.runScore), b.Devices.Team.Register(k.runPull)
 	if rows == 0 { // there are fewer rows than the processes share
 		return k, nil
 	}
-	k.take(from)
-	if k.picked = data; rows < n {
-		k.picked = PickData(data, k.list)
+	for _, engine := range b.engines(rows, (to-from+rows-1)/rows) {
+		l, err := b.newLane(k, engine, dtype, weights)
+		if err != nil {
+			return nil, fmt.Errorf("session: the scores of %d rows: %w", rows, err)
+		}
+		k.lanes = append(k.lanes, l)
 	}
-	k.direction = matrix.Dense{Rows: rows, Cols: k.outputs, Data: make([]float64, rows*k.outputs)}
+	return k, nil
+}
+
+// laneParameters is the largest number of parameters of all lanes: each lane has several copies of
+// the weights.
+const laneParameters = 1 << 23
+
+// engines returns the engine of each lane for a number of blocks of the given number of rows. If a
+// block has too few units of rows for even shares of all threads, several lanes divide the threads.
+// Pictures are units of a few rows, and bounded memory has room for one lane.
+func (b *Builder) engines(rows, blocks int) []graph.Engine {
+	d := &b.Devices
+	if _, pictures := b.Model.(models.OfPictures); pictures || d.Lanes == nil || d.Memory > 0 {
+		return []graph.Engine{d.Measure}
+	}
+	shares := max(1, rows/kernel.RowBlock/2) // even shares of a block, of at least two units
+	lanes := min((d.Threads+shares-1)/shares, blocks, laneParameters/b.Parameters())
+	if lanes < 2 {
+		return []graph.Engine{d.Measure}
+	}
+	return d.Lanes(lanes)
+}
+
+// newLane builds the model for one block of k's rows.
+func (b *Builder) newLane(k *Blocks, engine graph.Engine, dtype tensor.Dtype, weights models.Weights) (*lane, error) {
+	l := &lane{list: make([]int, k.rows), bound: k.from}
+	l.take(k.from)
+	if n, _ := k.data.Dims(); k.rows < n {
+		l.picked = PickData(k.data, l.list)
+	} else {
+		l.picked = k.data
+	}
+	l.direction = matrix.Dense{Rows: k.rows, Cols: k.outputs, Data: make([]float64, k.rows*k.outputs)}
 	var err error
-	k.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, x, scores, err := b.Scores(g, k.picked, dtype, weights)
+	l.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		net, x, scores, err := b.Scores(g, l.picked, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		direction := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("direction"), gorgonia.WithShape(rows, k.outputs),
-			gorgonia.WithValue(tensor.New(tensor.WithShape(rows, k.outputs), tensor.Of(dtype))))
+		direction := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("direction"), gorgonia.WithShape(k.rows, k.outputs),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(k.rows, k.outputs), tensor.Of(dtype))))
 		product, err := gorgonia.HadamardProd(scores, direction)
 		if err != nil {
 			return graph.Definition{}, err
@@ -114,27 +178,24 @@ func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 		sum, err := gorgonia.Sum(product)
 		return graph.Definition{
 			Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction},
-			Data: []matrix.Matrix{k.picked, nil}, Watch: gorgonia.Nodes{scores},
+			Data: []matrix.Matrix{l.picked, nil}, Watch: gorgonia.Nodes{scores},
 		}, err
-	}, b.Devices.Measure)
-	if err != nil {
-		return nil, fmt.Errorf("session: the scores of %d rows: %w", rows, err)
-	}
-	return k, nil
+	}, engine)
+	return l, err
 }
 
 // Products returns the kind of products with the rows of a block; "" without rows.
 func (b *Blocks) Products() string {
-	if b.block == nil {
+	if len(b.lanes) == 0 {
 		return ""
 	}
-	return b.block.Products()
+	return b.lanes[0].block.Products()
 }
 
 // take selects the block that begins with the given row.
-func (b *Blocks) take(from int) {
-	for k := range b.list {
-		b.list[k] = from + k
+func (l *lane) take(from int) {
+	for k := range l.list {
+		l.list[k] = from + k
 	}
 }
 
@@ -164,16 +225,16 @@ func (b *Blocks) runScore(message []byte) error {
 	}
 	clear(b.all[:b.from*b.outputs])
 	clear(b.all[b.to*b.outputs:])
-	if err := b.each(x, func(at, from int) (err error) {
-		if at == from {
-			_, err = b.block.AppendWatched(b.all[at*b.outputs:at*b.outputs], 0)
+	if err := b.each(x, func(l *lane) (err error) {
+		if l.at == l.from {
+			_, err = l.block.AppendWatched(b.all[l.at*b.outputs:l.at*b.outputs], 0)
 			return err
 		}
-		if b.fresh, err = b.block.AppendWatched(b.fresh[:0], 0); err == nil {
-			copy(b.all[at*b.outputs:], b.fresh[(at-from)*b.outputs:])
+		if l.fresh, err = l.block.AppendWatched(l.fresh[:0], 0); err == nil {
+			copy(b.all[l.at*b.outputs:], l.fresh[(l.at-l.from)*b.outputs:])
 		}
 		return err
-	}); err != nil {
+	}, nil); err != nil {
 		return err
 	}
 	return b.devices.Team.Sum(b.all)
@@ -223,101 +284,133 @@ func (b *Blocks) runPull(message []byte) error {
 	return nil
 }
 
-// addUp computes the sums over this process's rows.
+// addUp computes the sums over this process's rows: the gradients of the blocks, in order.
 func (b *Blocks) addUp(x []float64, d [][]float64) error {
 	for _, sum := range b.sums {
 		clear(sum)
 	}
-	if b.rows == 0 {
+	return b.each(x, func(l *lane) error {
+		l.reserve(len(d), len(x))
+		for i := range d {
+			fresh := d[i][l.at*b.outputs : (l.from+b.rows)*b.outputs]
+			old := len(l.direction.Data) - len(fresh) // elements of rows that the previous block has
+			clear(l.direction.Data[:old])
+			copy(l.direction.Data[old:], fresh)
+			if err := l.pullBack(l.parts[i]); err != nil {
+				return err
+			}
+		}
 		return nil
-	}
-	if b.gradient == problem.Iterate {
-		b.gradient, b.part = b.block.Space().New(), make([]float64, len(x))
-	}
-	return b.each(x, func(at, from int) error {
+	}, func(l *lane) {
 		for i, sum := range b.sums {
-			fresh := d[i][at*b.outputs : (from+b.rows)*b.outputs]
-			old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block has
-			clear(b.direction.Data[:old])
-			copy(b.direction.Data[old:], fresh)
-			if err := b.block.Bind(1, &b.direction); err != nil {
-				return err
-			}
-			if err := b.block.Backward([]float64{1}, b.gradient); err != nil {
-				return err
-			}
-			b.block.Space().Read(b.part, b.gradient)
-			for k, g := range b.part {
+			for k, g := range l.parts[i] {
 				sum[k] += g
 			}
 		}
-		return nil
 	})
 }
 
-// each calls visit for every block of this process after the block's forward pass. A block is the
-// rows from to from+b.rows-1. The rows from at on are new, because the last block overlaps the
-// previous block.
-func (b *Blocks) each(x []float64, visit func(at, from int) error) error {
+// reserve allocates the given number of gradients.
+func (l *lane) reserve(count, parameters int) {
+	if l.gradient == problem.Iterate {
+		l.gradient = l.block.Space().New()
+	}
+	for len(l.parts) < count {
+		l.parts = append(l.parts, make([]float64, parameters))
+	}
+}
+
+// pullBack writes J^T D of the block to part.
+func (l *lane) pullBack(part []float64) error {
+	if err := l.block.Bind(1, &l.direction); err != nil {
+		return err
+	}
+	if err := l.block.Backward([]float64{1}, l.gradient); err != nil {
+		return err
+	}
+	l.block.Space().Read(part, l.gradient)
+	return nil
+}
+
+// each calls visit for every block of this process after the block's forward pass. The last block
+// overlaps the previous block. The lanes visit consecutive blocks at the same time. Then each calls
+// after for these blocks, one after the other in the order of the rows; nil: nothing.
+func (b *Blocks) each(x []float64, visit func(l *lane) error, after func(l *lane)) error {
 	if b.rows == 0 {
 		return nil
 	}
-	b.block.Space().Write(problem.Iterate, x)
+	for _, l := range b.lanes {
+		l.block.Space().Write(problem.Iterate, x)
+	}
 	for at := b.from; at < b.to; {
-		from := min(at, b.to-b.rows)
-		if from != b.bound {
-			b.take(from)
-			if err := b.block.Bind(0, b.picked); err != nil {
-				return err
+		var running []func() error
+		var first error
+		for _, l := range b.lanes {
+			if at >= b.to {
+				break
 			}
-			b.bound = from
+			l.at, l.from = at, min(at, b.to-b.rows)
+			at = l.from + b.rows
+			pass := func() error {
+				if err := l.forward(); err != nil {
+					return err
+				}
+				return visit(l)
+			}
+			if len(b.lanes) == 1 {
+				first = pass()
+			} else {
+				running = append(running, relay.Go(pass))
+			}
 		}
-		if _, err := b.block.Forward(nil); err != nil {
-			return err
+		for _, wait := range running {
+			if err := wait(); first == nil {
+				first = err
+			}
 		}
-		if err := visit(at, from); err != nil {
-			return err
+		if first != nil {
+			return first
 		}
-		at = from + b.rows
+		for k, l := range b.lanes {
+			if after != nil && (k < len(running) || len(b.lanes) == 1) {
+				after(l)
+			}
+		}
 	}
 	return nil
 }
 
-// TimePass returns the wall time of a forward and a backward pass of one block at the stacked
-// weights x; rows is the number of its rows, 0 if this process has none. The first of two passes
-// does not count, because it touches new memory.
+// forward binds the lane's block of rows and computes its scores.
+func (l *lane) forward() error {
+	if l.from != l.bound {
+		l.take(l.from)
+		if err := l.block.Bind(0, l.picked); err != nil {
+			return err
+		}
+		l.bound = l.from
+	}
+	_, err := l.block.Forward(nil)
+	return err
+}
+
+// TimePass returns the wall time of a forward and a backward pass of one block on each lane at the
+// stacked weights x; rows is the number of their rows, 0 if this process has none. The first of two
+// passes does not count, because it touches new memory.
 func (b *Blocks) TimePass(x []float64) (took time.Duration, rows int, err error) {
 	if b.rows == 0 {
 		return 0, 0, nil
 	}
-	direction := make([]float64, b.rows*b.outputs)
+	one := *b
+	one.to = min(b.to, b.from+b.rows*len(b.lanes))
+	one.sums = [][]float64{make([]float64, len(x))}
+	n, _ := b.data.Dims()
+	direction := [][]float64{make([]float64, n*b.outputs)}
 	for range 2 {
 		began := time.Now()
-		if err := b.pass(x, direction); err != nil {
+		if err := one.addUp(x, direction); err != nil {
 			return 0, 0, err
 		}
 		took = time.Since(began)
 	}
-	return took, b.rows, nil
-}
-
-// pass computes the scores of the first block of own rows and pulls D back: a part of pullBack.
-func (b *Blocks) pass(x, d []float64) error {
-	b.take(b.from)
-	if err := b.block.Bind(0, b.picked); err != nil {
-		return err
-	}
-	b.bound = b.from
-	b.block.Space().Write(problem.Iterate, x)
-	if _, err := b.block.Forward(nil); err != nil {
-		return err
-	}
-	copy(b.direction.Data, d)
-	if err := b.block.Bind(1, &b.direction); err != nil {
-		return err
-	}
-	if b.gradient == problem.Iterate {
-		b.gradient, b.part = b.block.Space().New(), make([]float64, len(x))
-	}
-	return b.block.Backward([]float64{1}, b.gradient)
+	return took, one.to - one.from, nil
 }

@@ -1,12 +1,17 @@
 package build
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
 	"ppal/models"
+	"ppal/trainer/graph"
 )
 
 // The blocks in float64 keep the scores of the last weights, and no others.
@@ -64,8 +69,84 @@ func TestBlocksOfRowsInFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if whole := held.rows == 2000 && held.picked == nil; whole != (memory > 0) || exact.keeps != (memory == 0) {
+		if whole := held.rows == 2000 && held.lanes[0].picked == nil; whole != (memory > 0) || exact.keeps != (memory == 0) {
 			t.Errorf("memory %d: a block of all rows %v, scores are kept %v", memory, whole, exact.keeps)
 		}
+	}
+}
+
+// meeting is an engine whose passes wait for the passes of other engines.
+type meeting struct {
+	graph.Engine
+	present, most *atomic.Int32
+	enough        int32
+}
+
+func (m meeting) Compile(l *graph.Lagrangian) (graph.Compiled, error) {
+	c, err := m.Engine.Compile(l)
+	return met{c, m}, err
+}
+
+type met struct {
+	graph.Compiled
+	meeting
+}
+
+func (m met) Forward(g []float64) (float64, error) {
+	here := m.present.Add(1)
+	defer m.present.Add(-1)
+	for m.most.Load() < here && !m.most.CompareAndSwap(m.most.Load(), here) {
+	}
+	for late := time.Now().Add(10 * time.Second); m.most.Load() < m.enough && time.Now().Before(late); {
+		time.Sleep(time.Millisecond)
+	}
+	return m.Compiled.Forward(g)
+}
+
+// The blocks of pictures of 784 pixels keep all of 16 threads busy, and the results are those of a
+// single lane, bit for bit.
+func TestLanesUseAllThreads(t *testing.T) {
+	const threads = 16
+	b, rows := squares(t, (threads+2)*668+5, 784)
+	device, err := cpu.New(kernel.Best(), threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := start(t, b)
+	x, err := models.Stack(b.Model, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := func() (scores, gradient []float64) {
+		k, err := b.NewBlocks(rows.Data, tensor.Float64, weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if scores, err = k.Scores(x); err != nil {
+			t.Fatal(err)
+		}
+		gradient = make([]float64, len(x))
+		if err := k.pullBack([][]float64{gradient}, x, [][]float64{scores}); err != nil {
+			t.Fatal(err)
+		}
+		return scores, gradient
+	}
+	scores, gradient := results()
+	var present, most atomic.Int32
+	busy := 0
+	b.Devices.Threads, b.Devices.Lanes = threads, func(n int) (list []graph.Engine) {
+		each := (threads + n - 1) / n
+		busy = n * each
+		for range n {
+			list = append(list, meeting{graph.On(device.Lane(each)), &present, &most, int32(n)})
+		}
+		return list
+	}
+	again, sum := results()
+	if diff := cmp.Diff([][]float64{scores, gradient}, [][]float64{again, sum}); diff != "" {
+		t.Error(diff)
+	}
+	if n := int(most.Load()); busy < threads || n*(busy/max(1, n)) != busy {
+		t.Errorf("%d blocks at the same time on %d threads, want all of %d", n, busy, threads)
 	}
 }

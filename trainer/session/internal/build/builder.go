@@ -18,8 +18,14 @@ import (
 
 // Devices compute the problems.
 type Devices struct {
-	Train   graph.Engine               // computes the training rows
-	Measure graph.Engine               // computes the rows that are only measured, and the certificate
+	Train   graph.Engine // computes the training rows
+	Measure graph.Engine // computes the rows that are only measured, and the certificate
+	Host    graph.Engine // computes f and g of scores, and the terms of the parameters
+	// Lanes returns engines that share the threads and work at the same time; nil: Measure alone
+	// computes blocks.
+	Lanes   func(n int) []graph.Engine
+	Threads int                        // of all lanes
+	OnGPU   bool                       // Train and Measure are a GPU
 	Team    *ranks.Team                // the processes that share the rows; nil: only this process
 	Share   func(n int) (from, to int) // the range of n rows that this process computes; nil: all
 	Memory  int64                      // the bound of the memory beyond which rows lie in files; 0: all rows are in memory
@@ -155,7 +161,7 @@ func (b *Builder) Head(r Rows) (*graph.Problem, error) {
 			gorgonia.WithValue(tensor.New(tensor.WithShape(n, b.Outputs()), tensor.WithBacking(make([]float64, n*b.Outputs())))))
 		f, c, err := r.Nodes(scores)
 		return graph.Definition{Objective: f, Constraints: c, Parameters: gorgonia.Nodes{scores}}, err
-	}, b.Devices.Measure)
+	}, b.Devices.Host)
 	if err != nil {
 		return nil, fmt.Errorf("session: the objective and constraints in float64: %w", err)
 	}

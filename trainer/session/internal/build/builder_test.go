@@ -27,7 +27,7 @@ func squares(t *testing.T, rows, cols int) (*Builder, Rows) {
 	for i := range data.Data {
 		data.Data[i] = rng.NormFloat64()
 	}
-	b := &Builder{Model: models.Spec{Inputs: cols, Outputs: 1}, Devices: Devices{Train: graph.On(device), Measure: graph.On(device)},
+	b := &Builder{Model: models.Spec{Inputs: cols, Outputs: 1}, Devices: Devices{Train: graph.On(device), Measure: graph.On(device), Host: graph.On(device)},
 		Complete: func(p problem.Problem) (problem.Problem, error) { return p, nil }}
 	return b, rowsOf(data)
 }

@@ -42,12 +42,12 @@ func (e *Exact) Dims() (n, m int) {
 // NonSmooth implements problem.NonSmooth. f and g of the scores, the network, and the terms of the
 // parameters may have kinks. A process without rows has no network, and asks the model.
 func (e *Exact) NonSmooth() bool {
-	network, terms := e.blocks.block, e.b.Terms
+	terms := e.b.Terms
 	if e.head.NonSmooth() || terms != nil && terms.problem.NonSmooth() {
 		return true
 	}
-	if network != nil {
-		return network.NonSmooth()
+	if lanes := e.blocks.lanes; len(lanes) > 0 {
+		return lanes[0].block.NonSmooth()
 	}
 	k, known := e.b.Model.(models.Kinked)
 	return !known || k.Kinks()

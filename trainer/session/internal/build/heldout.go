@@ -23,7 +23,9 @@ func (b *Builder) HeldOut(data matrix.Matrix, dtype tensor.Dtype, weights models
 	k := &Blocks{rows: n, data: data, outputs: b.Outputs(), devices: &b.Devices, to: n}
 	k.score = b.Devices.Team.Register(k.runScore)
 	var err error
-	k.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	l := &lane{}
+	k.lanes = []*lane{l}
+	l.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, x, scores, err := b.Scores(g, data, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err

@@ -54,7 +54,7 @@ func (b *Builder) NewParameterTerms(weights models.Weights) (*ParameterTerms, er
 			}
 		}
 		return d, nil
-	}, b.Devices.Measure)
+	}, b.Devices.Host)
 	if err != nil {
 		return nil, fmt.Errorf("session: the terms of the parameters in float64: %w", err)
 	}

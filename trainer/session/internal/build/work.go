@@ -1,6 +1,8 @@
 package build
 
 import (
+	"time"
+
 	"ppal/datasets/matrix"
 	"ppal/models"
 )
@@ -17,6 +19,14 @@ const (
 	workOfCopy      = 1    // a record: an entry of a held-out row that is copied to the device
 )
 
+// On a GPU, a pass over rows takes at least workOfPass: the launches of its kernels and the
+// exchange with the host. Its products take 1/fasterOnGPU of the time of a thread. The host
+// measures the rows.
+const (
+	workOfPass  = 5e4
+	fasterOnGPU = 2000
+)
+
 // cheapRecords is the work of all records together, in nanoseconds, that a run takes in any case.
 const cheapRecords = 1e7
 
@@ -30,6 +40,10 @@ const (
 // by the clock.
 const RecordShare = 0.1
 
+// FreeOnGPU is the time of all records of a run on a GPU that RecordShare does not limit. Many
+// trainings on a GPU take less than a second.
+const FreeOnGPU = 100 * time.Millisecond
+
 // RecordWork estimates the work of a record, in iterations, and returns the number of records that
 // a run takes in any case. splits are the rows of each split, the training rows first. An iteration
 // has two products with the training rows, or with a batch of them; batch is the number of its
@@ -39,17 +53,23 @@ const RecordShare = 0.1
 // all training rows. The estimate depends on the shapes of the data and the model only: equal runs
 // have equal records.
 func (b *Builder) RecordWork(splits []matrix.Matrix, batch int, again bool) (iterations float64, least int) {
-	train, iteration, record := 0.0, b.IterationWork(splits[0]), workOfRecord
+	faster, pass := 1., 0.
+	if b.Devices.OnGPU {
+		faster, pass = fasterOnGPU, workOfPass
+	}
+	train, iteration, record := 0.0, 2*pass+b.IterationWork(splits[0])/faster, workOfRecord+pass*float64(len(splits))
 	for k, data := range splits {
 		rows, product, entries := b.productWork(data)
-		record += workOfMeasure*rows*float64(b.Outputs()) + product
+		record += workOfMeasure*rows*float64(b.Outputs()) + product/faster
 		if k > 0 {
-			record += workOfCopy * entries
+			if !b.Devices.OnGPU { // otherwise the rows stay on the device
+				record += workOfCopy * entries
+			}
 			continue
 		}
 		train = rows
 		if again { // the records' own forward pass, on all rows or with all digits
-			record += product
+			record += pass + product/faster
 		}
 	}
 	if batch > 0 {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"ppal/datasets/matrix"
+	"ppal/models"
+	"ppal/trainer"
 )
 
 // A record of a training that begins with two digits has a forward pass of its own, so that its
@@ -36,5 +38,26 @@ func TestRecordWork(t *testing.T) {
 	}
 	if want := int(cheapRecords / (plain * iteration)); least != want || want <= fewRecords || want >= manyRecords {
 		t.Errorf("at least %d records, want %d", least, want)
+	}
+}
+
+// On a GPU, products with many rows take little time, a record does not copy rows, and the measures
+// of the host are worth many iterations. The 101 records of 1,000 iterations on pictures, as many
+// as on a CPU, become few.
+func TestRecordWorkOnGPU(t *testing.T) {
+	b, _ := squares(t, 2, 784)
+	b.Model = models.Spec{Inputs: 784, Hidden: []int{256}, Outputs: 4}
+	all := []matrix.Matrix{matrix.NewBytes(24000, 784, 1), matrix.NewBytes(4000, 784, 1)}
+	records := func() int {
+		work, least := b.RecordWork(all, 0, false)
+		every, _ := trainer.Settings{Iterations: 1000, RecordWork: work, LeastRecords: least}.Intervals()
+		return 1000/every + 1
+	}
+	if n := records(); n < 90 {
+		t.Errorf("%d records on a CPU", n)
+	}
+	b.Devices.OnGPU = true
+	if n := records(); n > 21 {
+		t.Errorf("%d records on a GPU", n)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"gorgonia.org/tensor"
 
@@ -17,6 +20,7 @@ import (
 	"ppal/internal/mapped"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
+	"ppal/internal/relay"
 	"ppal/trainer/graph"
 )
 
@@ -25,20 +29,31 @@ type Devices struct {
 	Options Options
 	Train   graph.Engine // for the training rows
 	Measure graph.Engine // for the rows that are only measured, and for the certificate
+	Host    graph.Engine // for f and g of scores
+	lanes   *cpu.Device  // see Lanes; nil: the CPU does not measure
 	CPU     *cpu.Device  // the CPU that trains; nil if a GPU or Gorgonia's machine trains
 	Team    *ranks.Team  // the processes that share the rows; nil: only this process
 	Served  bool         // the other processes serve this process
 	Pages   *mapped.Dir  // the mapped files of the rows with bounded memory; nil: the rows are in memory
 	GPU     driver.GPU   // the GPU that trains; nil if the CPU trains
-	name    string       // name of the CPU that trains
+	// Opening is the wall time in which the GPU was opened, while rows were read; 0 on the CPU.
+	Opening time.Duration
+	ended   <-chan struct{}           // closed when the GPU has been opened
+	opening func() (openedGPU, error) // waits for the GPU that is being opened; nil: none
+	opened  atomic.Bool               // the GPU is needed, so that no more kernels are loaded in advance
+	settled sync.Once
+	changed bool   // the CPU trains instead of the GPU that was being opened
+	failure error  // of the opening
+	name    string // name of the CPU that trains
 	// fallback says why the CPU trains although the program supports GPUs; "" if the options choose
 	// the CPU.
 	fallback string
 }
 
-// Open opens the devices. If a GPU trains, the CPU scores the rows that are only measured, and
-// computes the certificate. With an automatic device, the CPU trains if no GPU can be opened, for
-// any reason.
+// Open opens the devices. The device that trains also scores the rows that are only measured, and
+// computes the scores and their derivatives for the certificate. With an automatic device, the CPU
+// trains if no GPU can be opened, for any reason. The opening of a GPU may go on after Open: see
+// Opened.
 func Open(o Options) (*Devices, error) {
 	d := &Devices{Options: o}
 	if o.Memory > 0 && (o.Tape || o.Kind == CUDA) {
@@ -51,37 +66,107 @@ func Open(o Options) (*Devices, error) {
 		d.Team = ranks.NewTeam(o.Ranks)
 	}
 	if o.Tape {
-		d.Train, d.Measure = graph.Tape{}, graph.Tape{}
+		d.Train, d.Measure, d.Host = graph.Tape{}, graph.Tape{}, graph.Tape{}
 		d.name = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %v", runtime.GOMAXPROCS(0), o.Dtype)
 		return d, nil
 	}
 	if o.Kind != CPU && o.Memory == 0 {
-		err := d.joinGPUs(d.openGPU())
-		if errors.As(err, new(KnownError)) { // another process failed
-			return nil, err
+		if d.startGPU(); d.Team == nil && !d.soon() {
+			return d, nil
 		}
-		if refusal, refused := o.productsError(err); err == nil || o.Kind == CUDA || refused {
-			return d, refusal
-		}
-		if onGPUOnly(o.Products) || o.MicroBatch > 0 {
-			return nil, fmt.Errorf("session: the products tf32 and micro-batches need a GPU: %w", err)
-		}
-		if !errors.Is(err, driver.ErrNoSupport) {
-			d.fallback = fmt.Sprintf("The CPU trains, because no GPU could be opened: %v.", oneLine(err))
-		}
+		_, err := d.Opened()
+		return d, err
 	}
-	var err error
+	return d, d.openCPU()
+}
+
+// openedGPU is an open GPU with the engine of the host.
+type openedGPU struct {
+	gpu  driver.GPU
+	host graph.Engine
+	took time.Duration
+}
+
+// startGPU begins to open the GPU. Opened waits for the end.
+func (d *Devices) startGPU() {
+	began, done := time.Now(), make(chan struct{})
+	wait := relay.Start(func() (openedGPU, error) {
+		defer close(done)
+		o, err := d.openGPU()
+		if err == nil {
+			o.gpu.Prepare(d.opened.Load)
+		}
+		o.took = time.Since(began)
+		return o, err
+	})
+	d.opening, d.ended = wait, done
+}
+
+// soonTime is the time that Open waits for the GPU. A machine without a driver answers in less
+// time, and the rows are read for the CPU at once.
+const soonTime = 5 * time.Millisecond
+
+// soon reports whether the GPU has been opened, or could not be opened, within soonTime.
+func (d *Devices) soon() bool {
+	select {
+	case <-d.ended:
+		return true
+	case <-time.After(soonTime):
+		return false
+	}
+}
+
+// Opened waits for the GPU that Open opens while the caller reads rows. It reports whether the CPU
+// trains instead, so that rows in the form for the GPU are to be read again.
+func (d *Devices) Opened() (changed bool, err error) {
+	d.settled.Do(func() {
+		if d.opening == nil {
+			return
+		}
+		d.opened.Store(true)
+		o, err := d.opening()
+		if err == nil {
+			d.Opening = o.took
+			d.GPU, d.Train, d.Measure, d.Host = o.gpu, graph.On(o.gpu), graph.On(o.gpu), o.host
+		}
+		d.changed, d.failure = d.settleGPU(d.joinGPUs(err))
+	})
+	return d.changed, d.failure
+}
+
+// settleGPU opens the CPU if the GPU cannot train, for any reason, and the device is automatic. err
+// is the error of the GPU.
+func (d *Devices) settleGPU(err error) (changed bool, _ error) {
+	o := d.Options
+	if errors.As(err, new(KnownError)) { // another process failed
+		return false, err
+	}
+	if refusal, refused := o.productsError(err); err == nil || o.Kind == CUDA || refused {
+		return false, refusal
+	}
+	if onGPUOnly(o.Products) || o.MicroBatch > 0 {
+		return false, fmt.Errorf("session: the products tf32 and micro-batches need a GPU: %w", err)
+	}
+	if !errors.Is(err, driver.ErrNoSupport) {
+		d.fallback = fmt.Sprintf("The CPU trains, because no GPU could be opened: %v.", oneLine(err))
+	}
+	return true, d.openCPU()
+}
+
+// openCPU opens the CPU for the training.
+func (d *Devices) openCPU() (err error) {
+	o := d.Options
 	if d.CPU, err = o.OpenCPU(); err != nil {
 		err, _ = o.productsError(err)
-		return nil, err
+		return err
 	}
 	if err := d.openPages(); err != nil {
-		return nil, err
+		return err
 	}
 	graded, measuring := d.CPU.Graded(), d.CPU
 	if o.Products.BFloat16() { // packing rows for one product takes longer than the product
 		if measuring, err = d.CPU.With(plan.Float32); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// Both checks refuse a run before it takes the memory; with pages, the memory lies in files.
@@ -100,10 +185,11 @@ func Open(o Options) (*Devices, error) {
 		training = ranks.Device(d.CPU.Among(d.Team), d.Team)
 	}
 	d.Train = graph.Within(training, check(values))
-	d.Measure = graph.On(measuring) // compiles blocks of rows during the run, which must not be refused then
+	d.Host, d.lanes = graph.On(measuring), measuring
+	d.Measure = d.Host // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.CPU.Threads(), d.CPU.Level(), o.Dtype)
 	d.name += d.countProcesses()
-	return d, nil
+	return nil
 }
 
 // openPages prepares the mapped files of a session with bounded memory.
@@ -120,33 +206,48 @@ func (d *Devices) openPages() (err error) {
 	return nil
 }
 
-// openGPU opens the GPU for the training, and the CPU with its fastest products for the measures.
-func (d *Devices) openGPU() error {
+// openGPU opens the GPU, and the CPU for f and g of scores.
+func (d *Devices) openGPU() (o openedGPU, err error) {
 	rest := d.Options
 	rest.Kind = CUDA
 	host, err := rest.OpenCPU()
 	if err != nil {
-		return err
+		return o, err
 	}
-	opened := d.Options.OpenGPU
-	if opened == nil {
-		opened = graph.OpenGPU
+	open := d.Options.OpenGPU
+	if open == nil {
+		open = graph.OpenGPU
 	}
 	products := d.Options.Products
 	if products == plan.Int8 {
 		products = plan.Int8x3 // a GPU has no coarse passes
 	}
-	gpu, err := opened(graph.GPUOptions{Ordinal: d.Options.Ordinal, Products: string(products), MicroBatch: d.Options.MicroBatch,
+	gpu, err := open(graph.GPUOptions{Ordinal: d.Options.Ordinal, Products: string(products), MicroBatch: d.Options.MicroBatch,
 		Place: d.Options.Place, Neighbours: d.Options.Neighbours})
 	if err != nil {
-		return err
+		return o, err
 	}
 	trained, ok := gpu.(driver.GPU)
 	if !ok {
-		return errors.Join(fmt.Errorf("session: OpenGPU returned a %T: return the GPU of graph.OpenGPU", gpu), gpu.Close())
+		return o, errors.Join(fmt.Errorf("session: OpenGPU returned a %T: return the GPU of graph.OpenGPU", gpu), gpu.Close())
 	}
-	d.GPU, d.Train, d.Measure = trained, graph.On(gpu), graph.On(host)
-	return nil
+	o.gpu, o.host = trained, graph.On(host)
+	return o, nil
+}
+
+// Lanes returns a function for n engines that share the threads of the CPU and work at the same
+// time, and the number of these threads; nil if another device measures.
+func (d *Devices) Lanes() (engines func(n int) []graph.Engine, threads int) {
+	if d.lanes == nil {
+		return nil, 0
+	}
+	threads = d.lanes.Threads()
+	return func(n int) (list []graph.Engine) {
+		for range n {
+			list = append(list, graph.On(d.lanes.Lane((threads+n-1)/n)))
+		}
+		return list
+	}, threads
 }
 
 // oneLine returns an error's text in one line.
@@ -154,6 +255,7 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 
 // Close releases the mapped files, the other processes and the GPU.
 func (d *Devices) Close() error {
+	_, _ = d.Opened() // a GPU that is being opened must be closed
 	err := d.Pages.Close()
 	if d.Served {
 		err = errors.Join(err, d.Team.Release())
@@ -248,6 +350,9 @@ func (d *Devices) Notes() []string {
 // IntegerProducts reports whether the training device multiplies 8-bit data with cols columns as
 // integers.
 func (d *Devices) IntegerProducts(cols int) bool {
+	if _, err := d.Opened(); err != nil {
+		return false
+	}
 	if d.GPU != nil {
 		return d.GPU.Products(cols).Digits() > 0
 	}
