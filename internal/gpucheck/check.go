@@ -121,6 +121,7 @@ func Parts() []Part {
 	return []Part{
 		{Name: "parity", Summary: "every step kind and whole passes against the CPU device", Cases: parityCases()},
 		{Name: "training", Summary: "100 or 200 iterations on Fashion-MNIST against the CPU device, twice", Cases: trainingCases(compared, full, datasets.FashionMNISTTraining)},
+		{Name: "commands", Summary: "whole runs of ppal train on Fashion-MNIST: seconds by part", Cases: commandCases()},
 		{Name: "bench", Summary: "iterations in turns with cuBLAS's bare products; busy time, host time", Cases: benchCases(), Finish: fastest},
 		{Name: "peers", Summary: "iterations in turns with PyTorch eager, compiled and captured", Cases: peerCases()},
 		{Name: "sanitize", Summary: "the part small under compute-sanitizer's tools", Cases: sanitizeCases()},

@@ -8,6 +8,8 @@
 #   3 (360)  every launch of an iteration under ncu: time, bytes, instructions
 #   4 (420)  the part peers
 #   5 (210)  the part training, and memcheck
+#   6 (570)  on a machine that is lent for 15 minutes, first: devices, and the parts parity, commands and training
+#   7 (280)  there, second: the bench of Fashion-MNIST
 #
 # The results go to the folder OUT (default: out in FOLDER), one log for each step. A command that fails or exceeds its limit is
 # reported, and the step goes on. PPAL_WORK (default /tmp/ppal-first-run) keeps the program and the compile caches from step to step.
@@ -16,7 +18,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 step=${1:-}
 case $step in
-0) limit=120 ;; 1) limit=270 ;; 2 | 3) limit=360 ;; 4) limit=420 ;; 5) limit=210 ;;
+0) limit=120 ;; 1) limit=270 ;; 2 | 3) limit=360 ;; 4) limit=420 ;; 5) limit=210 ;; 6) limit=570 ;; 7) limit=280 ;;
 *)
   sed -n '2,/^set/ { /^set/d; s/^# \{0,1\}//; p; }' "$0" >&2
   exit 2
@@ -119,5 +121,12 @@ case $step in
   check 100 training
   try 100 "memcheck" compute-sanitizer --tool memcheck --error-exitcode 86 "$gpu" gpu-check --part small --case small
   ;;
+6)
+  try 60 "devices" "$gpu" devices
+  check 165 parity
+  check 100 commands
+  check 100 training
+  ;;
+7) check 270 bench --cases fashion-mnist ;;
 esac
 exit $failed
