@@ -133,20 +133,21 @@ func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 	return k, nil
 }
 
-// laneParameters is the largest number of parameters of all lanes: each lane has several copies of
-// the weights.
-const laneParameters = 1 << 23
+// laneNumbers is the largest number of elements of all lanes, 128 MiB in float64: each lane has the
+// rows of a block and several copies of the weights.
+const laneNumbers = 1 << 24
 
 // engines returns the engine of each lane for a number of blocks of the given number of rows. If a
 // block has too few units of rows for even shares of all threads, several lanes divide the threads.
 // Pictures are units of a few rows, and bounded memory has room for one lane.
 func (b *Builder) engines(rows, blocks int) []graph.Engine {
+	const copies = 4
 	d := &b.Devices
 	if _, pictures := b.Model.(models.OfPictures); pictures || d.Lanes == nil || d.Memory > 0 {
 		return []graph.Engine{d.Measure}
 	}
 	shares := max(1, rows/kernel.RowBlock/2) // even shares of a block, of at least two units
-	lanes := min((d.Threads+shares-1)/shares, blocks, laneParameters/b.Parameters())
+	lanes := min((d.Threads+shares-1)/shares, blocks, laneNumbers/(rows*b.Inputs()+copies*b.Parameters()))
 	if lanes < 2 {
 		return []graph.Engine{d.Measure}
 	}
