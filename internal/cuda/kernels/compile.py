@@ -6,7 +6,7 @@ Writes the archive ptx.zip: SOURCE_f32.ptx and SOURCE_f64.ptx for every device/S
 float32 plans use. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its bound of instructions fails. The
 archive's comment is a checksum of the sources and of the PTX, which a test of package device compares. With names of sources it compiles
 them only, and keeps the checksum. With --check it compares the archive and writes nothing. With --cubins it only compiles the committed
-float32 modules into cubins/, which programs embed.
+modules into cubins/, which programs embed.
 """
 
 import concurrent.futures
@@ -218,14 +218,12 @@ def write_archive(texts, checksum):
 
 
 def write_cubins():
-    """Compiles the committed float32 modules: cubins/MODULE_f32.ARCHITECTURE.HASH.gz, with the first 16 digits of the PTX's SHA-256."""
+    """Compiles the committed modules: cubins/MODULE_TYPE.ARCHITECTURE.HASH.gz, with the first 16 digits of the PTX's SHA-256."""
     folder = os.path.join(HERE, "cubins")
     for old in glob.glob(os.path.join(folder, "*.gz")):
         os.remove(old)
     size = 0
     for name, text in sorted(read_archive()[0].items()):
-        if not name.endswith("_f32.ptx"):
-            continue
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         for arch, target in targets(name[: -len("_f32.ptx")]).items():
             with tempfile.TemporaryDirectory() as temporary:
