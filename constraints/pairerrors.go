@@ -1,12 +1,12 @@
 package constraints
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
 
+	"ppal/internal/vec"
 	"ppal/trainer/graph/describe"
 )
 
@@ -65,6 +65,8 @@ type pairCounter struct {
 	ranked         []rankedDocument
 	pairs, doubled []int64 // pairs, and twice the wrong pairs, by cell
 	above          []int64 // documents of lower levels with higher scores, by level and group
+	sorter         vec.Sorter
+	spare          []rankedDocument
 }
 
 // rankedDocument is a document of a query. level is the number of lower levels in the query.
@@ -130,8 +132,32 @@ func (c *pairCounter) rank(from, to int, scores []float64) (levels int) {
 			c.pairs[p.Cell(0, p.Blocks[i], p.Blocks[j])] += n
 		}
 	}
-	slices.SortFunc(c.ranked, func(a, b rankedDocument) int { return cmp.Compare(b.score, a.score) })
+	c.sort()
 	return levels
+}
+
+// radixDocuments is the number of documents of a query from which a sort by radix is faster than a
+// sort by comparisons.
+const radixDocuments = 4096
+
+// sort sorts the documents by decreasing score.
+func (c *pairCounter) sort() {
+	if len(c.ranked) < radixDocuments {
+		slices.SortFunc(c.ranked, func(a, b rankedDocument) int {
+			switch { // cmp.Compare takes longer, because it looks for NaN
+			case a.score > b.score:
+				return -1
+			case a.score < b.score:
+				return 1
+			}
+			return 0
+		})
+		return
+	}
+	c.spare = append(c.spare[:0], c.ranked...)
+	for k, i := range c.sorter.Order(len(c.spare), func(i int) float64 { return -c.spare[i].score }) {
+		c.ranked[k] = c.spare[i]
+	}
 }
 
 // add adds the numbers of less relevant documents with higher scores to doubled, for each of the

@@ -238,3 +238,29 @@ func TestPairMeansAreDifferentNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestPairMeansOnHost compares the fast means with the loops of PairMeans, for scores close
+// together and far apart, and for long queries, many queries and queries with own cells.
+func TestPairMeansOnHost(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, c := range []struct{ documents, queries int }{{300, 9}, {2500, 1}, {9000, 300}} {
+		for _, each := range []bool{false, true} {
+			p := must(NewPairs(randomDocuments(rng, c.documents, c.queries, 2, 2), 2, each))
+			for _, scale := range []float64{0, 2, 60, 1e5} {
+				scores := randoms(rng, p.Rows(), scale)
+				for _, phi := range []Phi{Sigmoid, Logistic} {
+					want := pairMeans(must(NewPairMeans(p, phi)), scores)
+					// the loops round a million times
+					if d := cmp.Diff(want, p.means(phi, scores), cmpopts.EquateApprox(2e-11, 1e-12)); d != "" {
+						t.Errorf("%v, each=%v, scale %v, %v (-loops +means)\n%s", c, each, scale, phi, d)
+					}
+				}
+			}
+		}
+	}
+	p := must(NewPairs(Documents{Queries: []int32{0, 0, 0, 0}, Levels: []int{1, 0, 1, 0}}, 1, false))
+	inf := math.Inf(1)
+	if got := p.means(Sigmoid, []float64{inf, inf, -inf, 0}); math.Abs(got[0]-2.5/4) > 1e-15 {
+		t.Errorf("infinite scores: %v", got)
+	}
+}

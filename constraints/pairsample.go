@@ -148,12 +148,12 @@ func (s *pairSample) smooth(y *System, scores []float64) []float64 {
 	}
 	var means [2][]float64
 	for k := range y.Rates {
-		at, op := 0, s.errors
+		at, phi := 0, Sigmoid
 		if y.Rates[k].loss {
-			at, op = 1, s.loss
+			at, phi = 1, Logistic
 		}
 		if means[at] == nil {
-			means[at] = pairMeans(op, scores)
+			means[at] = s.pairs.means(phi, scores)
 		}
 		g := s.mean(s.cells[k], "")
 		for e, id := range g.Rows {

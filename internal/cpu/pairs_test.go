@@ -176,3 +176,34 @@ func TestPairsOfAnyScores(t *testing.T) {
 		}
 	}
 }
+
+// A query with so many pairs that they are not computed one by one agrees with Gorgonia's machine,
+// which does, for scores close together, far apart and infinite.
+func TestLongQueryOfAnyScores(t *testing.T) {
+	racing.Skip(t, "TestPairsOnThreads runs the same goroutines")
+	d := constraints.Documents{}
+	var start []float64
+	for i := range 2200 {
+		d.Queries, d.Levels, d.Groups = append(d.Queries, int32(i/2180)), append(d.Levels, i%2), append(d.Groups, i/7%2)
+		start = append(start, math.Sin(float64(i)))
+	}
+	for _, c := range []struct {
+		scale, last float64
+	}{{0, 0}, {1, 0}, {30, 0}, {1000, 0}, {1e4, 0}, {1, math.Inf(1)}} {
+		scores := make([]float64, len(start))
+		for i, s := range start {
+			scores[i] = float64(float32(c.scale * s))
+		}
+		scores[5] += c.last
+		for _, phi := range []constraints.Phi{constraints.Sigmoid, constraints.Logistic} {
+			if c.last != 0 && phi != constraints.Sigmoid {
+				continue // the means are infinite
+			}
+			want := numbers(t, ofScores(t, d, phi, scores, tensor.Float64, graph.Tape{}))
+			for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 2e-11, tensor.Float32: 1e-5} { // the loops round a million times
+				got := numbers(t, ofScores(t, d, phi, scores, dtype, engine(t, kernel.Best(), 2)))
+				agree(t, fmt.Sprintf("%v, %v, %v", c, phi, dtype), got[:2], want[:2], bound)
+			}
+		}
+	}
+}

@@ -5,40 +5,24 @@ import (
 	"slices"
 
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/pairsum"
 	"ppal/internal/plan"
 	"ppal/trainer/graph/describe"
 )
 
-// pairTask is a unit of work for a worker: the queries [from, to), or a part of the long query
-// from. The part has the documents at places [lo, hi) of Pairs.Order.
-type pairTask struct {
-	from, to int
-	part     bool
-	lo, hi   int
-}
-
-// within returns the range of places of block i that belong to the task.
-func (t pairTask) within(p *describe.Pairs, i int) (lo, hi int) {
-	lo, hi = p.Start(i), int(p.Blocks[i].End)
-	if t.part {
-		lo, hi = max(lo, t.lo), min(hi, t.hi)
-	}
-	return lo, hi
-}
+// pairTask is a unit of work for a worker: the queries [from, to).
+type pairTask struct{ from, to int }
 
 // The number of tasks depends on the pairs alone, so that the bits of the results are the same for
 // any number of threads.
 const (
 	pairTaskCount = 64      // about the number of tasks, which have about equal work
 	leastPairTask = 1 << 14 // smallest work of a task in pairs: some microseconds
-	leastLongTask = 1 << 20 // smallest work of a query in pairs that several tasks share
 	documentPairs = 8       // a document takes about the time of this many pairs
-	longRun       = 1024    // number of documents of a part that the derivative computes at a time
 )
 
-// pairTasks divides the pairs into tasks of about equal work. The work of a document of a part is
-// its pairs with less relevant documents; for a derivative, all its pairs.
-func pairTasks(p *describe.Pairs, derivative bool) (list []pairTask) {
+// pairTasks divides the queries into tasks of about equal work.
+func pairTasks(p *describe.Pairs) (list []pairTask) {
 	queries := len(p.Queries) - 1
 	var all int64
 	for q := range queries {
@@ -48,90 +32,45 @@ func pairTasks(p *describe.Pairs, derivative bool) (list []pairTask) {
 	var work int64
 	next := pairTask{}
 	for q := range queries {
-		own := queryWork(p, q)
-		if own > 2*target && own > leastLongTask {
-			if next.to = q; next.from < next.to {
-				list = append(list, next)
-			}
-			list = appendParts(list, p, q, target, derivative)
-			next, work = pairTask{from: q + 1}, 0
-			continue
-		}
-		if work += own; work >= target {
+		if work += queryWork(p, q); work >= target || q == queries-1 {
 			next.to = q + 1
 			list = append(list, next)
 			next, work = pairTask{from: q + 1}, 0
 		}
 	}
-	if next.to = queries; next.from < next.to {
-		list = append(list, next)
-	}
 	return list
 }
 
 // queryWork returns the work of query q, in pairs.
-func queryWork(p *describe.Pairs, q int) (work int64) {
-	for i := int(p.Queries[q]); i < int(p.Queries[q+1]); i++ {
-		size := int64(int(p.Blocks[i].End) - p.Start(i))
-		work += size * (documentPairs + int64(lessRelevant(p, q, i)))
+func queryWork(p *describe.Pairs, q int) int64 {
+	from, to := int(p.Queries[q]), int(p.Queries[q+1])
+	if from == to {
+		return 0
 	}
-	return work
+	documents := int64(int(p.Blocks[to-1].End) - p.Start(from))
+	return documents*documentPairs + min(p.OfQuery(q), pairsum.LeastPairs*int64(to-from))
 }
 
-// lessRelevant returns the number of documents of query q with a lower level than block i.
-func lessRelevant(p *describe.Pairs, q, i int) int {
-	for i > int(p.Queries[q]) && p.Blocks[i-1].Level == p.Blocks[i].Level {
-		i--
-	}
-	return p.Start(i) - p.Start(int(p.Queries[q]))
-}
-
-// moreRelevant returns the number of documents of query q with a higher level than block i.
-func moreRelevant(p *describe.Pairs, q, i int) int {
-	for i+1 < int(p.Queries[q+1]) && p.Blocks[i+1].Level == p.Blocks[i].Level {
-		i++
-	}
-	return int(p.Blocks[p.Queries[q+1]-1].End) - int(p.Blocks[i].End)
-}
-
-// appendParts appends the parts of query q, of about target pairs each.
-func appendParts(list []pairTask, p *describe.Pairs, q int, target int64, derivative bool) []pairTask {
-	t, work := pairTask{from: q, to: q + 1, part: true, lo: p.Start(int(p.Queries[q]))}, int64(0)
-	for i := int(p.Queries[q]); i < int(p.Queries[q+1]); i++ {
-		each := int64(lessRelevant(p, q, i))
-		if derivative {
-			each += int64(moreRelevant(p, q, i))
-		}
-		for at, end := p.Start(i), int(p.Blocks[i].End); at < end && each > 0; {
-			n := int(min(int64(end-at), (target-work+each-1)/each))
-			at, work = at+n, work+int64(n)*each
-			if work >= target {
-				t.hi = at
-				list = append(list, t)
-				t.lo, work = at, 0
-			}
-		}
-		t.hi = int(p.Blocks[i].End)
-	}
-	if t.lo < t.hi {
-		list = append(list, t)
-	}
-	return list
+// isLong reports whether package pairsum is faster for query q than the kernels.
+func isLong(p *describe.Pairs, q int) bool {
+	return p.OfQuery(q) >= pairsum.LeastPairs*int64(p.Queries[q+1]-p.Queries[q])
 }
 
 // pairScratch is a worker's memory for one query at a time. load fills it.
 type pairScratch[T plan.Float] struct {
-	phi    describe.Surrogate
-	loss   kernel.Loss // the kernel of phi, if known
-	known  bool        // a kernel for phi exists
-	first  int         // place of element 0 of s in Pairs.Order
-	s      []T         // scores; with the form factors, minus a common number
-	e      []T         // e^s, with the form factors
-	form   pairForm
-	d      []T       // derivatives of a query, or of a run of documents
-	unused []T       // derivatives of partners, which other tasks compute
-	sums   []float64 // derivatives of a run of documents
-	room   [2][]T    // memory of s and e, for the longest query
+	phi   describe.Surrogate
+	loss  kernel.Loss // the kernel of phi, if known
+	known bool        // a kernel for phi exists
+	first int         // place of element 0 of s in Pairs.Order
+	ends  []int       // block b of the query has the elements ends[b-1] to ends[b]-1 of s
+	s     []T         // scores; with the form factors, minus a common number
+	e     []T         // e^s, with the form factors
+	form  pairForm
+	d     []T    // derivatives of a query
+	room  [2][]T // memory of s and e, for the longest query
+
+	sums    *pairsum.Sums // with the form binned
+	factors []float64     // of all pairs of blocks, with the form binned
 
 	differences, ones, weights []T // for a tile of pairs: see eachTile
 }
@@ -147,6 +86,8 @@ const (
 	differences
 	// single applies the formulas of package plan to one pair at a time.
 	single
+	// binned sums over the pairs of a long query by package pairsum.
+	binned
 )
 
 // factorRange returns the largest magnitude of an exponent with the form factors.
@@ -155,30 +96,41 @@ func factorRange[T plan.Float]() T {
 	if _, single := any(x).(float32); single {
 		return 40
 	}
-	return 350
+	return kernel.PairRange / 2
 }
 
 // span is a range of the elements of s.
 type span struct{ from, to int }
 
-// at returns the elements at places [lo, hi) of Pairs.Order.
-func (x *pairScratch[T]) at(lo, hi int) span { return span{lo - x.first, hi - x.first} }
+// block returns the elements of block b of the query.
+func (x *pairScratch[T]) block(b int) span {
+	if b == 0 {
+		return span{0, x.ends[0]}
+	}
+	return span{x.ends[b-1], x.ends[b]}
+}
 
 // pairScratch allocates the memory of each worker.
 func (e *executor[T]) pairScratch(p *describe.Pairs, phi describe.Surrogate, threads int) []*pairScratch[T] {
-	longest := 0
+	longest, blocks, long := 0, 0, 0
 	for q := range len(p.Queries) - 1 {
-		if from, to := p.Queries[q], p.Queries[q+1]; from < to {
-			longest = max(longest, int(p.Blocks[to-1].End)-p.Start(int(from)))
+		if from, to := int(p.Queries[q]), int(p.Queries[q+1]); from < to {
+			longest, blocks = max(longest, int(p.Blocks[to-1].End)-p.Start(from)), max(blocks, to-from)
+			if isLong(p, q) {
+				long = max(long, to-from)
+			}
 		}
 	}
 	const pairs = 1024
 	list := make([]*pairScratch[T], threads)
 	for i := range list {
-		x := &pairScratch[T]{phi: phi, d: kernel.Alloc[T](max(longest, longRun)), unused: kernel.Alloc[T](longRun), sums: make([]float64, longRun),
+		x := &pairScratch[T]{phi: phi, d: kernel.Alloc[T](longest), ends: make([]int, 0, blocks), factors: make([]float64, long*long),
 			room: [2][]T{kernel.Alloc[T](longest), kernel.Alloc[T](longest)}, differences: kernel.Alloc[T](pairs),
 			ones: kernel.Alloc[T](pairs), weights: kernel.Alloc[T](pairs)}
 		x.loss, x.known = kernelLoss(phi)
+		if long > 0 {
+			x.sums = pairsum.New(phi.String())
+		}
 		for k := range x.ones {
 			x.ones[k] = 1
 		}
@@ -187,9 +139,13 @@ func (e *executor[T]) pairScratch(p *describe.Pairs, phi describe.Surrogate, thr
 	return list
 }
 
-// load reads the scores of a query, which has the blocks [from, to), and chooses the form.
-func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs, from, to int) {
-	x.first = p.Start(from)
+// load reads the scores of query q, and chooses the form.
+func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs, q int) {
+	from, to := int(p.Queries[q]), int(p.Queries[q+1])
+	x.first, x.ends = p.Start(from), x.ends[:0]
+	for _, b := range p.Blocks[from:to] {
+		x.ends = append(x.ends, int(b.End)-x.first)
+	}
 	rows := p.Order[x.first:p.Blocks[to-1].End]
 	x.s, x.e = x.room[0][:len(rows)], x.room[1][:len(rows)]
 	data, limit, within := w.From(scores, 0), factorRange[T](), true
@@ -197,6 +153,10 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 		s := data[int(row)*scores.Stride]
 		x.s[k] = s
 		within = within && -limit <= s && s <= limit
+	}
+	if x.sums != nil && isLong(p, q) && pairsum.Load(x.sums, x.s, x.ends) {
+		x.form = binned
+		return
 	}
 	middle, spread := T(0), T(0)
 	if !within {
@@ -217,11 +177,16 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 	}
 }
 
-// value returns the sum of phi(s_i - s_j) over the pairs of two spans.
-func (x *pairScratch[T]) value(k *kernel.Kernels[T], higher, lower span) (sum float64) {
+// value returns the sum of phi(s_i - s_j) over the pairs of blocks i and j.
+func (x *pairScratch[T]) value(k *kernel.Kernels[T], i, j int) (sum float64) {
+	higher, lower := x.block(i), x.block(j)
 	switch {
+	case x.form == binned:
+		return x.sums.Sum(i, j)
 	case x.form == factors && x.loss == kernel.SigmoidLoss:
 		return k.PairShares(x.e[higher.from:higher.to], x.e[lower.from:lower.to])
+	case x.form == factors:
+		return k.PairLosses(x.e[higher.from:higher.to], x.e[lower.from:lower.to])
 	case x.form != single:
 		x.eachTile(k, higher, lower, func(d []T, _, _, _ int) {
 			k.SignedLoss(x.loss, d, d, x.ones[:len(d)])
@@ -237,8 +202,9 @@ func (x *pairScratch[T]) value(k *kernel.Kernels[T], higher, lower span) (sum fl
 	return sum
 }
 
-// grad adds the derivatives of v phi(s_i - s_j) over the pairs of two spans to di and dj.
-func (x *pairScratch[T]) grad(k *kernel.Kernels[T], higher, lower span, di, dj []T, v T) {
+// grad adds the derivatives of v phi(s_i - s_j) over the pairs of two spans to d.
+func (x *pairScratch[T]) grad(k *kernel.Kernels[T], higher, lower span, d []T, v T) {
+	di, dj := d[higher.from:higher.to], d[lower.from:lower.to]
 	switch {
 	case x.form == factors && x.loss == kernel.SigmoidLoss:
 		k.AddPairSlopes(x.e[higher.from:higher.to], di, x.e[lower.from:lower.to], dj, v)

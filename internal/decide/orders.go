@@ -35,10 +35,11 @@ func (o *Orders) CountScores(d, scores, smooth []float64) error {
 }
 
 // The search for the multiple of the direction counts the scores at firstShifts multiples of each
-// sign, each twice as large as the one before, and then at most mostHalvings times between two of
-// them.
+// sign, each twice as large as the one before, until the violation has risen mostRises times in
+// succession, and then at most mostHalvings times between two of them.
 const (
 	firstShifts  = 24
+	mostRises    = 5
 	mostHalvings = 40
 )
 
@@ -114,11 +115,12 @@ func (s *shifts) at(t float64) (shifted, error) {
 	return out, nil
 }
 
-// firm counts the orders at t, with the largest violation at t, t - slip and t + slip.
-func (s *shifts) firm(t float64) (shifted, error) {
+// firm counts the orders at t, with the largest violation at t, t - slip and t + slip. It counts no
+// further if the violation exceeds limit.
+func (s *shifts) firm(t, limit float64) (shifted, error) {
 	out, err := s.at(t)
 	for _, near := range []float64{t - s.slip, t + s.slip} {
-		if err != nil {
+		if err != nil || out.violation > limit+rounding {
 			break
 		}
 		var own shifted
@@ -140,20 +142,25 @@ func (s *shifts) search(zero shifted, resolution float64) (shifted, error) {
 		return zero, nil
 	}
 	s.slip = resolution * largest / scale
-	list := []shifted{zero}
+	list, limit := []shifted{zero}, zero.violation
 	for _, sign := range []float64{1, -1} {
-		for k := firstShifts - 1; k >= 0; k-- {
+		before, rises := zero.violation, 0
+		for k := firstShifts - 1; k >= 0 && rises < mostRises; k-- {
 			t := sign * 2 * (most - least) / scale * math.Pow(2, -float64(k))
 			if math.Abs(t) <= 2*s.slip {
 				continue
 			}
-			own, err := s.firm(t)
+			own, err := s.firm(t, limit)
 			if err != nil {
 				return zero, err
 			}
 			if list = append(list, own); own.violation <= 0 {
 				break // a larger multiple is farther from 0
 			}
+			if rises++; own.violation <= before+rounding {
+				rises = 0
+			}
+			before, limit = own.violation, math.Min(limit, own.violation)
 		}
 	}
 	slices.SortFunc(list, func(a, b shifted) int { return cmp.Compare(a.t, b.t) })
@@ -185,11 +192,11 @@ func (s *shifts) narrow(low, best, high shifted) (_, _, _ shifted, err error) {
 		if best.violation <= 0 || high.t-low.t <= 4*s.slip {
 			break
 		}
-		left, err := s.firm(low.t + (best.t-low.t)/2)
+		left, err := s.firm(low.t+(best.t-low.t)/2, best.violation)
 		if err != nil {
 			return low, best, high, err
 		}
-		right, err := s.firm(best.t + (high.t-best.t)/2)
+		right, err := s.firm(best.t+(high.t-best.t)/2, best.violation)
 		if err != nil {
 			return low, best, high, err
 		}
@@ -212,7 +219,7 @@ func (s *shifts) halve(best, inner shifted) (shifted, error) {
 		if math.Abs(best.t-inner.t) <= 2*s.slip || t == best.t || t == inner.t {
 			break
 		}
-		own, err := s.firm(t)
+		own, err := s.firm(t, best.violation)
 		if err != nil {
 			return best, err
 		}

@@ -1,47 +1,78 @@
 package rates
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"ppal/datasets/tabular"
 )
 
-// Gains returns NDCG of the first 5 and of the first 10 documents, by this number; nil if the
-// grades are not known or no document has a grade above 0.
-func Gains(q *tabular.Queries, scores []float64) map[int]float64 {
-	if !slices.ContainsFunc(q.Grades, func(grade uint8) bool { return grade > 0 }) {
-		return nil
-	}
-	return map[int]float64{5: ndcg(q, scores, 5), 10: ndcg(q, scores, 10)}
-}
+// places are the numbers of documents of Gains.
+var places = [2]int{5, 10}
 
-// ndcg returns the normalized discounted cumulative gain of the first k documents of each query,
-// for documents in the order of decreasing scores, and of the rows for equal scores:
+// Gains returns NDCG of the first 5 and of the first 10 documents, by this number; nil if the
+// grades are not known or no document has a grade above 0. The normalized discounted cumulative
+// gain of the first k documents of a query is, for documents in the order of decreasing scores, and
+// of the rows for equal scores,
 //
 //	DCG = sum over the places p = 1..k of (2^grade - 1) / log2(p + 1),   NDCG = DCG / largest DCG.
 //
-// The value is the mean over the queries with a document of a grade above 0; NaN without such a
-// query. (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002.)
-func ndcg(q *tabular.Queries, scores []float64, k int) float64 {
-	sum, queries := 0.0, 0
-	gain := func(row int) float64 { return math.Exp2(float64(q.Grades[row])) - 1 }
-	dcg := func(rows []int) (sum float64) {
-		for p, row := range rows[:min(k, len(rows))] {
-			sum += gain(row) / math.Log2(float64(p+2))
-		}
-		return sum
+// The value is the mean over the queries with a document of a grade above 0. (Järvelin and
+// Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002.)
+func Gains(q *tabular.Queries, scores []float64) map[int]float64 {
+	if q.Grades == nil {
+		return nil
 	}
+	var sums [len(places)]float64
+	queries := 0
 	for _, rows := range q.Lists() {
-		best := slices.Clone(rows)
-		slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(q.Grades[b], q.Grades[a]) })
-		most := dcg(best)
-		if most == 0 {
+		best := dcg(q, top(rows, func(row int) float64 { return float64(q.Grades[row]) }))
+		if best[0] == 0 {
 			continue
 		}
-		slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-		sum, queries = sum+dcg(rows)/most, queries+1
+		queries++
+		for k, v := range dcg(q, top(rows, func(row int) float64 { return scores[row] })) {
+			sums[k] += v / best[k]
+		}
 	}
-	return sum / float64(queries)
+	if queries == 0 {
+		return nil
+	}
+	gains := map[int]float64{}
+	for k, sum := range sums {
+		gains[places[k]] = sum / float64(queries)
+	}
+	return gains
+}
+
+// top returns the rows with the largest numbers, as many as the last of places, by decreasing
+// number. Rows of equal numbers keep their order.
+func top(rows []int, number func(row int) float64) (list []int) {
+	most := places[len(places)-1]
+	list = make([]int, 0, most)
+	for _, row := range rows {
+		x := number(row)
+		at := len(list)
+		for at > 0 && number(list[at-1]) < x {
+			at--
+		}
+		if at == most {
+			continue
+		}
+		list = slices.Insert(list[:min(len(list), most-1)], at, row)
+	}
+	return list
+}
+
+// dcg returns DCG of the rows, in their order, for each of places.
+func dcg(q *tabular.Queries, rows []int) (list [len(places)]float64) {
+	for p, row := range rows {
+		gain := (math.Exp2(float64(q.Grades[row])) - 1) / math.Log2(float64(p+2))
+		for k, most := range places {
+			if p < most {
+				list[k] += gain
+			}
+		}
+	}
+	return list
 }

@@ -52,3 +52,12 @@ func FirstNonFinite(x []float64) int {
 	}
 	return -1
 }
+
+// Between returns a + t (b - a).
+func Between(a, b []float64, t float64) []float64 {
+	out := make([]float64, len(a))
+	for i, x := range a {
+		out[i] = x + t*(b[i]-x)
+	}
+	return out
+}

@@ -75,7 +75,7 @@ func (a *assembly) exactStep(f *measure.Solution) error {
 		return err
 	}
 	if f.Orders != nil {
-		return f.RankStep(scores, measure.Resolution(a.dtype == tensor.Float32), func(x []float64) ([]float64, error) {
+		return f.RankStep(scores, measure.Resolution(a.dtype == tensor.Float32), problem.FeaturesOf(a.problem).Shallow, func(x []float64) ([]float64, error) {
 			if a.dtype == tensor.Float32 {
 				for i, v := range x {
 					x[i] = float64(float32(v))

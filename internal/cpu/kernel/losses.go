@@ -357,6 +357,41 @@ func (k *Kernels[F]) PairShares(e, f []F) float64 {
 	return k.pairs.shares(len(e), len(f), &e[0], &f[0])
 }
 
+// The largest |log(f[j] / e[i])| of PairLosses, and the size of a product whose logarithm it adds.
+// The product of their exponentials is finite.
+const (
+	PairRange   = 300
+	largeFactor = 1e150
+)
+
+// PairLosses returns the sum over all i and j of log(1 + f[j] / e[i]), in float64. The elements of
+// e and f are positive and within PairRange. With e = e^s and f = e^t, a term is the logistic loss
+// of s[i] - t[j]. The sum of many logarithms is the logarithm of a product, so that no pair needs a
+// function.
+func (k *Kernels[F]) PairLosses(e, f []F) (sum float64) {
+	p, q, r, s := 1.0, 1.0, 1.0, 1.0
+	for _, x := range e {
+		inverse := 1 / float64(x)
+		rest := f
+		for ; len(rest) >= 4; rest = rest[4:] {
+			p *= 1 + float64(rest[0])*inverse
+			q *= 1 + float64(rest[1])*inverse
+			r *= 1 + float64(rest[2])*inverse
+			s *= 1 + float64(rest[3])*inverse
+			if p+q+r+s > largeFactor {
+				sum += math.Log(p) + math.Log(q) + math.Log(r) + math.Log(s)
+				p, q, r, s = 1, 1, 1, 1
+			}
+		}
+		for _, y := range rest {
+			if p *= 1 + float64(y)*inverse; p > largeFactor {
+				sum, p = sum+math.Log(p), 1
+			}
+		}
+	}
+	return sum + math.Log(p) + math.Log(q) + math.Log(r) + math.Log(s)
+}
+
 // AddPairShares computes, row by row,
 //
 //	de[i] = de[i] - w sum_j r[i,j],   df[j] = df[j] + w sum_i r[i,j]

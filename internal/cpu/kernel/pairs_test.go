@@ -53,6 +53,15 @@ func checkPairs[F Float](t *testing.T, k *Kernels[F], e, de, f, df []F) {
 	if got := k.PairShares(e, f); !(math.Abs(got-want) <= bound) {
 		t.Errorf("PairShares = %v, want %v", got, want)
 	}
+	var losses float64
+	for _, x := range e {
+		for _, y := range f {
+			losses += math.Log1p(float64(y) / float64(x))
+		}
+	}
+	if got := k.PairLosses(e, f); !(math.Abs(got-losses) <= 1e-13*float64(len(e)*len(f))*(1+losses/float64(len(e)*len(f)))) {
+		t.Errorf("PairLosses = %v, want %v", got, losses)
+	}
 	const w = -1.75
 	for _, c := range []struct {
 		name string
@@ -98,8 +107,23 @@ func TestPairsOfNone(t *testing.T) {
 	one, d := []float64{2}, []float64{3}
 	k.AddPairShares(nil, nil, one, d, 1)
 	k.AddPairSlopes(one, d, nil, nil, 1)
-	if sum := k.PairShares(nil, one) + k.PairShares(one, nil); sum != 0 || d[0] != 3 {
+	if sum := k.PairShares(nil, one) + k.PairShares(one, nil) + k.PairLosses(nil, one) + k.PairLosses(one, nil); sum != 0 || d[0] != 3 {
 		t.Errorf("the sum over no pairs is %v, the derivative %v", sum, d[0])
+	}
+}
+
+// Products of far elements do not overflow.
+func TestPairLossesOfFarElements(t *testing.T) {
+	k := mustNew[float64](t, Best())
+	e, f := make([]float64, 9), make([]float64, 101)
+	for i := range e {
+		e[i] = math.Exp(-PairRange / 2)
+	}
+	for j := range f {
+		f[j] = math.Exp(PairRange / 2)
+	}
+	if got, want := k.PairLosses(e, f), float64(PairRange*len(e)*len(f)); math.Abs(got/want-1) > 1e-13 {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -162,6 +186,7 @@ func BenchmarkPairs(b *testing.B) {
 		}
 		for name, pass := range map[string]func(){
 			"shares":          func() { k.PairShares(e, f) },
+			"losses":          func() { k.PairLosses(e, f) },
 			"shares gradient": func() { k.AddPairShares(e, de, f, df, 1e-9) },
 			"slopes gradient": func() { k.AddPairSlopes(e, de, f, df, 1e-9) },
 		} {

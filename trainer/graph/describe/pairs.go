@@ -67,6 +67,19 @@ func (p *Pairs) Cell(q int, i, j Block) int {
 	return k
 }
 
+// OfQuery returns the number of pairs of query q.
+func (p *Pairs) OfQuery(q int) (n int64) {
+	from, to := int(p.Queries[q]), int(p.Queries[q+1])
+	level := from // the first block with the level of block i
+	for i := from; i < to; i++ {
+		if p.Blocks[i].Level != p.Blocks[level].Level {
+			level = i
+		}
+		n += int64(int(p.Blocks[i].End)-p.Start(i)) * int64(p.Start(level)-p.Start(from))
+	}
+	return n
+}
+
 // Total returns the number of all pairs.
 func (p *Pairs) Total() (n int64) {
 	for _, c := range p.Counts {

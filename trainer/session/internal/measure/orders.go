@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ppal/internal/decide"
+	"ppal/internal/vec"
 	"ppal/trainer"
 )
 
@@ -40,9 +41,9 @@ const (
 // RankStep takes the exact step of pairs: a shift of the scores of a group if the model has a
 // weight for it, else a point between the ends of the best round and of another round. best are the
 // scores of the best round. scoresOf rounds the weights x to the precision of the run, and returns
-// the scores of the training rows at x in float64. resolution is the largest relative distance of
-// equal scores.
-func (f *Solution) RankStep(best []float64, resolution float64, scoresOf func(x []float64) ([]float64, error)) error {
+// the scores of the training rows at x in float64; affine says that the scores are affine functions
+// of x. resolution is the largest relative distance of equal scores.
+func (f *Solution) RankStep(best []float64, resolution float64, affine bool, scoresOf func(x []float64) ([]float64, error)) error {
 	smooth, err := f.smooth(best)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (f *Solution) RankStep(best []float64, resolution float64, scoresOf func(x 
 	}
 	f.Constant, f.Weights = -1, nil
 	if f.Exact.Violation > 0 && !f.Exact.Moved {
-		if err := f.between(scoresOf); err != nil {
+		if err := f.between(best, affine, scoresOf); err != nil {
 			return err
 		}
 	}
@@ -67,8 +68,12 @@ func (f *Solution) RankStep(best []float64, resolution float64, scoresOf func(x 
 	return err
 }
 
-// smooth returns the smooth rates of the scores, and 0 for the terms that are no rates.
+// smooth returns the smooth rates of the scores, and 0 for the terms that are no rates. It returns
+// zeros if counts determine all rates.
 func (f *Solution) smooth(scores []float64) ([]float64, error) {
+	if !f.System.NeedsSmooth() {
+		return make([]float64, f.System.Terms()), nil
+	}
 	_, rates, err := f.Sample.Smooth(scores)
 	if err != nil {
 		return nil, err
@@ -77,64 +82,90 @@ func (f *Solution) smooth(scores []float64) ([]float64, error) {
 }
 
 // between searches weights that meet the bounds on the segments from the best round's weights to
-// those of the other rounds. The segment to another round ends at the first weights that do.
-func (f *Solution) between(scoresOf func(x []float64) ([]float64, error)) error {
+// those of the other rounds. The segment to another round ends at the first weights that do. best
+// are the scores of the best round. If the scores are affine, only the ends of a segment and the
+// found weights take a pass over the rows.
+func (f *Solution) between(best []float64, affine bool, scoresOf func(x []float64) ([]float64, error)) error {
 	from := f.Rounds.Ends[f.Rounds.Best]
-	at := func(to []float64, t float64) (x []float64, e *decide.Exact, err error) {
-		x = slices.Clone(from)
-		for i := range x {
-			x[i] += t * (to[i] - from[i])
-		}
-		scores, err := scoresOf(x)
-		if err != nil {
-			return nil, nil, err
-		}
-		smooth, err := f.smooth(scores)
-		if err != nil {
-			return nil, nil, err
-		}
-		still := *f.Orders
-		still.Direction = nil
-		e, err = still.Step(f.Target, scores, smooth, 0)
-		return x, e, err
-	}
 	for k, to := range f.Rounds.Ends {
 		if k == f.Rounds.Best || slices.Equal(to, from) {
 			continue
 		}
-		low, met := 0.0, -1.0
-		try := func(t float64) error {
-			_, e, err := at(to, t)
-			switch {
-			case err != nil:
-			case e.Violation <= 0:
-				met = t
-			default:
-				low = t
+		var x []float64
+		exact := func(t float64) (*decide.Exact, error) {
+			x = vec.Between(from, to, t)
+			scores, err := scoresOf(x)
+			if err != nil {
+				return nil, err
 			}
-			return err
+			return f.still(scores)
 		}
-		for p := 1; p <= segmentPoints && met < 0; p++ {
-			if err := try(float64(p) / segmentPoints); err != nil {
+		search := func(at func(t float64) (*decide.Exact, error)) (e *decide.Exact, err error) {
+			t := firstMet(func(t float64) bool {
+				if err == nil {
+					e, err = at(t)
+				}
+				return err == nil && e.Violation <= 0
+			})
+			if err != nil || t < 0 {
+				return nil, err
+			}
+			return exact(t)
+		}
+		e, err := (*decide.Exact)(nil), error(nil)
+		if affine {
+			var end []float64
+			if end, err = scoresOf(slices.Clone(to)); err != nil {
 				return err
 			}
+			e, err = search(func(t float64) (*decide.Exact, error) { return f.still(vec.Between(best, end, t)) })
 		}
-		if met < 0 {
-			continue
+		if err == nil && (!affine || e != nil && e.Violation > 0) { // the rounding of the weights may matter
+			e, err = search(exact)
 		}
-		for range segmentHalvings {
-			if err := try(low + (met-low)/2); err != nil {
-				return err
-			}
-		}
-		x, e, err := at(to, met)
 		if err != nil {
 			return err
 		}
-		if f.Exact.Violation > 0 || e.After < f.Exact.After {
+		if e != nil && (f.Exact.Violation > 0 || e.After < f.Exact.After) {
 			f.Weights = x
 			f.Exact.After, f.Exact.Violation, f.Exact.Unjudged, f.Exact.Moved = e.After, e.Violation, e.Unjudged, true
 		}
 	}
 	return nil
+}
+
+// still describes the orders of the scores without a shift.
+func (f *Solution) still(scores []float64) (*decide.Exact, error) {
+	smooth, err := f.smooth(scores)
+	if err != nil {
+		return nil, err
+	}
+	orders := *f.Orders
+	orders.Direction = nil
+	return orders.Step(f.Target, scores, smooth, 0)
+}
+
+// firstMet returns about the least t in (0, 1] for which met is true; -1 if met is false at all
+// points.
+func firstMet(met func(t float64) bool) float64 {
+	low, high := 0.0, -1.0
+	for p := 1; p <= segmentPoints; p++ {
+		t := float64(p) / segmentPoints
+		if met(t) {
+			high = t
+			break
+		}
+		low = t
+	}
+	if high < 0 {
+		return -1
+	}
+	for range segmentHalvings {
+		if t := low + (high-low)/2; met(t) {
+			high = t
+		} else {
+			low = t
+		}
+	}
+	return high
 }
