@@ -3,6 +3,7 @@ package plots
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -118,8 +119,16 @@ func (c *Comparison) Charts() []*chart.Chart {
 		if c.epochs() {
 			own.Views[0].Axis = "iteration (epoch)"
 		}
+		value := q.value
+		if low, high, far := c.farStart(value); far && !q.log {
+			value = func(r *trainer.Record) (float64, bool) {
+				y, known := q.value(r)
+				return y, known && r.Iteration > 0
+			}
+			own.Note = strings.TrimSpace(fmt.Sprintf("%s Without the start: %.3g to %.3g.", q.note, low, high))
+		}
 		for k, m := range c.Methods {
-			curves := m.curves(q.value, c.axes())
+			curves := m.curves(value, c.axes())
 			if curves == nil {
 				continue
 			}
@@ -138,6 +147,33 @@ func (c *Comparison) Charts() []*chart.Chart {
 		list = append(list, own)
 	}
 	return list
+}
+
+// farStart returns the least and the largest value at the start of the runs, and whether all later
+// values would take less than half of an axis with the start. With a record for each epoch, the
+// first epoch does most of the work.
+func (c *Comparison) farStart(value number) (low, high float64, far bool) {
+	const least = 3 // later records, for a curve of its own
+	low, high = math.Inf(1), math.Inf(-1)
+	from, to := low, high
+	for _, m := range c.Methods {
+		for _, run := range m.Runs {
+			later := 0
+			for i := range run {
+				switch y, known := value(&run[i]); {
+				case !known:
+				case run[i].Iteration == 0:
+					low, high = min(low, y), max(high, y)
+				default:
+					later, from, to = later+1, min(from, y), max(to, y)
+				}
+			}
+			if later < least {
+				return low, high, false
+			}
+		}
+	}
+	return low, high, low <= high && 2*(to-from) < max(to, high)-min(from, low)
 }
 
 // epochs reports whether each iteration of every run is a pass over the rows.

@@ -101,3 +101,32 @@ func TestSpread(t *testing.T) {
 		t.Errorf("a single record: %+v", one)
 	}
 }
+
+// A start that is far from all later records is left out of a chart with a linear axis, and the note
+// gives its values. Other starts stay.
+func TestFarStart(t *testing.T) {
+	for first, axis := range map[float64]float64{0.5: 1, 0.16: 0, 0.05: 0} {
+		var runs [][]trainer.Record
+		for seed := range 2 {
+			var run []trainer.Record
+			for k := range 8 {
+				y := 0.1 + 0.01*float64(k)
+				if k == 0 {
+					y = first + 0.02*float64(seed)
+				}
+				run = append(run, trainer.Record{Iteration: 100 * k, Epoch: float64(k), Seconds: float64(k + seed), Measures: map[string]float64{"error": y}})
+			}
+			runs = append(runs, run)
+		}
+		c := &Comparison{Methods: []Method{{"a", runs}}, Measures: []string{"error"}}
+		own := named(c.Charts(), "error")[0]
+		for _, v := range own.Views {
+			if x := v.Curves[0].X[0]; v.Axis == "epoch" && x != axis {
+				t.Errorf("start %v: the curve begins at epoch %v, want %v", first, x, axis)
+			}
+		}
+		if noted := strings.Contains(own.Note, "Without the start: 0.5 to 0.52."); noted != (axis == 1) {
+			t.Errorf("start %v: the note is %q", first, own.Note)
+		}
+	}
+}

@@ -22,6 +22,7 @@ type ranking struct {
 	csv, libsvm    string
 	grades, groups []int
 	queries        []int
+	features       [][2]float64
 }
 
 func newRanking(seed uint64) *ranking {
@@ -37,6 +38,11 @@ func newRanking(seed uint64) *ranking {
 			}
 			r.csv += fmt.Sprintf("q%d,%d,%s,%.4f,%.4f\n", q, grade, []string{"low", "high"}[group], x, z)
 			r.libsvm += fmt.Sprintf("%d qid:%d 1:%.4f 2:%.4f 3:%d\n", grade, q, x, z, group)
+			var own [2]float64
+			for k, v := range []float64{x, z} {
+				fmt.Sscan(fmt.Sprintf("%.4f", v), &own[k])
+			}
+			r.features = append(r.features, own)
 			r.grades, r.groups, r.queries = append(r.grades, grade), append(r.groups, group), append(r.queries, q)
 		}
 	}
@@ -110,15 +116,43 @@ func TestRanking(t *testing.T) {
 		if c := e.Constraints[0]; !*c.Met || c.Interval == nil {
 			t.Errorf("%s: %+v", format, c)
 		}
-		if _, err := m.ONNX(predictor.ONNXOptions{}); err != nil {
-			t.Error(err)
-		}
+		r.checkONNX(t, m, format, scores)
 		if format == "libsvm" {
 			plain := strings.ReplaceAll(text, " qid:", " ")
 			if _, err := m.Evaluate(bytes.NewReader([]byte(plain)), "rows", predictor.EvaluateOptions{}); err == nil {
 				t.Error("no error without qid")
 			}
 		}
+	}
+}
+
+// checkONNX compares the scores of the model's ONNX graph with those of the model. The graph takes
+// the columns of a document, and has no other output.
+func (r *ranking) checkONNX(t *testing.T, m *predictor.Model, format string, scores []float64) {
+	t.Helper()
+	n := len(scores)
+	x, z, site := value{shape: []int{n, 1}}, value{shape: []int{n, 1}}, value{shape: []int{n, 1}}
+	all := value{shape: []int{n, 3}}
+	for i, f := range r.features {
+		x.x, z.x, site.s = append(x.x, f[0]), append(z.x, f[1]), append(site.s, []string{"low", "high"}[r.groups[i]])
+		all.x = append(all.x, f[0], f[1], float64(r.groups[i]))
+	}
+	inputs := map[string]value{"x": x, "z": z, "site": site}
+	if format == "libsvm" {
+		inputs = map[string]value{"x": all}
+	}
+	tolerance := 1e-12
+	if format == "libsvm" { // the model standardises rows of queries in float32
+		tolerance = 1e-6
+	}
+	out := run(t, exported(t, m, predictor.ONNXOptions{}), inputs)
+	for i, want := range scores {
+		if got := out["score"].x[i]; math.Abs(got-want) > tolerance*(1+math.Abs(want)) {
+			t.Fatalf("%s: ONNX's score of document %d is %v, want %v", format, i, got, want)
+		}
+	}
+	if _, decides := out["decision"]; decides {
+		t.Errorf("%s: the graph decides, and the model ranks", format)
 	}
 }
 

@@ -6,13 +6,18 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/rundir"
 	"ppal/internal/textvalue"
 	"ppal/models"
 	"ppal/trainer"
@@ -305,5 +310,79 @@ func TestOneQueryEachStep(t *testing.T) {
 	}
 	if _, err := s.Train(context.Background()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A ranking that stops and continues, in the round of the loss, in the rounds of the counted pairs,
+// and among batches of queries, ends with the bits of a run without a stop.
+func TestRankingResumes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		batch  int
+		method trainer.Method
+		hidden []int
+		stops  []int
+	}{
+		{"all rows", 0, nil, nil, []int{3, 20, 31}},
+		{"batches of queries", 200, &method.PLADA{}, []int{6}, []int{5, 50, 88}},
+		{"a query a step", 1, &method.PLADA{}, nil, []int{33}},
+	} {
+		train := func(dir string, stop int) *Result {
+			o := Options{Data: Matrices{Train: documents(60, 1, true), Test: documents(20, 2, true)}, BatchSize: c.batch, Method: c.method,
+				Task:            Decisions{Minimize: constraints.PairError(), SubjectTo: pairBounds(t, "gap(cross_pair_error, site) <= 0.01")},
+				CheckpointEvery: time.Hour, Device: Device{Kind: CPU, Threads: 1}, Settings: trainer.Settings{Seed: 1, Iterations: 90, RecordEvery: 5}}
+			if c.hidden != nil {
+				o.Model = models.Spec{Hidden: c.hidden, Activation: models.ReLU}
+			}
+			if c.batch == 1 {
+				o.Task = Decisions{Minimize: constraints.PairLoss(), SubjectTo: pairBounds(t, "gap(cross_pair_error, site) <= 0.25"), BoundsOn: constraints.OnSurrogate}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o.Settings.Recorder = observer(func(iteration int) {
+				if iteration == stop {
+					cancel()
+				}
+			})
+			s, err := New(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if stop < 0 {
+				_, err = s.Resume(dir)
+			} else {
+				err = s.Open(dir)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := s.Train(ctx)
+			if err == nil {
+				err = s.Save("")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		whole := filepath.Join(t.TempDir(), "whole")
+		want := train(whole, math.MaxInt)
+		for _, stop := range c.stops {
+			torn := filepath.Join(t.TempDir(), "torn")
+			if train(torn, stop); want.Training.Iterations <= stop {
+				t.Fatalf("%s: the run ends after %d iterations, before the stop", c.name, want.Training.Iterations)
+			}
+			got := train(torn, -1)
+			if !slices.Equal(bytesOf(t, rundir.Dir(whole).Model()), bytesOf(t, rundir.Dir(torn).Model())) {
+				t.Errorf("%s, stopped after %d iterations: other weights", c.name, stop)
+			}
+			if diff := cmp.Diff(recordsOf(t, whole), recordsOf(t, torn)); diff != "" {
+				t.Errorf("%s, stopped after %d iterations: the records differ (-whole +resumed):\n%s", c.name, stop, diff)
+			}
+			if diff := cmp.Diff(want.Outcome, got.Outcome); diff != "" {
+				t.Errorf("%s, stopped after %d iterations: the outcomes differ (-whole +resumed):\n%s", c.name, stop, diff)
+			}
+		}
 	}
 }
