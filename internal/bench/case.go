@@ -59,7 +59,7 @@ type Options struct {
 // Cases returns all cases in the order in which they run. The number of rows is divided by shrink;
 // 1 gives the sizes of the published data sets.
 func Cases(shrink int) []Case {
-	return slices.Concat(imageCases(shrink), tableCases(shrink))
+	return slices.Concat(imageCases(shrink), tableCases(shrink), rankingCases(shrink))
 }
 
 // OpenCPU opens the CPU device of a run.

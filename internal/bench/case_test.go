@@ -22,7 +22,7 @@ import (
 // Other programs rely on the names of the cases.
 func TestCaseNames(t *testing.T) {
 	want := []string{"mnpc-fashion-mnist", "mnpc-fashion-mnist-float32", "mnpc-fashion-mnist-int8x2", "mnpc-fashion-mnist-separate",
-		"mnpc-cifar10", "conv-fashion-mnist", "conv-cifar10", "dp-adult", "dp-bank", "if-communities", "if-communities-1"}
+		"mnpc-cifar10", "conv-fashion-mnist", "conv-cifar10", "dp-adult", "dp-bank", "if-communities", "if-communities-1", "ranking-mslr-linear", "ranking-mslr-mlp", "ranking-paper"}
 	if diff := cmp.Diff(want, caseNames(Cases(1))); diff != "" {
 		t.Error(diff)
 	}

@@ -102,8 +102,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A start that is far from all later records is left out of a chart with a linear axis, and the note
-// gives its values. Other starts stay.
+// A start that is far from all later records is left out of a chart with a linear axis, and the
+// note gives its values. Other starts stay.
 func TestFarStart(t *testing.T) {
 	for first, axis := range map[float64]float64{0.5: 1, 0.16: 0, 0.05: 0} {
 		var runs [][]trainer.Record
