@@ -124,22 +124,33 @@ func (g *pairMeansGrad[T]) query(w *worker[T], x *pairScratch[T], q int) {
 	x.load(w, g.s.S, p, q)
 	d := x.d[:len(x.s)]
 	clear(d)
-	if x.form == binned {
+	switch x.form {
+	case binned:
 		clear(x.factors)
+	case widened:
+		clear(x.wide.d[:len(d)])
 	}
 	for i := from; i < to; i++ {
 		for j := from; p.Blocks[j].Level < p.Blocks[i].Level; j++ {
 			cell := p.Cell(q, p.Blocks[i], p.Blocks[j])
 			v := float64(w.Row(g.s.W, cell)[0]) / float64(p.Counts[cell])
-			if x.form == binned {
+			switch higher, lower := x.block(i-from), x.block(j-from); x.form {
+			case binned:
 				x.factors[(i-from)*(to-from)+j-from] = v
-			} else {
-				x.grad(w.k, x.block(i-from), x.block(j-from), d, T(v))
+			case widened:
+				x.wide.grad(x.kernels, higher, lower, x.wide.d, v)
+			default:
+				x.grad(w.k, higher, lower, d, T(v))
 			}
 		}
 	}
-	if x.form == binned {
+	switch x.form {
+	case binned:
 		pairsum.Slopes(x.sums, d, x.factors)
+	case widened:
+		for k := range d {
+			d[k] = T(x.wide.d[k])
+		}
 	}
 	out, stride := w.From(g.s.Out, 0), g.s.Out.Stride
 	for k, row := range p.Order[x.first : x.first+len(d)] {

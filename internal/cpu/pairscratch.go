@@ -72,6 +72,9 @@ type pairScratch[T plan.Float] struct {
 	sums    *pairsum.Sums // with the form binned
 	factors []float64     // of all pairs of blocks, with the form binned
 
+	wide    *pairScratch[float64] // with the form widened; nil: the scores are float64
+	kernels *kernel.Kernels[float64]
+
 	differences, ones, weights []T // for a tile of pairs: see eachTile
 }
 
@@ -86,6 +89,8 @@ const (
 	differences
 	// single applies the formulas of package plan to one pair at a time.
 	single
+	// widened is the form factors in float64, for float32 scores beyond the range of float32.
+	widened
 	// binned sums over the pairs of a long query by package pairsum.
 	binned
 )
@@ -128,6 +133,11 @@ func (e *executor[T]) pairScratch(p *describe.Pairs, phi describe.Surrogate, thr
 			room: [2][]T{kernel.Alloc[T](longest), kernel.Alloc[T](longest)}, differences: kernel.Alloc[T](pairs),
 			ones: kernel.Alloc[T](pairs), weights: kernel.Alloc[T](pairs)}
 		x.loss, x.known = kernelLoss(phi)
+		if _, single := any(x).(*pairScratch[float32]); single {
+			x.wide = &pairScratch[float64]{loss: x.loss, form: factors, d: kernel.Alloc[float64](longest),
+				room: [2][]float64{kernel.Alloc[float64](longest), kernel.Alloc[float64](longest)}}
+			x.kernels, _ = kernel.New[float64](e.k.Level()) // the device has the level
+		}
 		if long > 0 {
 			x.sums = pairsum.New(phi.String())
 		}
@@ -166,8 +176,11 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 	switch {
 	case !x.known || !(spread <= math.MaxFloat32):
 		x.form = single
-	case x.loss == kernel.HingeLoss || spread > 2*limit:
+	case x.loss == kernel.HingeLoss || spread > 2*limit && (x.wide == nil || spread > kernel.PairRange):
 		x.form = differences
+	case spread > 2*limit:
+		x.form = widened
+		x.widen(middle)
 	default:
 		x.form = factors
 		if middle != 0 {
@@ -177,12 +190,24 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 	}
 }
 
+// widen prepares the form widened.
+func (x *pairScratch[T]) widen(middle T) {
+	w := x.wide
+	w.ends, w.s, w.e = x.ends, w.room[0][:len(x.s)], w.room[1][:len(x.s)]
+	for k, s := range x.s {
+		w.s[k] = float64(s) - float64(middle)
+	}
+	x.kernels.Exp(w.e, w.s)
+}
+
 // value returns the sum of phi(s_i - s_j) over the pairs of blocks i and j.
 func (x *pairScratch[T]) value(k *kernel.Kernels[T], i, j int) (sum float64) {
 	higher, lower := x.block(i), x.block(j)
 	switch {
 	case x.form == binned:
 		return x.sums.Sum(i, j)
+	case x.form == widened:
+		return x.wide.value(x.kernels, i, j)
 	case x.form == factors && x.loss == kernel.SigmoidLoss:
 		return k.PairShares(x.e[higher.from:higher.to], x.e[lower.from:lower.to])
 	case x.form == factors:
