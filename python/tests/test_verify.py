@@ -144,6 +144,10 @@ class Verify(unittest.TestCase):
             del arrays["y"]
             with self.assertRaisesRegex(ppal.InputError, "no column 'y'"):
                 ppal.verify(run, arrays)
+            with open(run / "config.yaml", "a", encoding="utf-8") as config:
+                config.write("weight: w\n")
+            with self.assertRaisesRegex(ppal.RunError, "counts rows by weights"):
+                ppal.verify(run, arrays)
 
 
 if __name__ == "__main__":
