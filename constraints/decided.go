@@ -202,20 +202,39 @@ func (s *System) Share(b Inequality, hits, rows []int) (share Share, ok bool) {
 	return share, false
 }
 
-// Thresholded reports whether the inequality bounds the share of rows with one of two classes as
-// the decision, so that the share grows or falls with the decision threshold. It returns false for
-// a precision, for a loss (the target is the label), for more than two classes, and for a share
-// whose target differs from row to row (errors over both classes, agreement with earlier
-// decisions).
-func (s *System) Thresholded(b Inequality) bool {
+// Direction returns 1 if the value of the inequality grows with the decision threshold, -1 if it
+// falls, and 0 if it need not do either. It is not 0 for a bound on the share of rows with one of
+// two classes as the decision. It is 0 for a precision, for a loss (the target is the label), for
+// more than two classes, and for a share whose target differs from row to row (errors over both
+// classes, agreement with earlier decisions).
+func (s *System) Direction(b Inequality) int {
 	used := -1
 	for k, c := range b.Coefficients {
 		if c != 0 && used >= 0 || c != 0 && k >= len(s.Rates) {
-			return false
+			return 0
 		}
 		if c != 0 {
 			used = k
 		}
 	}
-	return used >= 0 && len(s.classes) == 2 && s.Rates[used].target >= 0 && s.Rates[used].joint == jointNone
+	switch {
+	case used < 0 || len(s.classes) != 2 || s.Rates[used].target < 0 || s.Rates[used].joint != jointNone:
+		return 0
+	case b.Coefficients[used] > 0 == (s.Rates[used].target == 0):
+		return 1
+	}
+	return -1
+}
+
+// Within reports whether the rows of rate k are some of the rows of rate l, and both rates count
+// the same decisions.
+func (s *System) Within(k, l int) bool {
+	a, b := s.Rates[k], s.Rates[l]
+	for _, w := range b.where {
+		if !slices.Contains(a.where, w) {
+			return false
+		}
+	}
+	a.where, b.where = nil, nil
+	return k != l && a.key() == b.key()
 }

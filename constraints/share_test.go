@@ -53,7 +53,7 @@ func TestSharesByHand(t *testing.T) {
 		if ok != (test.want.Rows > 0) || share.Hits != test.want.Hits || share.Rows != test.want.Rows || math.Abs(share.Most-test.want.Most) > 1e-15 {
 			t.Errorf("%s: %+v, %t, want %+v", test.text, share, ok, test.want)
 		}
-		if got := s.Thresholded(s.Bounds[0]); got != test.thresholded {
+		if got := s.Direction(s.Bounds[0]) != 0; got != test.thresholded {
 			t.Errorf("%s: thresholded %t", test.text, got)
 		}
 	}
@@ -79,6 +79,35 @@ func hitsAndRows(t *testing.T, s *constraints.System, p *constraints.Population,
 	return hits, rows
 }
 
+// TestDirections checks in which direction a threshold moves shares, and which cells have rows of
+// others.
+func TestDirections(t *testing.T) {
+	p, _ := people()
+	for text, want := range map[string]int{"fpr <= 0.1": -1, "fpr >= 0.1": 1, "tnr >= 0.1": -1, "fnr <= 0.1": 1, "tpr >= 0.1": 1, "tpr <= 0.1": -1,
+		"positive_rate[no] <= 0.1": 1, "error[no] <= 0.1": -1, "recall[yes] >= 0.1": 1} {
+		s := systemOf(t, p, text)
+		if got := s.Direction(s.Bounds[0]); got != want {
+			t.Errorf("%s: direction %d, want %d", text, got, want)
+		}
+	}
+	s := systemOf(t, p, "excess(tpr, sex) <= 0.1", "excess(fpr, sex) <= 0.1")
+	within := 0
+	for k, a := range s.Rates {
+		for l, b := range s.Rates {
+			want := strings.HasPrefix(a.Name, b.Name+", sex=")
+			if s.Within(k, l) {
+				within++
+			}
+			if s.Within(k, l) != want {
+				t.Errorf("%q within %q: %t", a.Name, b.Name, !want)
+			}
+		}
+	}
+	if within != 4 {
+		t.Errorf("%d rates are within others, want those of 2 groups of 2 rates", within)
+	}
+}
+
 // TestSharesOfOtherInequalities checks that combinations of rates are not shares.
 func TestSharesOfOtherInequalities(t *testing.T) {
 	p, decisions := people()
@@ -88,7 +117,7 @@ func TestSharesOfOtherInequalities(t *testing.T) {
 		return slices.IndexFunc(s.Rates, func(c constraints.Cell) bool { return strings.HasSuffix(c.Name, end) })
 	}
 	right, wrong, positive, norm := at(", rightly"), at(", wrongly"), at("share decided yes"), len(s.Rates)
-	if !s.Thresholded(s.Bounds[1]) { // other coefficients are 0, before and after
+	if s.Direction(s.Bounds[1]) == 0 { // other coefficients are 0, before and after
 		t.Errorf("%s has no threshold", s.Bounds[1].Name)
 	}
 	for _, used := range [][]int{{}, {right, norm}, {right, positive}, {0, wrong}, {0, right, wrong}, {0, positive}, {0, positive, norm}, {positive, norm}} {
@@ -96,8 +125,8 @@ func TestSharesOfOtherInequalities(t *testing.T) {
 		for _, k := range used {
 			b.Coefficients[k] = 0.25
 		}
-		if share, ok := s.Share(b, hits, rows); ok || s.Thresholded(b) {
-			t.Errorf("the rates %v: %+v, %t, thresholded %t", used, share, ok, s.Thresholded(b))
+		if share, ok := s.Share(b, hits, rows); ok || s.Direction(b) != 0 {
+			t.Errorf("the rates %v: %+v, %t, direction %d", used, share, ok, s.Direction(b))
 		}
 	}
 }

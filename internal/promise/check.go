@@ -33,12 +33,22 @@ func (p *Plan) Check(hits []int) []Promise {
 			*r = Promise{Holds: true, Supported: c.Bound(), Least: c.Bound()}
 			continue
 		}
-		r.Holds = p.every(j, c.Bound(), hits, p.holds)
-		r.Supported = p.tightest(j, hits, p.holds)
+		r.Holds = p.every(j, c.Bound(), hits, p.passes)
+		r.Supported = p.tightest(j, hits, p.passes)
 		r.Least = p.tightest(j, hits, p.possible)
 		r.Rows, r.Needed = p.needed(own, hits)
 	}
 	return list
+}
+
+// All reports whether all promises hold: see Check.
+func (p *Plan) All(hits []int) bool {
+	for _, b := range p.system.Bounds {
+		if !p.passes(b, hits) {
+			return false
+		}
+	}
+	return true
 }
 
 // every reports whether all inequalities of constraint j, with the given bound, pass a test.
@@ -80,7 +90,7 @@ func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed i
 			if share.Rows < rows {
 				rows = share.Rows
 			}
-			n := statistics.UmbrellaRows(share.Most, p.tail)
+			n := statistics.UmbrellaRows(share.Most, p.tails[b.Constraint])
 			if n == 0 {
 				return rows, 0
 			}
@@ -94,8 +104,8 @@ func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed i
 			}
 		}
 		rows = min(rows, least)
-		value, margin := p.best(b, hits)
-		n := statistics.RowsFor(least, margin, b.Bound-value)
+		value, above := p.best(b, hits)
+		n := statistics.RowsFor(least, above, b.Bound-value)
 		if n == 0 {
 			return rows, 0
 		}

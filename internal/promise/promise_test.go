@@ -97,7 +97,7 @@ func TestUmbrellaPromise(t *testing.T) {
 	if !plan.ByThreshold() {
 		t.Error("a false positive rate is monotone in the threshold")
 	}
-	if got, want := plan.Tightened(make([]float64, len(s.Rates)))[0], float64(3000-k)/3000; math.Abs(got-want) > 1e-12 {
+	if got, want := plan.Tightened(make([]float64, len(s.Rates)), 1)[0], float64(3000-k)/3000; math.Abs(got-want) > 1e-12 {
 		t.Errorf("tightened bound %v, want %v", got, want)
 	}
 }
@@ -139,7 +139,7 @@ func TestShares(t *testing.T) {
 	if got := plan.Check(c.Hits)[0]; got.Holds != (rate.Rows-rate.Hits <= rate.Rows-k) || got.Rows != rate.Rows {
 		t.Errorf("precision of %d right among %d rows: %+v", rate.Hits, rate.Rows, got)
 	}
-	if plan.ByThreshold() || s.Thresholded(s.Bounds[0]) {
+	if plan.ByThreshold() || s.Direction(s.Bounds[0]) != 0 {
 		t.Error("a precision is not monotone in the threshold")
 	}
 }
@@ -158,7 +158,7 @@ func TestGapPromise(t *testing.T) {
 	for _, r := range c.Values[0].Rates {
 		counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
 	}
-	margin := statistics.Margin([]float64{1, -1}, counts, 0.025)
+	margin := max(counts[0].Estimate(0.05).Plus(counts[1].Estimate(0.05).Times(-1)).Interval().High, counts[1].Estimate(0.05).Plus(counts[0].Estimate(0.05).Times(-1)).Interval().High) - gap
 	got := plan.Check(c.Hits)[0]
 	if math.Abs(got.Supported-gap-margin) > 1e-9 || got.Holds != (gap+margin <= 0.06) {
 		t.Errorf("gap %v and margin %v: %+v", gap, margin, got)
@@ -171,10 +171,10 @@ func TestGapPromise(t *testing.T) {
 	for i := range counts {
 		counts[i] = statistics.Count{Hits: int(0.3 * grown * float64(counts[i].Rows)), Rows: int(grown * float64(counts[i].Rows))}
 	}
-	if m := statistics.Margin([]float64{1, -1}, counts, 0.025); math.Abs(m-0.06) > 2e-3 {
+	if m := counts[0].Estimate(0.05).Plus(counts[1].Estimate(0.05).Times(-1)).Above; math.Abs(m-0.06) > 2e-3 {
 		t.Errorf("%d rows have the margin %v, want 0.06", got.Needed, m)
 	}
-	if got := plan.Tightened(c.Terms); math.Abs(got[0]-0.06+margin) > 1e-3 || math.Abs(got[1]-0.06+margin) > 1e-3 {
+	if got := plan.Tightened(c.Terms, 1); math.Abs(got[0]-0.06+margin) > 1e-3 || math.Abs(got[1]-0.06+margin) > 1e-3 {
 		t.Errorf("tightened bounds %v, want %v", got, 0.06-margin)
 	}
 }
@@ -236,8 +236,8 @@ func TestSentences(t *testing.T) {
 		if r.Holds || strings.Contains(text, "\n") {
 			t.Errorf("%s: %+v: %q", c.text, r, text)
 		}
-		if (c.text != "error <= 0.1") != (plan.Tightened(counted.Terms)[0] == plan.system.Bounds[0].Bound) {
-			t.Errorf("%s: tightened to %v", c.text, plan.Tightened(counted.Terms))
+		if (c.text != "error <= 0.1") != (plan.Tightened(counted.Terms, 1)[0] == plan.system.Bounds[0].Bound) {
+			t.Errorf("%s: tightened to %v", c.text, plan.Tightened(counted.Terms, 1))
 		}
 	}
 }
@@ -260,7 +260,7 @@ func TestLossRefused(t *testing.T) {
 	if r := p.Check(make([]int, len(s.Rates))); !r[0].Holds || p.Sentence(0, r[0]) != "" {
 		t.Errorf("l1: %+v", r[0])
 	}
-	if got := p.Tightened(make([]float64, s.Terms())); got[0] != 3 {
+	if got := p.Tightened(make([]float64, s.Terms()), 1); got[0] != 3 {
 		t.Errorf("l1 is tightened to %v", got[0])
 	}
 	if !p.ByThreshold() {
@@ -294,7 +294,7 @@ func TestPromisesHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := len(c.texts) - 1
-			if plan.every(last, plan.system.Subject[last].Bound(), counted.Hits, plan.holds) {
+			if plan.every(last, plan.system.Subject[last].Bound(), counted.Hits, plan.passes) {
 				wrong++
 			}
 		}
@@ -319,7 +319,7 @@ func TestRateOfTwoCells(t *testing.T) {
 		if got.Holds != holds || got.Rows != 400 || !(got.Least > 0 && got.Least < 0.05) || got.Needed < 2 || got.Needed > 100 {
 			t.Errorf("%v wrong: %+v", wrong, got)
 		}
-		if b := plan.Tightened(c.Terms)[0]; !(b < s.Bounds[0].Bound && b > 0.1) {
+		if b := plan.Tightened(c.Terms, 1)[0]; !(b < s.Bounds[0].Bound && b > 0.1) {
 			t.Errorf("%v wrong: the bound is tightened from %v to %v", wrong, s.Bounds[0].Bound, b)
 		}
 	}

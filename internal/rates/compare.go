@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"ppal/internal/statistics"
+	"ppal/constraints"
 	"ppal/trainer/session/results"
 )
 
@@ -13,14 +13,14 @@ import (
 func Compare(t *results.RateTable, of string, groups []string) (list []results.Comparison) {
 	for _, rate := range t.Order() {
 		c := results.Comparison{Groups: of, Rate: rate}
-		var counts []statistics.Rate
+		var counts []constraints.CountedRate
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, g := range t.ByGroup {
 			r, ok := g.Rates[rate]
 			if !ok || !slices.Contains(groups, g.Group) {
 				continue
 			}
-			counts = append(counts, share(int(math.Round(r.Value*float64(r.Rows))), r.Rows, r.Value, r.Effective))
+			counts = append(counts, constraints.CountedRate{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows, Value: r.Value, Effective: r.Effective})
 			if r.Value < low {
 				low, c.Smallest = r.Value, g.Group
 			}
@@ -31,11 +31,12 @@ func Compare(t *results.RateTable, of string, groups []string) (list []results.C
 		if len(counts) < 2 {
 			continue
 		}
-		i := statistics.Gap(counts, Level)
-		c.Difference = results.Compared{Value: high - low, Interval: [2]float64{i.Low, i.High}}
+		interval := func(c constraints.Constraint) [2]float64 {
+			return *IntervalOf(c, [][]constraints.CountedRate{counts}, Level)
+		}
+		c.Difference = results.Compared{Value: high - low, Interval: interval(constraints.Gap(constraints.Error, of).AtMost(1))}
 		if high > 0 {
-			i := statistics.Ratio(counts, Level)
-			c.Ratio = &results.Compared{Value: low / high, Interval: [2]float64{i.Low, min(i.High, 1)}}
+			c.Ratio = &results.Compared{Value: low / high, Interval: interval(constraints.Ratio(constraints.Error, of).AtLeast(0))}
 		}
 		list = append(list, c)
 	}

@@ -8,24 +8,28 @@ import (
 )
 
 // IntervalOf returns the interval of a constraint's value on new rows, at the given level. sets are
-// the constraint's counted rates: see constraints.Counted.CountedSets. Several sets, for example a
-// rate for each class or group, share the level (Bonferroni); the interval is then of the set
-// closest to its violation. IntervalOf returns nil if no set has enough rows.
+// the constraint's counted rates: see constraints.Counted.CountedSets. With several sets, for
+// example a rate for each class or group, the interval is of the set closest to its violation.
+// IntervalOf returns nil if no set has enough rows.
 func IntervalOf(c constraints.Constraint, sets [][]constraints.CountedRate, level float64) *[2]float64 {
-	var worst *[2]float64
-	for _, set := range sets {
-		i, ok := intervalOf(c.Measure(), set, 1-(1-level)/float64(len(sets)))
-		switch {
-		case !ok:
-		case worst == nil:
-			worst = &[2]float64{i.Low, i.High}
-		case c.IsAtLeast():
-			worst[0], worst[1] = min(worst[0], i.Low), min(worst[1], i.High)
-		default:
-			worst[0], worst[1] = max(worst[0], i.Low), max(worst[1], i.High)
+	m := c.Measure()
+	at := func(tail float64) (list []statistics.Interval) {
+		for _, set := range sets {
+			list = append(list, compared(m, set, tail)...)
 		}
+		return list
 	}
-	return worst
+	if m.IsMean() || len(at((1-level)/2)) == 0 {
+		return nil
+	}
+	i := statistics.Extreme(!c.IsAtLeast(), level, at)
+	switch {
+	case m.IsRatio():
+		i.High = min(1, i.High)
+	case m.IsGap() || m.IsDistance():
+		i.Low, i.High = max(0, i.Low), max(0, i.High)
+	}
+	return &[2]float64{i.Low, i.High}
 }
 
 // IntervalOfRate returns the interval of a value that is a single share of rows; nil for other
@@ -34,32 +38,52 @@ func IntervalOfRate(v constraints.Value, level float64) *[2]float64 {
 	if len(v.Rates) != 1 || v.Rates[0].Parts != nil || v.Rates[0].Rows == 0 {
 		return nil
 	}
-	i := counted(v.Rates[0]).Interval(level)
+	i := estimate(v.Rates[0], (1-level)/2).Interval()
 	return &[2]float64{i.Low, i.High}
 }
 
-// intervalOf returns the interval of a measure of one set of rates. ok is false if too few rates
-// have rows.
-func intervalOf(m constraints.Measure, set []constraints.CountedRate, level float64) (i statistics.Interval, ok bool) {
-	var counts []statistics.Rate
+// compared returns the intervals of the numbers whose largest or smallest is the measure of a set
+// of rates: the differences of a gap, the quotients of a ratio, or the rates. The ends fail with a
+// probability of at most tail each. Rates without rows do not count.
+func compared(m constraints.Measure, set []constraints.CountedRate, tail float64) (list []statistics.Interval) {
+	var known []statistics.Estimate
 	for _, r := range set {
 		if r.Rows > 0 {
-			counts = append(counts, counted(r))
+			known = append(known, estimate(r, tail))
 		}
 	}
 	switch {
-	case len(counts) == 0, m.Compares() && len(counts) < 2, m.WithAll() && set[0].Rows == 0, m.IsMean():
-		return i, false
-	case m.IsGap():
-		return statistics.Gap(counts, level), true
-	case m.IsRatio():
-		return statistics.Ratio(counts, level), true
-	case m.IsDistance():
-		return statistics.Distance(counts[0], counts[1:], level), true
+	case len(known) < 2 && m.Compares() || m.WithAll() && set[0].Rows == 0:
+		return nil
 	case m.WithAll():
-		return statistics.Excess(counts[0], counts[1:], level), true
+		for _, r := range set[1:] {
+			if r.Rows == 0 {
+				continue
+			}
+			e := excess(r, set[0], tail)
+			if list = append(list, e.Interval()); m.IsDistance() {
+				list = append(list, e.Times(-1).Interval())
+			}
+		}
+		return list
+	case !m.Compares():
+		for _, e := range known {
+			list = append(list, e.Interval())
+		}
+		return list
 	}
-	return counts[0].Interval(level), true
+	for i, a := range known {
+		for k, b := range known {
+			switch {
+			case i == k:
+			case m.IsGap():
+				list = append(list, a.Plus(b.Times(-1)).Interval())
+			default:
+				list = append(list, statistics.Interval{Low: statistics.Quotient(a, b), High: 1 / statistics.Quotient(b, a)})
+			}
+		}
+	}
+	return list
 }
 
 // share returns a share of rows; effective is 0 for rows without weights.
@@ -70,17 +94,33 @@ func share(hits, rows int, value, effective float64) statistics.Rate {
 	return statistics.Count{Hits: hits, Rows: rows}
 }
 
-// counted returns the counts of a rate.
-func counted(r constraints.CountedRate) statistics.Rate {
+// estimate returns a rate with its limits.
+func estimate(r constraints.CountedRate, tail float64) statistics.Estimate {
 	if r.Parts == nil {
-		return share(r.Hits, r.Rows, r.Value, r.Effective)
+		return share(r.Hits, r.Rows, r.Value, r.Effective).Estimate(tail)
 	}
-	c := statistics.Combination{Constant: r.Constant}
+	e := statistics.Estimate{Value: r.Constant}
 	for _, p := range r.Parts {
-		c.Coefficients = append(c.Coefficients, p.Coefficient)
-		c.Counts = append(c.Counts, share(p.Hits, p.Rows, p.Value, p.Effective))
+		e = e.Plus(share(p.Hits, p.Rows, p.Value, p.Effective).Estimate(tail).Times(p.Coefficient))
 	}
-	return c
+	return e
+}
+
+// excess returns the rate of a group minus the rate of all rows. With weights it is the difference
+// of rates from different rows, whose limits are wider.
+func excess(group, all constraints.CountedRate, tail float64) (e statistics.Estimate) {
+	own := func(c statistics.Count) statistics.Estimate { return c.Estimate(tail) }
+	switch {
+	case group.Effective > 0 || len(group.Parts) > 0 && group.Parts[0].Effective > 0:
+		return estimate(group, tail).Plus(estimate(all, tail).Times(-1))
+	case group.Parts == nil:
+		return statistics.Excess(statistics.Count{Hits: group.Hits, Rows: group.Rows}, statistics.Count{Hits: all.Hits, Rows: all.Rows}, own)
+	}
+	for k, p := range group.Parts {
+		part, whole := statistics.Count{Hits: p.Hits, Rows: p.Rows}, statistics.Count{Hits: all.Parts[k].Hits, Rows: all.Parts[k].Rows}
+		e = e.Plus(statistics.Excess(part, whole, own).Times(p.Coefficient))
+	}
+	return e
 }
 
 // IntervalAround returns the interval of a share or of an absolute difference of shares on new

@@ -9,11 +9,9 @@ import (
 
 // TestRefuses checks the panic of each function for a probability or a count out of range.
 func TestRefuses(t *testing.T) {
-	counts := []Count{{1, 10}, {2, 10}}
 	for _, p := range []float64{-0.5, 0, 1, 1.5, math.NaN()} {
 		for name, call := range map[string]func(){
 			"ClopperPearson": func() { ClopperPearson(1, 10, p) },
-			"Gap":            func() { Gap(counts, p) },
 			"Quantile":       func() { Quantile(p) },
 			"Umbrella":       func() { Umbrella(10, 1, p) },
 			"UmbrellaRows":   func() { UmbrellaRows(0, p) },
@@ -39,29 +37,6 @@ func panics(call func()) (said string) {
 	}()
 	call()
 	return ""
-}
-
-// TestEnds checks ends of intervals that the limits 0 and 1 do not hide.
-func TestEnds(t *testing.T) {
-	a, b := Count{30, 1000}, Count{500, 1000}
-	x, y := a.Interval(0.975), b.Interval(0.975)
-	if got, want := Gap([]Count{a, b}, 0.95), (Interval{y.Low - x.High, y.High - x.Low}); got != want || want.Low <= 0 {
-		t.Errorf("gap %v, want %v", got, want)
-	}
-	// A rate without rows has the interval [0, 1]. Its distance to itself is not in the gap.
-	if got, want := Gap([]Count{{0, 0}, b}, 0.95), (Interval{0, max(y.High, 1-y.Low)}); got != want || want.High == 1 {
-		t.Errorf("gap with a rate without rows %v, want %v", got, want)
-	}
-	// A rate without rows does not change a margin in which it has the coefficient 0.
-	z := Quantile(0.95)
-	p, n := (3+z*z/2)/(7+z*z), 7+z*z
-	want := z * math.Sqrt(4*p*(1-p)/n)
-	if got := Margin([]float64{0, -2}, []Count{{0, 0}, {3, 7}}, 0.05); math.Abs(got-want) > 1e-15 {
-		t.Errorf("margin %v, want %v", got, want)
-	}
-	if got := roundUp(math.MaxInt); got != math.MaxInt {
-		t.Errorf("2^63 rounded up is %d, want the largest int", got)
-	}
 }
 
 // TestUmbrellaAtItsLimits uses bounds and tails at which v(k) is exactly the tail, bounds out of

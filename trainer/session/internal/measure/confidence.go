@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"slices"
+
 	"ppal/constraints"
 	"ppal/internal/decide"
 	"ppal/internal/promise"
@@ -28,61 +30,160 @@ func NewConfidence(system *constraints.System, sample *constraints.Sample, rows 
 	return &Confidence{Plan: plan, system: system, sample: sample, rows: rows}, err
 }
 
-// Tighten returns the amounts by which the bounds are tightened at the rates of decisions.
+// Tighten returns the amounts by which the training tightens the bounds at the rates of decisions:
+// those of the first candidate of walk, so that its tests pass with a high probability.
 func (c *Confidence) Tighten(terms []float64) []float64 {
-	amounts := c.Tightened(terms)
+	if c.ByThreshold() {
+		return c.tighten(terms, 1)
+	}
+	return c.tighten(terms, parts[0])
+}
+
+// tighten returns part of these amounts: see promise.Plan.Tightened.
+func (c *Confidence) tighten(terms []float64, part float64) []float64 {
+	amounts := c.Tightened(terms, part)
 	for j, b := range c.system.Bounds {
 		amounts[j] = b.Bound - amounts[j]
 	}
 	return amounts
 }
 
+// parts are the parts of the tightening with which walk finds its candidates.
+var parts = []float64{2, 1.75, 1.5, 1.25, 1, 0.75, 0.5, 0.25, 0}
+
+const (
+	safe    = 2   // the promise.Plan.Safety on training rows at which walk begins
+	nearest = 64  // the number of thresholds of which approach chooses
+	dip     = 0.8 // the part of the safety of the given decisions that decisions on the way need
+	dear    = 0.1 // the largest cost of the safe decisions: without a limit, they could reject all rows
+)
+
+// walk chooses thresholds by fixed-sequence testing: it tests candidates on validation rows, one
+// after the other, and returns the last one before the first one without all promises, or the
+// first one if its own promises fail. It sets the promises. The candidates and their order follow
+// from the training rows alone, so a promise is wrong only if the first candidate in the order that
+// breaks the bound passes.
+//
+// The candidates are the best thresholds on the training rows under bounds that are tightened by
+// less and less. If the first one is not safe, the candidates before are those of approach. find
+// returns the candidate of a target, and the scores of the training rows with its offsets. scores
+// are those for the first target. hits counts the validation rows, with another offset for all.
+func walk[T any](c *Confidence, f *Solution, scores []float64, find func(*decide.Target) (T, []float64, error), hits func(T, float64) ([]int, error)) (chosen T, shift float64, err error) {
+	first := true
+	test := func(next T, by float64) (kept bool, err error) {
+		counted, err := hits(next, by)
+		if err != nil {
+			return false, err
+		}
+		if kept = c.All(counted); kept || first {
+			chosen, shift, c.promises = next, by, c.Check(counted)
+		}
+		first = false
+		return kept, nil
+	}
+	for k, part := range parts {
+		var next T
+		if next, scores, err = find(f.Target.Tightened(c.tighten(f.ratesOf(scores, nil), part))); err != nil {
+			return chosen, 0, err
+		}
+		shifts := []float64{0}
+		if k == 0 {
+			shifts = append(c.approach(f, scores), 0)
+		}
+		for _, by := range shifts {
+			if kept, err := test(next, by); err != nil || !kept {
+				return chosen, shift, err
+			}
+		}
+	}
+	return chosen, shift, nil
+}
+
+// approach returns offsets of all scores that lead to the given scores from safe decisions on the
+// training rows, the nearest ones on the better side. It returns nil if the given scores are safe,
+// if the decisions between them and the safe ones are less safe than the given ones, if the safe
+// ones cost too much of the objective, and for several scores.
+func (c *Confidence) approach(f *Solution, scores []float64) (best []float64) {
+	d := f.ratesOf(scores, nil)
+	now, least := c.Safety(d), f.Target.Value(d)+dear
+	if f.Rates.Outputs() > 1 || !(now < safe) {
+		return nil
+	}
+	sorted := slices.Clone(scores)
+	slices.Sort(sorted)
+	at := []float64{-1 - sorted[len(sorted)-1]} // accept no row
+	for k := nearest - 1; k > 0; k-- {
+		i := k * len(sorted) / nearest
+		at = append(at, -(sorted[max(0, i-1)]+sorted[i])/2)
+	}
+	at = append(at, 1-sorted[0])
+	up := slices.IndexFunc(at, func(by float64) bool { return by >= 0 })
+	down := slices.Clone(at[:up])
+	slices.Reverse(down)
+	for _, side := range [][]float64{down, at[up:]} {
+		for k, by := range side {
+			d := f.ratesOf(scores, []float64{by})
+			own, value := c.Safety(d), f.Target.Value(d)
+			if !(own >= dip*now) || value >= least {
+				break
+			}
+			if own >= safe {
+				best, least = slices.Clone(side[:k+1]), value
+				break
+			}
+		}
+	}
+	slices.Reverse(best)
+	return best
+}
+
 // exactStep chooses the offsets of the scores and makes the promises. scores are the scores of the
 // training rows, and held returns the scores of the validation rows.
 //
 // If every bound is on a share that is monotone in the threshold, exactStep compares all
-// thresholds: the promise holds for each threshold (Tong, Feng and Li, 2018). Otherwise exactStep
-// keeps the offsets of the training rows if these offsets keep all promises. Only if a promise
-// fails does exactStep search other offsets: a promise is worth more if the validation rows test
-// fewer offsets.
+// thresholds: the promise holds for each threshold (Tong, Feng and Li, 2018). Otherwise see walk.
 func (c *Confidence) exactStep(f *Solution, scores []float64, held func() ([]float64, error), resolution float64) error {
-	d := make([]float64, f.Rates.Len())
-	decided := make([]int32, f.Rates.Rows())
-	decide.Decide(decided, scores, nil)
-	f.Rates.Count(d, decided)
-	var err error
-	if f.Exact, err = decide.Offsets(f.Rates, f.Target.Tightened(c.Tighten(d)), scores, resolution); err != nil {
-		return err
-	}
 	validation, err := held()
 	if err != nil {
 		return err
 	}
-	first, err := c.check(validation, f.Exact.Offsets)
+	find := func(target *decide.Target) (*decide.Exact, []float64, error) {
+		exact, err := decide.Offsets(f.Rates, target, scores, resolution)
+		if err != nil {
+			return nil, nil, err
+		}
+		return exact, decide.Shifted(scores, exact.Offsets, nil, f.Rates.Outputs()), nil
+	}
+	hits := func(e *decide.Exact, by float64) ([]int, error) { return c.hits(validation, moved(e.Offsets, by)) }
+	if !c.ByThreshold() {
+		exact, by, err := walk(c, f, scores, find, hits)
+		if err != nil {
+			return err
+		}
+		if f.Exact = exact; by != 0 {
+			exact.Offsets, exact.Moved = moved(exact.Offsets, by), true
+			exact.After = f.Target.Value(f.ratesOf(scores, exact.Offsets))
+		}
+		return nil
+	}
+	if f.Exact, _, err = find(f.Target.Tightened(c.Tighten(f.ratesOf(scores, nil)))); err != nil {
+		return err
+	}
+	counted, err := hits(f.Exact, 0)
 	if err != nil {
 		return err
 	}
-	c.promises = first
-	if !c.ByThreshold() && c.kept() {
-		return nil
-	}
-	hits, err := c.hits(validation, f.Exact.Offsets)
+	exact, err := c.search(f, scores, validation, counted, resolution)
 	if err != nil {
 		return err
 	}
-	exact, err := c.search(f, scores, validation, hits, resolution)
-	if err != nil || exact.Violation > 0 {
-		return err
+	if exact.Violation <= 0 {
+		if f.Exact = exact; exact.Moved {
+			counted, err = hits(exact, 0)
+		}
 	}
-	if c.promises, err = c.check(validation, exact.Offsets); err != nil {
-		return err
-	}
-	if !c.kept() && !c.ByThreshold() {
-		c.promises = first
-		return nil
-	}
-	f.Exact = exact
-	return nil
+	c.promises = c.Check(counted)
+	return err
 }
 
 // search returns the offsets with the least objective on the training rows. The decisions must
@@ -111,7 +212,7 @@ func (c *Confidence) search(f *Solution, scores, held []float64, hits []int, res
 	target := &decide.Target{Objective: problem.AffineRow{Coefficients: append(append([]float64{}, f.Target.Objective.Coefficients...), none...),
 		Constant: f.Target.Objective.Constant}}
 	rates := c.rates(hits)
-	for j, bound := range c.Tightened(rates) {
+	for j, bound := range c.Tightened(rates, 1) {
 		b := f.Target.Bounds[j]
 		if c.system.DependsOnLoss(c.system.Bounds[j].Constraint) { // thresholds keep the l1 norm
 			continue
@@ -122,6 +223,15 @@ func (c *Confidence) search(f *Solution, scores, held []float64, hits []int, res
 		target.Bounds = append(target.Bounds, train, valid)
 	}
 	return decide.Offsets(both, target, append(append([]float64{}, scores...), held...), resolution)
+}
+
+// moved returns the offsets plus by.
+func moved(offsets []float64, by float64) []float64 {
+	own := slices.Clone(offsets)
+	for k := range own {
+		own[k] += by
+	}
+	return own
 }
 
 // rates returns the rates of hits on the validation rows, as terms of the system.
@@ -145,25 +255,6 @@ func (c *Confidence) hits(scores, offsets []float64) ([]int, error) {
 	}
 	counted, err := c.sample.CountWith(list, make([]float64, c.system.Terms()))
 	return counted.Hits, err
-}
-
-// check returns the promises of the validation rows' scores with offsets.
-func (c *Confidence) check(scores, offsets []float64) ([]promise.Promise, error) {
-	hits, err := c.hits(scores, offsets)
-	if err != nil {
-		return nil, err
-	}
-	return c.Check(hits), nil
-}
-
-// kept reports whether all promises hold.
-func (c *Confidence) kept() bool {
-	for _, p := range c.promises {
-		if !p.Holds {
-			return false
-		}
-	}
-	return true
 }
 
 // Warnings returns warnings about the bounds without a promise: the bounds' names, the bound that

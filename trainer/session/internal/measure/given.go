@@ -29,53 +29,56 @@ type Scores struct {
 	Groups []int32 // nil: all rows are one group
 }
 
-// Thresholds finds the thresholds of the training rows' scores. With a confidence, the bounds are
-// tightened, and the validation rows, which held returns, may move all thresholds by the same
-// amount: the promises are then those of a score with one threshold.
+// Thresholds finds the thresholds of the training rows' scores. With a confidence, they are those
+// of walk. If the bounds are on shares that are monotone in a single threshold, the validation rows
+// may then move this threshold.
 func (f *Solution) Thresholds(train Scores, resolution float64, c *Confidence, held func() (Scores, error)) (err error) {
 	g := f.Given
 	g.count(train, f.Sample.Weights())
-	if g.found, err = f.strictly(f.Target, train, resolution); err != nil {
+	found, err := f.strictly(f.Target, train, resolution)
+	if err != nil {
 		return err
 	}
-	if c == nil {
-		f.Exact = &g.found.Exact
+	if g.take(found); c == nil {
+		f.Exact = &found.Exact
 		f.Exact.Moved = false
-		g.settle()
 		f.end(g.shifted(train), nil, false)
 		return nil
 	}
-	d, decided := make([]float64, f.Rates.Len()), make([]int32, f.Rates.Rows())
-	for range tightenings {
-		decide.Decide(decided, decide.Shifted(train.Scores, g.found.Offsets, train.Groups, g.Outputs), nil)
-		f.Rates.Count(d, decided)
-		if g.found, err = f.strictly(f.Target.Tightened(c.Tighten(d)), train, resolution); err != nil {
-			return err
-		}
-	}
-	g.settle()
-	shifted := g.shifted(train)
-	if err := c.exactStep(f, shifted, func() ([]float64, error) {
-		other, err := held()
-		return g.shifted(other), err
-	}, resolution); err != nil {
+	other, err := held()
+	if err != nil {
 		return err
 	}
-	for k := range g.Offsets {
-		g.Offsets[k] += f.Exact.Offsets[k%g.Outputs]
+	if c.ByThreshold() && len(g.rows) == 1 {
+		err = c.exactStep(f, train.Scores, func() ([]float64, error) { return other.Scores, nil }, resolution)
+		if err != nil {
+			return err
+		}
+		g.take(&decide.Thresholds{Exact: *f.Exact})
+	} else {
+		find := func(target *decide.Target) (*decide.Thresholds, []float64, error) {
+			found, err := f.strictly(target, train, resolution)
+			if err != nil {
+				return nil, nil, err
+			}
+			g.take(found)
+			return found, g.shifted(train), nil
+		}
+		hits := func(_ *decide.Thresholds, by float64) ([]int, error) { return c.hits(moved(g.shifted(other), by), nil) }
+		chosen, by, err := walk(c, f, g.shifted(train), find, hits)
+		if err != nil {
+			return err
+		}
+		chosen.Offsets = moved(chosen.Offsets, by)
+		g.take(chosen)
+		chosen.After = f.Target.Value(f.ratesOf(g.shifted(train), nil))
 	}
-	for k := range g.Mean {
-		g.Mean[k] += f.Exact.Offsets[k]
-	}
-	f.end(shifted, f.Exact.Offsets, true)
+	f.Exact = &g.found.Exact
+	f.end(g.shifted(train), nil, true)
 	f.Exact.Moved, g.found.Proven, g.found.Bound = false, false, math.Inf(-1)
 	f.Exact.Before = f.Exact.After
 	return nil
 }
-
-// tightenings is the number of times that the bounds are tightened for the rates of the thresholds
-// before: the margins depend on the rates.
-const tightenings = 2
 
 // strictPrice is the largest increase of the objective that strictly accepts so that the decisions
 // exceed no bound at all: half a point, as in the exact step.
@@ -122,8 +125,9 @@ func (g *Given) count(train Scores, weights []float64) {
 	}
 }
 
-// settle takes the offsets that were found.
-func (g *Given) settle() {
+// take takes the thresholds that were found.
+func (g *Given) take(found *decide.Thresholds) {
+	g.found = found
 	g.Offsets, g.Mean = slices.Clone(g.found.Offsets), make([]float64, g.Outputs)
 	all := 0.0
 	for _, n := range g.mass {
@@ -150,9 +154,7 @@ func (g *Given) shifted(s Scores) []float64 {
 // Counted returns the objective and the excesses of the inequalities on the decisions of the
 // training rows' scores.
 func (f *Solution) Counted(scores []float64) (objective float64, excess []float64) {
-	decided, d := make([]int32, f.Rates.Rows()), make([]float64, f.Rates.Len())
-	decide.Decide(decided, scores, nil)
-	f.Rates.Count(d, decided)
+	d := f.ratesOf(scores, nil)
 	excess = make([]float64, len(f.Target.Bounds))
 	f.Target.Excess(excess, d)
 	return f.Target.Value(d), excess

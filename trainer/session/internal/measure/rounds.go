@@ -188,15 +188,22 @@ func (f *Solution) ExactStep(scores []float64, resolution float64, c *Confidence
 	return nil
 }
 
+// ratesOf returns the rates of the decisions of the training rows' scores with offsets.
+func (f *Solution) ratesOf(scores, offsets []float64) []float64 {
+	decided, d := make([]int32, f.Rates.Rows()), make([]float64, f.Rates.Len())
+	decide.Decide(decided, scores, offsets)
+	f.Rates.Count(d, decided)
+	return d
+}
+
 // end describes the decisions of scores with offsets. tighter says that the bounds of the exact
 // step were tighter.
 func (f *Solution) end(scores, offsets []float64, tighter bool) {
 	decided := make([]int32, f.Rates.Rows())
 	decide.Decide(decided, scores, offsets)
 	if tighter {
-		d, g := make([]float64, f.Rates.Len()), make([]float64, len(f.Target.Bounds))
-		f.Rates.Count(d, decided)
-		f.Target.Excess(g, d)
+		g := make([]float64, len(f.Target.Bounds))
+		f.Target.Excess(g, f.ratesOf(scores, offsets))
 		f.Exact.Violation = f.Target.Violation(g)
 	}
 	f.Constant, f.Accepted = int(decided[0]), 0
