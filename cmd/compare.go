@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -34,6 +33,7 @@ type compareFlags struct {
 	tune     string
 	out      string
 	merge    string
+	json     bool
 	set      []string
 	parallel int
 	measures string
@@ -88,6 +88,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 	flags.StringVar(&f.merge, "merge", "", "train nothing: join the finished runs of comparisons with other seeds, the directories DIR,DIR, in --out")
 	flags.IntVar(&f.parallel, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
 	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate these measures, separated by commas")
+	flags.BoolVar(&f.json, "json", false, "print the table as JSON, as in summary.json")
 	flags.BoolVar(&a.quiet, "quiet", false, "print errors and the final table only")
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
 	addSet(cmd, &f.set, "give one method a setting, as in plada.eta=0.1; may be repeated")
@@ -111,14 +112,14 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if err != nil {
 		return err
 	}
-	return a.printComparison(outcome, dir)
+	return a.printComparison(outcome, dir, f.json)
 }
 
 // mergeComparisons joins the runs of comparisons with other seeds.
 func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
 	var other string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if !slices.Contains([]string{"merge", "out", "measures", "quiet"}, flag.Name) {
+		if !slices.Contains([]string{"merge", "out", "measures", "quiet", "json"}, flag.Name) {
 			other = flag.Name
 		}
 	})
@@ -133,15 +134,20 @@ func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
 		return err
 	}
 	a.warnReport(f.out, compare.Report(f.out))
-	return a.printComparison(outcome, f.out)
+	return a.printComparison(outcome, f.out, f.json)
 }
 
-// printComparison prints the table, and names the files.
-func (a *app) printComparison(outcome *compare.Outcome, dir string) error {
-	if _, err := io.WriteString(a.stdout, printable(outcome.Markdown())); err != nil {
+// printComparison prints the tables, and names the files; with asJSON it prints summary.json alone.
+func (a *app) printComparison(outcome *compare.Outcome, dir string, asJSON bool) error {
+	if asJSON {
+		text, err := outcome.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(text)
 		return err
 	}
-	_, err := fmt.Fprintf(printing{a.stdout}, "\nFiles in %s: report.html, results.jsonl, curves.csv, summary.md, summary.tex, plots\n", dir)
+	_, err := fmt.Fprintf(printing{a.stdout}, "%s\nFiles in %s: report.html, summary.md, summary.tex, summary.json, results.jsonl, curves.csv, plots\n", outcome.Text(), dir)
 	return err
 }
 

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -299,6 +300,43 @@ func TestPaired(t *testing.T) {
 	} {
 		if got := newPaired(tc.differences).String(); got != tc.want {
 			t.Errorf("%v: %s, want %s", tc.differences, got, tc.want)
+		}
+	}
+}
+
+// The table for a terminal and summary.json have the numbers of summary.md.
+func TestTextAndJSON(t *testing.T) {
+	dir := t.TempDir()
+	s := discStudy()
+	s.Seeds = []uint64{1, 2, 3, 4, 5}
+	o, err := Do(t.Context(), s, dir, openDisc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Methods []struct {
+			Name        string
+			Numbers     map[string]Statistic
+			Differences map[string]Paired
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, dir, "summary.json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	text, markdown := o.Text(), read(t, dir, "summary.md")
+	for i, m := range all.Methods {
+		if len(m.Numbers) < 5 || len(m.Differences) != i*5 {
+			t.Errorf("%s has %d numbers and %d differences", m.Name, len(m.Numbers), len(m.Differences))
+		}
+		for name, number := range m.Numbers {
+			if !strings.Contains(text, number.String()) || !strings.Contains(markdown, number.String()) {
+				t.Errorf("%s of %s, %v, is missing:\n%s", name, m.Name, number, text)
+			}
+		}
+		for name, difference := range m.Differences {
+			if difference.Interval == nil || !strings.Contains(text, difference.String()) || !strings.Contains(markdown, difference.String()) {
+				t.Errorf("the difference %s of %s, %v, is missing:\n%s", name, m.Name, difference, text)
+			}
 		}
 	}
 }

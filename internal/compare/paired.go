@@ -14,8 +14,9 @@ import (
 // that of five differences excludes 0 if all have one sign, which chance alone gives once in 16.
 // Fewer than leastSeeds seeds have no interval.
 type Paired struct {
-	Mean, Low, High float64
-	N               int // seeds
+	Mean     float64     `json:"mean"`
+	Interval *[2]float64 `json:"interval95,omitempty"`
+	N        int         `json:"seeds"`
 }
 
 const (
@@ -38,28 +39,28 @@ func newPaired(differences []float64) Paired {
 		}
 	}
 	slices.Sort(means)
-	p.Low, p.High = means[resamples/40], means[resamples-1-resamples/40]
+	p.Interval = &[2]float64{means[resamples/40], means[resamples-1-resamples/40]}
 	return p
 }
 
 // String returns text such as "-0.02, -0.03 to -0.01: lower".
 func (p Paired) String() string {
-	switch {
-	case p.N == 0:
+	if p.N == 0 {
 		return "-"
-	case p.N < leastSeeds:
+	}
+	if p.Interval == nil {
 		return fmt.Sprintf("%.3g", p.Mean)
 	}
-	word := "cannot be told"
+	word, low, high := "cannot be told", p.Interval[0], p.Interval[1]
 	switch {
-	case p.High < 0:
+	case high < 0:
 		word = "lower"
-	case p.Low > 0:
+	case low > 0:
 		word = "higher"
-	case p.Low == 0 && p.High == 0:
+	case low == 0 && high == 0:
 		word = "equal"
 	}
-	return fmt.Sprintf("%.3g, %.3g to %.3g: %s", p.Mean, p.Low, p.High, word)
+	return fmt.Sprintf("%.3g, %.3g to %.3g: %s", p.Mean, low, high, word)
 }
 
 // paired returns the statistic of a number of a contender minus that of the reference, over the
@@ -81,22 +82,30 @@ func (o *Outcome) paired(contender, reference string, value func(r *Run) (value 
 	return newPaired(differences)
 }
 
-// differences writes the table of the differences from the first method.
-func (o *Outcome) differences(out io.Writer) {
-	contenders := o.Study.Contenders
-	if len(contenders) < 2 || len(o.Study.Seeds) < 2 {
-		return
+// compared returns the columns by which the methods are compared with the first one, and what the
+// differences are; nil if there is nothing to compare.
+func (o *Outcome) compared() (columns []column, note string) {
+	if len(o.Study.Contenders) < 2 || len(o.Study.Seeds) < 2 {
+		return nil, ""
 	}
-	var columns []column
 	for _, c := range o.columns() {
-		if c.compared && c.value != nil {
+		if c.compared {
 			columns = append(columns, c)
 		}
 	}
-	note := ", with the 95% interval of the paired bootstrap over the seeds. An interval is about other seeds, and not about other data"
 	if len(o.Study.Seeds) < leastSeeds {
-		note = fmt.Sprintf(", paired by the seeds; an interval needs %d seeds", leastSeeds)
+		return columns, fmt.Sprintf(", paired by the seeds; an interval needs %d seeds", leastSeeds)
 	}
+	return columns, ", with the 95% interval of the paired bootstrap over the seeds. An interval is about other seeds, and not about other data"
+}
+
+// differences writes the table of the differences from the first method.
+func (o *Outcome) differences(out io.Writer) {
+	columns, note := o.compared()
+	if columns == nil {
+		return
+	}
+	contenders := o.Study.Contenders
 	reference := contenders[0].Name
 	fmt.Fprintf(out, "\nDifference from %s%s:\n\n| method |", reference, note)
 	for _, c := range columns {

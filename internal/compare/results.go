@@ -13,7 +13,8 @@ import (
 )
 
 // write writes the outcome into the comparison's folder: results.jsonl, search.jsonl, plots, the
-// curves of the plots as curves.csv, the table as summary.tex and, as the last file, summary.md.
+// curves of the plots as curves.csv, the table as summary.json, summary.tex and, as the last file,
+// summary.md.
 func (o *Outcome) write(dir string) error {
 	if err := o.writeResults(dir); err != nil {
 		return err
@@ -28,6 +29,13 @@ func (o *Outcome) write(dir string) error {
 		return err
 	}
 	if err := rundir.WriteFile(filepath.Join(dir, "curves.csv"), pictures.CSV()); err != nil {
+		return err
+	}
+	summary, err := o.JSON()
+	if err != nil {
+		return err
+	}
+	if err := rundir.WriteFile(filepath.Join(dir, "summary.json"), summary); err != nil {
 		return err
 	}
 	if err := rundir.WriteFile(filepath.Join(dir, "summary.tex"), []byte(o.latex())); err != nil {

@@ -13,8 +13,9 @@ import (
 // Statistic is the mean and the standard deviation of a number over runs. The deviation over a
 // single run is 0.
 type Statistic struct {
-	Mean, Deviation float64
-	N               int
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+	N         int     `json:"seeds"`
 }
 
 // NewStatistic returns the statistic of values. Without values, N is 0 and there is no mean.

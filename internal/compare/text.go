@@ -1,0 +1,91 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text returns the tables for a terminal: a column for each method.
+func (o *Outcome) Text() string {
+	var out bytes.Buffer
+	s := o.Study
+	fmt.Fprintf(&out, "%s: %g %s a run, seeds %s, mean ± standard deviation\nprimal steps: %s\n%s\n\n",
+		s.Title, s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds), s.steps(), o.judgedBy())
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	head := func(of []Contender) {
+		for _, c := range of {
+			fmt.Fprint(w, "\t"+c.Name)
+		}
+		fmt.Fprintln(w)
+	}
+	head(s.Contenders)
+	for _, column := range o.columns() {
+		fmt.Fprint(w, column.title)
+		for _, c := range s.Contenders {
+			fmt.Fprint(w, "\t"+o.cell(column, c.Name))
+		}
+		fmt.Fprintln(w)
+	}
+	_ = w.Flush() // to memory
+	if compared, note := o.compared(); compared != nil {
+		fmt.Fprintf(&out, "\nDifference from %s%s:\n\n", s.Contenders[0].Name, note)
+		head(s.Contenders[1:])
+		for _, column := range compared {
+			fmt.Fprint(w, column.title)
+			for _, c := range s.Contenders[1:] {
+				fmt.Fprintf(w, "\t%v", o.paired(c.Name, s.Contenders[0].Name, column.value))
+			}
+			fmt.Fprintln(w)
+		}
+		_ = w.Flush()
+	}
+	for _, r := range o.Runs {
+		if r.Failure != "" {
+			fmt.Fprintf(&out, "\n%s, seed %d failed: %s", r.Contender, r.Seed, r.Failure)
+		}
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// JSON returns the table as the contents of summary.json: for each method, each number with its
+// mean, its standard deviation and the number of seeds, and the differences from the first method.
+func (o *Outcome) JSON() ([]byte, error) {
+	type method struct {
+		Name        string               `json:"name"`
+		Settings    map[string]string    `json:"settings"`
+		Numbers     map[string]Statistic `json:"numbers"`
+		Counts      map[string]string    `json:"counts,omitempty"`
+		Differences map[string]Paired    `json:"differences,omitempty"`
+	}
+	all := struct {
+		Title   string   `json:"title"`
+		Budget  string   `json:"budget"`
+		Seeds   []uint64 `json:"seeds"`
+		Methods []method `json:"methods"`
+	}{Title: o.Study.Title, Budget: o.Study.Budget.String(), Seeds: o.Study.Seeds}
+	compared, _ := o.compared()
+	for i, c := range o.Study.Contenders {
+		m := method{Name: c.Name, Settings: c.Values, Numbers: map[string]Statistic{}, Counts: map[string]string{}, Differences: map[string]Paired{}}
+		for _, column := range o.columns() {
+			if column.value == nil {
+				m.Counts[column.title] = column.text(c.Name)
+			} else if s := o.statistic(c.Name, column.value); s.N > 0 {
+				m.Numbers[column.title] = s
+			}
+		}
+		for _, column := range compared {
+			if i > 0 {
+				m.Differences[column.title] = o.paired(c.Name, o.Study.Contenders[0].Name, column.value)
+			}
+		}
+		all.Methods = append(all.Methods, m)
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	return append(text, '\n'), nil
+}
