@@ -40,7 +40,7 @@ PURE = netgo,osusergo
 HEADERS = internal/cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
-GPU_PACKAGES ?= ./internal/cuda/... ./internal/gpucheck/... ./internal/gpustub
+GPU_PACKAGES ?= ./cuda/... ./internal/cuda/... ./internal/gpucheck/... ./internal/gpustub
 # The tests of the program that depend on support for GPUs. `make test` runs the others.
 GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 

@@ -7,7 +7,7 @@ import (
 
 	"ppal/internal/bench"
 	"ppal/internal/config"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/driver"
 	"ppal/trainer/graph"
 )

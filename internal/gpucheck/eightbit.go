@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"

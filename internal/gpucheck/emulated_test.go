@@ -20,7 +20,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/picture"
 	"ppal/internal/config"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ppal/internal/bench"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 )

@@ -14,7 +14,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"

@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )

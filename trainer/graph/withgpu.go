@@ -3,7 +3,7 @@
 package graph
 
 import (
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/nvidia"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"

@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/nvidia"
 	"ppal/internal/gpucheck"

@@ -13,7 +13,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"

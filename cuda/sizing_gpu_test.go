@@ -15,7 +15,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/models"

@@ -9,7 +9,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"

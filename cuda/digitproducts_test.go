@@ -12,7 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"

@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/graphcases"
 	"ppal/trainer/graph"
 )

@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"

@@ -15,7 +15,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"

@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/trainer/graph"
 )

@@ -17,7 +17,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/picture"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/ranks"

@@ -12,7 +12,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"

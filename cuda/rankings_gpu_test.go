@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/trainer/graph"

@@ -5,7 +5,7 @@ package cuda_test
 import (
 	"testing"
 
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/trainer/graph"

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/cuda"
+	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
