@@ -23,7 +23,6 @@ func TestOneProcessAtATime(t *testing.T) {
 		}
 	}()
 	for _, args := range []string{
-		"compare --methods gdpa --seeds 1 --iterations 2",
 		"sweep --over gap(positive_rate,sex) --values 0.1 --dataset synthetic-adult --iterations 2",
 		"reproduce dp-adult --seeds 1",
 		"reproduce decisions --seeds 1",

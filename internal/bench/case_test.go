@@ -68,6 +68,9 @@ func TestRun(t *testing.T) {
 		"dp-bank":                     {Rows: 411, Features: 63, Width: 1, Parameters: 64, Constraints: 2},
 		"if-communities":              {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 800},
 		"if-communities-1":            {Rows: 19, Features: 145, Width: 64, Parameters: 64*145 + 64 + 64 + 1, Constraints: 1},
+		"ranking-mslr-linear":         {Rows: 12_000, Features: 136, Width: 1, Parameters: 137, Constraints: 2},
+		"ranking-mslr-mlp":            {Rows: 1200, Features: 136, Width: 128, Parameters: 128*136 + 128 + 128 + 1, Constraints: 2},
+		"ranking-paper":               {Rows: 570, Features: 136, Width: 1, Parameters: 137, Constraints: 2},
 	}
 	others := map[string]string{"dp-adult": "a dense pass over the same rows in ", "if-communities": "an iteration with one group"}
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {

@@ -19,11 +19,15 @@ func (c Count) Estimate(tail float64) Estimate {
 	if c.Rows == 0 {
 		return Estimate{0.5, 0.5, 0.5}
 	}
-	return limitsOf(c.Rate(), ClopperPearson(c.Hits, c.Rows, 1-2*tail))
+	return limitsOf(c.Rate(), ClopperPearson(c.Hits, c.Rows, both(tail)))
 }
 
 // Estimate returns the rate with the limits for the effective number of rows.
-func (w Weighted) Estimate(tail float64) Estimate { return limitsOf(w.Rate, w.Interval(1-2*tail)) }
+func (w Weighted) Estimate(tail float64) Estimate { return limitsOf(w.Rate, w.Interval(both(tail))) }
+
+// both returns the level of the interval with a tail on both sides. From a tail of a half on, that
+// is none; a level above it is on the safe side.
+func both(tail float64) float64 { return max(1-2*tail, 1e-9) }
 
 func limitsOf(rate float64, i Interval) Estimate { return Estimate{rate, rate - i.Low, i.High - rate} }
 

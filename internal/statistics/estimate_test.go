@@ -189,3 +189,14 @@ func TestRowsFor(t *testing.T) {
 		t.Errorf("2^63 rounded up is %d, want the largest int", got)
 	}
 }
+
+// A tail of a half or more has limits, too, on the safe side of the number itself.
+func TestLargeTails(t *testing.T) {
+	for _, tail := range []float64{0.5, 0.9} {
+		for _, e := range []Estimate{{Value: 0.3}, Count{Hits: 3, Rows: 10}.Estimate(tail), Weighted{Rate: 0.3, Rows: 10}.Estimate(tail)} {
+			if !(e.Below >= 0 && e.Above >= 0 && e.Value == 0.3) {
+				t.Errorf("tail %v: %+v", tail, e)
+			}
+		}
+	}
+}

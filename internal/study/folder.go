@@ -27,11 +27,15 @@ func Locked(dir string, work func() error) error {
 	return errors.Join(work(), lock.Release())
 }
 
-// Patient is Locked for a short work: while another process is at work in dir, it waits.
+// patience is the longest time for which Patient waits. Tests shorten it.
+var patience = 20 * time.Second
+
+// Patient is Locked for a short work: while another process does a short work in dir, it waits. The
+// error wraps dirlock.ErrHeld if the other one holds dir for longer.
 func Patient(ctx context.Context, dir string, work func() error) error {
-	for {
+	for end := time.Now().Add(patience); ; {
 		err := Locked(dir, work)
-		if !errors.Is(err, dirlock.ErrHeld) {
+		if !errors.Is(err, dirlock.ErrHeld) || time.Now().After(end) {
 			return err
 		}
 		select {

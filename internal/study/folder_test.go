@@ -1,11 +1,13 @@
 package study
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ppal/internal/dirlock"
 )
@@ -81,5 +83,33 @@ func TestClaim(t *testing.T) {
 	}
 	if err := claim("a"); !errors.Is(err, refused) || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("%v, want that the directory is not empty", err)
+	}
+}
+
+// A short work waits for another one, and gives up when the directory is held for long.
+func TestPatient(t *testing.T) {
+	defer func(before time.Duration) { patience = before }(patience)
+	dir := t.TempDir()
+	lock, err := dirlock.Take(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patience = time.Millisecond
+	if err := Patient(t.Context(), dir, func() error { return nil }); !errors.Is(err, dirlock.ErrHeld) {
+		t.Errorf("held: %v", err)
+	}
+	patience = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Patient(ctx, dir, func() error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	time.AfterFunc(look/2, func() {
+		if err := lock.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := Patient(t.Context(), dir, func() error { return nil }); err != nil {
+		t.Errorf("released: %v", err)
 	}
 }
