@@ -10,9 +10,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/cuda"
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
-	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"

@@ -15,9 +15,9 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/cuda"
 	"ppal/datasets"
 	"ppal/datasets/picture"
-	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/ranks"

@@ -14,8 +14,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/datasets/matrix"
 	"ppal/cuda"
+	"ppal/datasets/matrix"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/models"

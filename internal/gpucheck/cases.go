@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"ppal/cuda"
 	"ppal/internal/bench"
 	"ppal/internal/config"
-	"ppal/cuda"
 	"ppal/internal/cuda/driver"
 	"ppal/trainer/graph"
 )

@@ -17,10 +17,10 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/cuda"
 	"ppal/datasets"
 	"ppal/datasets/picture"
 	"ppal/internal/config"
-	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"ppal/internal/bench"
 	"ppal/cuda"
+	"ppal/internal/bench"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 )

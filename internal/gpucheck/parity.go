@@ -12,9 +12,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/cuda"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/cuda"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
