@@ -30,7 +30,6 @@ import (
 type diffFlags struct {
 	rows        rowsFlags
 	by          []string
-	key         string
 	list        string
 	dataDir     string
 	values      config.Values // of tableFlags
