@@ -148,7 +148,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = self.missing != "refuse"
         return tags
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> PpalClassifier:
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> PpalClassifier:
         """Train the model.
 
         Parameters
@@ -159,6 +159,8 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Two classes or more. The last of two is the positive class.
         sensitive_features : Series, DataFrame, dict of arrays or array, optional
             The attributes that the bounds name. The model does not read them. An array has the name ``sensitive_feature_0``.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts in the loss, the rates and the bounds, at least 0. A bound cannot be promised with weights.
 
         Returns
         -------
@@ -176,7 +178,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         run = Run()
         with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
-            names, settings = self._prepare(X, y, sensitive_features, Path(folder))
+            names, settings = self._prepare(X, y, sensitive_features, Path(folder), sample_weight)
             progress = Progress() if self.verbose else None
             try:
                 status, text = call("train", *settings, "--log-format", "json", "--out", str(run.path), names=names, report=progress)
@@ -195,7 +197,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(in_python(summary.get("verdict") or f"not converged: {summary['status']}"), NotConvergedWarning, stacklevel=2)
         return self
 
-    def _prepare(self, X: Any, y: Any, sensitive: Any, folder: Path) -> tuple[dict[str, str], list[str]]:
+    def _prepare(self, X: Any, y: Any, sensitive: Any, folder: Path, weights: Any = None) -> tuple[dict[str, str], list[str]]:
         """Write the rows and the settings of a training to the folder.
 
         Returns
@@ -226,8 +228,11 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         label = _data.free("y", data)
         data[label] = _data.texts(self._class_texts())[codes + 1]
         settings = self._settings(label)
+        if weights is not None:
+            settings["weight"] = _data.free("sample_weight", data)
+            data[settings["weight"]] = _data.weights(weights, rows)
         settings["file"] = str(folder / "data.npz")
-        settings["ignore"] = [name for name in data if name not in features and name != label] + list((self.settings or {}).get("ignore", []))
+        settings["ignore"] = [name for name in data if name not in features and name not in (label, settings.get("weight"))] + list((self.settings or {}).get("ignore", []))
         settings["categorical"] = [name for name, values in data.items() if values.dtype.kind == "U" and name not in settings["ignore"]]
         _data.write(folder / "data.npz", data)
         (folder / "settings.json").write_text(json.dumps(settings))

@@ -126,6 +126,26 @@ def groups(sensitive: Any, rows: int) -> Columns:
     return {name: _column(name, v if hasattr(v, "to_list") else pd.Series(v)) for name, v in frame.items()}
 
 
+def weights(values: Any, rows: int) -> NDArray[np.float64]:
+    """Return the weights of the rows.
+
+    Raises
+    ------
+    InputError
+        If the number of weights differs, or a weight is negative or no number.
+    """
+    found = np.array(values, dtype=float)
+    if found.ndim != 1:
+        raise InputError("sample weights must be 1D array or scalar: give one number for each row of X")
+    if len(found) != rows:
+        raise InputError(f"sample_weight.shape == {found.shape}, expected {(rows,)}: give one number for each row of X")
+    if not (np.isfinite(found).all() and (found >= 0).all()):
+        raise InputError("sample_weight has a value that is negative or no number: weights are at least 0")
+    if not found.any():
+        raise InputError("every weight in sample_weight is zero: at least one row must count")
+    return found
+
+
 def join(features: Columns, more: Columns) -> Columns:
     """Return one table with the columns of both. Equal columns with the same name become one column.
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, indexable
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, indexable
 
 from . import _data
 from ._errors import InputError, ViolationWarning
@@ -104,7 +104,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
         return tags
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> ThresholdClassifier:
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ThresholdClassifier:
         """Fit the classifier, unless it is fitted, and choose thresholds on rows that it has not seen.
 
         Parameters
@@ -115,6 +115,8 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             Two classes or more. The last of two is the positive class.
         sensitive_features : Series, DataFrame, dict of arrays or array, optional
             The attributes that the bounds name.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts in the rates and the bounds, at least 0, and, if `estimator` takes weights, in its loss.
 
         Returns
         -------
@@ -135,6 +137,11 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         check_classification_targets(y)
         rows, seed = len(y), check_random_state(1 if self.random_state is None else self.random_state).randint(1, 2**31)
         groups = {} if sensitive_features is None else _data.groups(sensitive_features, rows)
+        weights = None if sample_weight is None else _data.weights(sample_weight, rows)
+        if weights is not None:  # a row of weight 0 is as absent
+            kept = np.flatnonzero(weights)
+            X, y, weights, groups = _safe_indexing(X, kept), y[kept], weights[kept], {name: values[kept] for name, values in groups.items()}
+            rows = len(y)
         self.estimator_ = self.estimator
         if not self.prefit:
             if not 0 < self.threshold_fraction < 1:
@@ -144,7 +151,9 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
                 raise InputError(f"y has one class only, {classes[0]!r}: give rows of two classes or more")
             stratify = y if sizes.min() > 1 and min(self.threshold_fraction, 1 - self.threshold_fraction) * rows >= len(classes) else None
             train, held = train_test_split(np.arange(rows), test_size=self.threshold_fraction, random_state=seed, stratify=stratify)
-            self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, train), y[train])
+            own = {"sample_weight": weights[train]} if weights is not None and has_fit_parameter(self.estimator, "sample_weight") else {}
+            self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **own)
+            weights = None if weights is None else weights[held]
             X, y, groups = _safe_indexing(X, held), y[held], {name: values[held] for name, values in groups.items()}
         self.classes_ = self.estimator_.classes_
         for name in ("n_features_in_", "feature_names_in_"):
@@ -155,7 +164,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             raise InputError(f"y has classes that the estimator does not know: it knows {self.classes_.tolist()}")
         run = Run()
         with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
-            status, text = self._choose(run, self._scored(X, groups), codes, groups, seed, Path(folder))
+            status, text = self._choose(run, self._scored(X, groups), codes, weights, seed, Path(folder))
         summary, self.run_ = run.summary, run
         self.rates_, self.constraints_ = run.rates(), run.constraints()
         self.thresholds_ = {g.get("group", ""): g["thresholds"] for g in summary["thresholds"]["groups"]}
@@ -163,7 +172,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             warnings.warn(text, ViolationWarning, stacklevel=2)
         return self
 
-    def _choose(self, run: Run, scores: _data.Columns, codes: NDArray[Any], groups: _data.Columns, seed: int, folder: Path) -> tuple[int, str]:
+    def _choose(self, run: Run, scores: _data.Columns, codes: NDArray[Any], weights: Floats | None, seed: int, folder: Path) -> tuple[int, str]:
         """Write the scores, and let the program choose the thresholds."""
         texts = [f"{i:06d}" for i in range(len(self.classes_))]  # their order as texts is that of classes_
         data, names = dict(scores), [name for name in scores if name.startswith(SCORE)]
@@ -183,6 +192,9 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             **({"confidence": self.confidence} if self.confidence else {}),
             **(self.settings or {}),
         }
+        if weights is not None:
+            settings["weight"] = _data.free("sample_weight", data)
+            data[settings["weight"]] = weights
         _data.write(folder / "data.npz", data)
         (folder / "settings.json").write_text(json.dumps({k: v for k, v in settings.items() if v != []}))
         replaced = {str(folder / "settings.json"): "the settings", str(folder / "data.npz"): "the data"}
