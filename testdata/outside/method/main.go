@@ -48,7 +48,7 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	met := regexp.MustCompile(`(?m)^\| ascent \|.*\| (\d of \d) \|`).FindSubmatch(out)
+	met := regexp.MustCompile(`(?m)^bounds met +\d of \d +(\d of \d)`).FindSubmatch(out)
 	fmt.Printf("ascent meets its bounds in %s runs\n", met[1])
 	// Output: ascent meets its bounds in 2 of 2 runs
 }
