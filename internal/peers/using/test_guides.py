@@ -43,13 +43,10 @@ class Guides(unittest.TestCase):
         return out.getvalue()
 
     def train(self, page: str) -> None:
-        """Runs the page's training and compares the table that the page shows with the output."""
-        text = (GUIDES / page).read_text()
-        command = re.search(r"(?m)^    bin/ppal (train .*)$", text)
-        shown = re.search(r"(?m)^    constraint .*\n((    .*)\n)*", text)
+        """Runs the page's training. TestReadmeOutput of package cmd compares its table with the page."""
+        command = re.search(r"(?m)^    bin/ppal (train .*)$", (GUIDES / page).read_text())
         done = subprocess.run([str(PPAL), *shlex.split(command[1])], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(re.sub(r"(?m)^    ", "", shown[0]), done.stdout)
 
     def compare(self, page: str, printed: str, first: str, tolerance: float) -> None:
         """Compares the numbers that the page shows, from the line that begins with first, with those printed."""
