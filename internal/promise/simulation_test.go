@@ -13,7 +13,7 @@ import (
 	"ppal/internal/racing"
 )
 
-var samples = flag.Int("samples", 400, "samples of each row of TestSimulation; docs/evidence/promises.md has 20000")
+var samples = flag.Int("samples", 400, "samples of each row of TestSimulation; docs/evidence/promises.md has those of 4000")
 
 // groupsOf returns a population of groups g=0, g=1, ... with the given shares of n rows.
 func groupsOf(n int, shares []float64) *constraints.Population {
@@ -63,7 +63,7 @@ func draw(rng *rand.Rand, s *constraints.System, n int, shares, accepted []float
 
 // TestSimulation draws validation rows of populations whose true value is at the bound, and counts
 // the samples in which the bound is promised: a wrong promise for every bound a hair tighter. With
-// the flags -v -samples 20000 it prints the table of docs/evidence/promises.md.
+// the flags -v -samples 4000 it prints the shares of docs/evidence/promises.md.
 func TestSimulation(t *testing.T) {
 	racing.Skip(t, "it starts no goroutines")
 	rng := rand.New(rand.NewPCG(11, 12))
