@@ -134,10 +134,8 @@ func (a *app) diff(cmd *cobra.Command, old, new string, f *diffFlags) error {
 		return err
 	}
 	broken := &results.Outcome{BoundsOn: constraints.OnDecisions}
-	for _, c := range d.Constraints {
-		if c.Met == nil || !*c.Met {
-			broken.Constraints = append(broken.Constraints, *c.Outcome())
-		}
+	for _, c := range d.Broken() {
+		broken.Constraints = append(broken.Constraints, *c.Outcome())
 	}
 	if broken.Constraints == nil {
 		return nil

@@ -66,7 +66,7 @@ func (p *Predictions) Decide(ctx context.Context, o EvaluateOptions, key string)
 	}
 	d := &Decided{name: p.File, model: m, rows: rows, by: crossed}
 	if key != "" {
-		if err := d.identify(p, key); err != nil {
+		if err := d.identify(ctx, p, key); err != nil {
 			return nil, err
 		}
 	}
@@ -74,8 +74,8 @@ func (p *Predictions) Decide(ctx context.Context, o EvaluateOptions, key string)
 }
 
 // identify reads the keys of the rows.
-func (d *Decided) identify(p *Predictions, key string) error {
-	f, err := inputfile.OpenUntilDone(context.Background(), p.File)
+func (d *Decided) identify(ctx context.Context, p *Predictions, key string) error {
+	f, err := inputfile.OpenUntilDone(ctx, p.File)
 	if err != nil {
 		return err
 	}
