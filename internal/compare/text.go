@@ -8,12 +8,15 @@ import (
 	"text/tabwriter"
 )
 
+// sentences begins each sentence on a line of its own.
+var sentences = strings.NewReplacer(". ", ".\n")
+
 // Text returns the tables for a terminal: a column for each method.
 func (o *Outcome) Text() string {
 	var out bytes.Buffer
 	s := o.Study
 	fmt.Fprintf(&out, "%s: %g %s a run, seeds %s, mean ± standard deviation\nprimal steps: %s\n%s\n\n",
-		s.Title, s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds), s.steps(), o.judgedBy())
+		s.Title, s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds), s.steps(), sentences.Replace(o.judgedBy()))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	head := func(of []Contender) {
 		for _, c := range of {
@@ -31,7 +34,7 @@ func (o *Outcome) Text() string {
 	}
 	_ = w.Flush() // to memory
 	if compared, note := o.compared(); compared != nil {
-		fmt.Fprintf(&out, "\nDifference from %s%s:\n\n", s.Contenders[0].Name, note)
+		fmt.Fprintf(&out, "\nDifference from %s%s:\n\n", s.Contenders[0].Name, sentences.Replace(note))
 		head(s.Contenders[1:])
 		for _, column := range compared {
 			fmt.Fprint(w, column.title)

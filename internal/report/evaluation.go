@@ -36,7 +36,7 @@ func WriteEvaluation(path string, e *Evaluation) error {
 	v := &evaluationView{Status: ending.Counted(e.Outcome), Uncounted: e.Uncounted,
 		Comparisons: Table{Head: []string{"between groups of", "rate", "difference", "95% interval", "ratio", "95% interval", "largest", "smallest"},
 			Text: []bool{true, true, false, false, false, false, true, true}}}
-	v.Status.Lead = fmt.Sprintf("Of %s with labels. Intervals are for new rows, at 95%%.", option.Counted(e.Rates.Rows, "row"))
+	v.Status.Lead = fmt.Sprintf("Counted on %s with labels. Intervals are for new rows, at 95%%.", option.Counted(e.Rates.Rows, "row"))
 	for j := range e.Outcome.Constraints {
 		row := ending.NewRow(e.Outcome, &e.Outcome.Constraints[j])
 		row.Values[0].Interval = row.Interval
