@@ -91,7 +91,7 @@ func (o *Outcome) judgedBy() string {
 	if o.onDecisions() {
 		return "Bounds are judged as by `ppal train`: on counted training decisions."
 	}
-	return fmt.Sprintf("A bound counts as met if no smooth constraint exceeds it by more than %g. A column of the last tenth is a mean over the last tenth of the records, or counts the runs in which each of these records is met.", o.tolerance())
+	return fmt.Sprintf("A bound counts as met if no smooth constraint exceeds it by more than %g. A column of the last tenth is a mean over the last tenth of the records, or counts the runs in which each of these records meets the bounds.", o.tolerance())
 }
 
 // objective returns the minimised value at the end: the rate of counted training decisions if the
