@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -23,8 +25,8 @@ import (
 //
 //	go test ./cmd -run Licenses -update
 //
-//go:embed third-party.txt
-var thirdParty string
+//go:embed third-party.txt.gz
+var thirdParty []byte
 
 // rootCommand returns the command line for the arguments. If the first argument is a command's
 // name, the command line has only this command: the flags of all commands take milliseconds.
@@ -151,7 +153,11 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
 			if all {
-				_, err := io.WriteString(a.stdout, thirdParty)
+				text, err := gzip.NewReader(bytes.NewReader(thirdParty))
+				if err != nil {
+					return err
+				}
+				_, err = io.Copy(a.stdout, text)
 				return err
 			}
 			fmt.Fprintf(a.stdout, "ppal %s\n%s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
