@@ -197,7 +197,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=if batch-size=10", "--batch-size 10: mini-batches cannot keep the shares of groups that overlap; use 0, all rows"},
 		{"method=ssg primal=adam", "--primal adam: used only with --method ppala, plada, gdpa, penalty, gda, nupi, alm or unconstrained (now ssg)"},
 		{"method=ssg ssg-violation-step=1", "--ssg-violation-step 1: used only with --ssg-violation-rule decay or constant (now polyak)"},
-		{"method=sgd", "--method sgd: unknown; did you mean ssg? (choose auto, ppala, plada, gdpa, ssg, ipp-ssg, ipp-conex, multiplier-model, penalty, gda, nupi, alm, unconstrained or nl-iapial)"},
+		{"method=sgd", "--method sgd: unknown; did you mean ssg? (choose auto, ppala, plada, gdpa, ssg, ipp-ssg, ipp-conex, multiplier-model, penalty, gda, nupi, extragradient, alm, unconstrained or nl-iapial)"},
 		{"method=multiplier-model", "--method multiplier-model: needs --problem if with --if-form sampled, or bounds on pairs with --bounds-on surrogate and --batch-size 1"},
 		{"method=nl-iapial", "--method nl-iapial: needs smooth convex constraints, as those of --phi logistic with --model linear; use another method"},
 		{"method=nl-iapial model=linear phi=hinge",

@@ -147,6 +147,9 @@ func table() []entry {
 			return &method.NuPI{Integral: 0.2, Proportional: 2, Memory: 0.5, Primal: step.Settings{Momentum: 0.5}}
 		}, tolerance: 1e-6, cannot: either(scaled, because("oscillates or diverges at these gains", "rosenbrock-cubic-line", "HS2", "HS33"),
 			slow("HS1", "HS34", "HS57"))},
+		{name: "extragradient", make: func() trainer.Method { return &method.Extragradient{} }, tolerance: 1e-6,
+			cannot: either(scaled, slow("rosenbrock-unit-disc", "rosenbrock-disc", "rosenbrock-cubic-line", "largest-small-polygon-10", "mishra-bird", "HS1", "HS2",
+				"HS16", "HS17", "HS57", "HS86"), because("the Lagrangian has no saddle point there", "HS23", "HS24", "HS33", "HS45"))},
 		{name: "alm", make: func() trainer.Method { return &method.ALM{Primal: step.Settings{Momentum: 0.9}} }, tolerance: 1e-6,
 			cannot: either(scaled, slow("rosenbrock-cubic-line", "HS33", "HS57", "HS113"))},
 		{name: "unconstrained", make: func() trainer.Method { return &method.Unconstrained{Primal: momentum} }, tolerance: 1e-6,

@@ -77,6 +77,11 @@ func All() []Description {
 			About:   "Gradient descent-ascent with a proportional term, which damps the oscillations of the multipliers. The gains need tuning.",
 			Source: "Sohrabi, Ramirez, Zhang, Lacoste-Julien and Gallego-Posada, \"On PI Controllers for Updating Lagrange Multipliers in Constrained" +
 				" Optimization\", ICML 2024, Algorithm 1"},
+		{Name: "extragradient", New: func() trainer.Method { return &Extragradient{} },
+			Summary: "extragradient steps on the Lagrangian",
+			About: "Gradient descent-ascent with the gradients at a trial point, which damps its oscillations. Two gradients an iteration; the automatic" +
+				" step size also sets the step of the multipliers.",
+			Source: "Korpelevich, \"The extragradient method for finding saddle points and other problems\", Matecon 1976"},
 		{Name: "alm", New: func() trainer.Method { return &ALM{} },
 			Summary: "method of multipliers, or augmented Lagrangian",
 			About: "With quasi-Newton steps: the limit of PPALA with exact inner minimisation, for smooth functions on all rows. With first-order" +

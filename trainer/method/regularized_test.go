@@ -79,11 +79,12 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 		{"group-l1, a group of zeros", problem.Regularizer{Kind: problem.GroupL1, Weight: 0.4, Groups: []int{1, 3}}, false, []float64{0.1, 0, 0}},
 	} {
 		for method, make := range map[string]func() trainer.Method{
-			"ppala":     func() trainer.Method { return &method.PPALA{} },
-			"plada":     func() trainer.Method { return &method.PLADA{} },
-			"alm":       func() trainer.Method { return &method.ALM{Primal: step.Settings{Momentum: 0.9}} },
-			"ipp-conex": func() trainer.Method { return &method.IPPConEx{} },
-			"nl-iapial": func() trainer.Method { return &method.NLIAPIAL{} },
+			"ppala":         func() trainer.Method { return &method.PPALA{} },
+			"plada":         func() trainer.Method { return &method.PLADA{} },
+			"alm":           func() trainer.Method { return &method.ALM{Primal: step.Settings{Momentum: 0.9}} },
+			"ipp-conex":     func() trainer.Method { return &method.IPPConEx{} },
+			"extragradient": func() trainer.Method { return &method.Extragradient{} },
+			"nl-iapial":     func() trainer.Method { return &method.NLIAPIAL{} },
 		} {
 			t.Run(method+" "+test.name, func(t *testing.T) {
 				p := testkit.Start(t, towards(c, test.r, test.loaded), 0.2, 0.2, -0.2)

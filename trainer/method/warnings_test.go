@@ -202,6 +202,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"nl-iapial sigma":    &method.NLIAPIAL{Sigma: 1},
 		"nl-iapial constant": &method.NLIAPIAL{Lipschitz: nan},
 		"nupi integral":      &method.NuPI{Integral: nan}, "nupi memory": &method.NuPI{Memory: 1}, "nupi proportional": &method.NuPI{Proportional: -1},
+		"extragradient step": &method.Extragradient{Step: -1}, "extragradient dual": &method.Extragradient{DualStep: nan},
 		"dual step": &method.GDA{DualStep: nan}, "alm": &method.ALM{Penalty: -1}, "alm inner": &method.ALM{Inner: -1},
 	}
 	for name, m := range methods {
