@@ -48,9 +48,8 @@ func TestReadmeOutput(t *testing.T) {
 		args       []string
 		data       string
 	}{
-		{"README.md", readme, 0, command(`\./bin/ppal train .*`, makefile), ""},
-		{"README.md", readme, 1, command(`bin/ppal train --dataset adult .*`, readme), "adult"},
-		{"start.md", start, 0, command(`bin/ppal train --dataset synthetic-adult .*sex\) <= 0.05"`, start), ""},
+		{"README.md", readme, 0, command(`bin/ppal train --dataset adult .*`, readme), "adult"},
+		{"start.md", start, 0, command(`\./bin/ppal train .*`, makefile), ""},
 		{"start.md", start, 1, command(`bin/ppal train .* --confidence 0.95`, start), ""},
 		{"from-fairlearn.md", fairlearn, 0, command(people, fairlearn), "compas"},
 		{"from-cooper.md", cooper, 0, command(people, cooper), "compas"},
