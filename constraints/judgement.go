@@ -301,3 +301,12 @@ func (s *System) enough(j, n int) bool {
 	}
 	return remain >= least
 }
+
+// BoundsOn says which values the bounds of a run apply to. The empty string means OnDecisions.
+type BoundsOn string
+
+// The values to which bounds apply.
+const (
+	OnDecisions BoundsOn = "decisions" // rates of counted decisions
+	OnSurrogate BoundsOn = "surrogate" // smooth functions of the scores, as in the published problems
+)
