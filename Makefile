@@ -120,7 +120,7 @@ test:
 # sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and package
 # internal/racing. It leaves out examples, because tests start the same goroutines. The compiler optimises no package of DEPENDENCIES,
 # which halves its work for them; Gorgonia is not among them, because tests compute with it.
-RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench/floor ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/racing ./internal/ranks \
+RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/racing ./internal/ranks \
 	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/study ./internal/tensorboard/eventfile ./trainer ./trainer/graph ./trainer/session/internal/build ./trainer/session/internal/load ./trainer/session/internal/save ./trainer/session/verify
 DEPENDENCIES = codeberg.org github.com golang.org gonum.org google.golang.org
 race:

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"ppal/internal/bench/floor"
+	"ppal/internal/bench"
 	device "ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/cuda/driver"
@@ -50,11 +50,11 @@ func (a *app) kernels() error {
 	if err != nil {
 		return err
 	}
-	single, err := floor.Speed[float32](d)
+	single, err := bench.Speed[float32](d)
 	if err != nil {
 		return err
 	}
-	double, err := floor.Speed[float64](d)
+	double, err := bench.Speed[float64](d)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func eightBitSpeed(d *device.Device) (string, error) {
 	}
 	speeds := [2]float64{}
 	for i, tuned := range []*device.Device{three, two} {
-		if speeds[i], err = floor.DigitSpeed(tuned); err != nil {
+		if speeds[i], err = bench.DigitSpeed(tuned); err != nil {
 			return "", err
 		}
 	}
@@ -116,7 +116,7 @@ func bfloat16Speed(d *device.Device) (string, error) {
 			return "", nil
 		}
 		if err == nil {
-			speeds[i], err = floor.BFloat16Speed(tuned)
+			speeds[i], err = bench.BFloat16Speed(tuned)
 		}
 		if err != nil {
 			return "", err

@@ -8,7 +8,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/bench/floor"
 )
 
 // reference is an activity with which iterations are compared.
@@ -19,16 +18,16 @@ type reference struct {
 }
 
 // bare returns the reference of bare products.
-func bare(name string, p *floor.Products) reference {
+func bare(name string, p *Products) reference {
 	return reference{name, func() (time.Duration, error) { return p.Run(), nil }, p.FLOPs()}
 }
 
 // bareProducts returns the reference of the two products with a dense data matrix, with the
 // kernels, threads and dtype of the case.
 func bareProducts(s setting, rows, features, width int) (reference, error) {
-	prepare := floor.Dense[float32]
+	prepare := Dense[float32]
 	if s.Session.Device.Dtype == tensor.Float64 {
-		prepare = floor.Dense[float64]
+		prepare = Dense[float64]
 	}
 	p, err := prepare(s.device, rows, features, width)
 	if err != nil {
@@ -45,15 +44,15 @@ func (w *workload) patches(channels []int) ([]reference, error) {
 		return nil, err
 	}
 	const filter, pool = 3, 2
-	var layers []floor.Convolution
+	var layers []Convolution
 	from, height, width := d.Shape.Channels, d.Shape.Height, d.Shape.Width
 	for _, n := range channels {
-		layers = append(layers, floor.Convolution{Filters: n, Patch: from * filter * filter, Places: height * width})
+		layers = append(layers, Convolution{Filters: n, Patch: from * filter * filter, Places: height * width})
 		from, height, width = n, height/pool, width/pool
 	}
-	prepare := floor.Patches[float32]
+	prepare := Patches[float32]
 	if w.setting.Session.Device.Dtype == tensor.Float64 {
-		prepare = floor.Patches[float64]
+		prepare = Patches[float64]
 	}
 	p, err := prepare(w.setting.device, w.shape.Rows, layers)
 	if err != nil {
@@ -64,9 +63,9 @@ func (w *workload) patches(channels []int) ([]reference, error) {
 
 // bareSparse returns the reference of the two products with sparse rows.
 func bareSparse(s setting, x *matrix.CSR, width int) (reference, error) {
-	prepare := floor.Sparse[float32]
+	prepare := Sparse[float32]
 	if s.Session.Device.Dtype == tensor.Float64 {
-		prepare = floor.Sparse[float64]
+		prepare = Sparse[float64]
 	}
 	p, err := prepare(s.device, x, width)
 	if err != nil {

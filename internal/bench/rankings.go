@@ -9,7 +9,6 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/bench/floor"
 	"ppal/internal/config"
 )
 
@@ -53,7 +52,7 @@ func openRanking(ctx context.Context, s setting, r ranked) (*workload, error) {
 		if err != nil {
 			return nil, err
 		}
-		pairs, err := floor.NewPairs[float32](s.device, r.queries, r.relevant, r.others)
+		pairs, err := NewPairs[float32](s.device, r.queries, r.relevant, r.others)
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/bench/floor"
+	"ppal/internal/bench"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
@@ -138,7 +138,7 @@ func overBare[T float32 | float64](b *testing.B, name string, level kernel.Level
 		if err != nil {
 			b.Fatal(err)
 		}
-		bare, err := floor.Dense[T](d, data.rows, data.cols, 256)
+		bare, err := bench.Dense[T](d, data.rows, data.cols, 256)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/bench/floor"
+	"ppal/internal/bench"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/models"
@@ -108,8 +108,8 @@ func BenchmarkPairsOverBare(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			pairs := must(floor.NewPairs[float32](device, s.queries, s.relevant, s.others))
-			bare, err := floor.Dense[float32](device, s.queries*s.size(), 136, 1)
+			pairs := must(bench.NewPairs[float32](device, s.queries, s.relevant, s.others))
+			bare, err := bench.Dense[float32](device, s.queries*s.size(), 136, 1)
 			if err != nil {
 				b.Fatal(err)
 			}

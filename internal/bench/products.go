@@ -1,8 +1,4 @@
-// Package floor measures the part of an iteration on the CPU that no method can leave out: the two
-// products with the data matrix, and nothing else. Package bench compares the time of an iteration
-// with this floor. Iterations and floor run in turns on the same device, so that other programs
-// slow both equally.
-package floor
+package bench
 
 import "time"
 
