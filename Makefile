@@ -202,7 +202,7 @@ check-wheel:
 	cd python && ../$(WHEEL_ENV)/bin/python -m mypy ppal
 	cd python/tests && ../../$(WHEEL_ENV)/bin/python -m unittest -v
 
-# Execute the notebooks with the installed wheel, fairlearn and LightGBM.
+# Execute the code of the notebooks with the installed wheel, fairlearn and LightGBM.
 check-notebooks: check-wheel
 	$(WHEEL_ENV)/bin/python -m pip install -q -r python/notebooks/requirements.txt
 	$(WHEEL_ENV)/bin/python python/notebooks/check.py

@@ -34,19 +34,21 @@ def condition(columns: _data.Columns, text: str) -> NDArray[np.bool_]:
 
 
 class Rows(NamedTuple):
-    """The rows of a run: features, classes, the split, and the value of each attribute (-1: none)."""
+    """The rows of a run: features, classes, weights, the split, and the value of each attribute (-1: none)."""
 
     x: Floats
     y: NDArray[np.intp]
+    weight: Floats
     split: NDArray[np.str_]
     classes: list[str]
+    names: list[str]  # of the classes, such as y=high and not y=high
     attributes: dict[str, tuple[list[str], NDArray[np.intp]]]
     queries: tuple[list[str], NDArray[np.intp]] | None = None  # their names, and the query of each document
     grades: Floats | None = None
 
 
-def read_rows(path: Path, model: Model, data: Any) -> Rows:
-    """Prepare the rows of the data that rows.csv lists."""
+def read_rows(path: Path, model: Model, data: Any, weight: str | None = None) -> Rows:
+    """Prepare the rows of the data that rows.csv lists, with the column of their weights; None: 1 each."""
     listed = np.loadtxt(path / "rows.csv", dtype=str, delimiter=",", skiprows=1, ndmin=2)
     columns = _data.chosen(data, listed[:, 0].astype(int) - 1)
     label = model.description["decision"]["label"]
@@ -68,7 +70,8 @@ def read_rows(path: Path, model: Model, data: Any) -> Rows:
         of, names = pd.factorize(columns[model.description["query"]])  # numbered in the order of the rows
         queries, graded = ([str(n) for n in names], of), columns[label["column"]]
         grades = graded.astype(float) if graded.dtype.kind in "iuf" else None
-    return Rows(model.features(columns), y, listed[:, -1], model.values, attributes, queries, grades)
+    names, weights = [c["name"] for c in model.description["decision"]["classes"]], columns[weight].astype(float) if weight else np.ones(len(y))
+    return Rows(model.features(columns), y, weights, listed[:, -1], model.values, names, attributes, queries, grades)
 
 
 class Cell(NamedTuple):
@@ -132,8 +135,11 @@ class Rate(NamedTuple):
         return PairCell(np.concatenate(found[0]), np.concatenate(found[1]), self.name == "pair_loss")
 
     def size(self, rows: Rows, part: NDArray[np.bool_]) -> int:
-        """Return the number of rows or pairs of a split that the rate counts."""
-        return len(self.pairs(rows, part).i) if self.name in PAIRS else int((self.counted(rows) & part).sum())
+        """Return the number of rows or pairs of a split that the rate counts: (sum of w)^2 / (sum of w^2), Kish's effective number, with weights w."""
+        if self.name in PAIRS:
+            return len(self.pairs(rows, part).i)
+        w = rows.weight[self.counted(rows) & part]
+        return int(w.sum() ** 2 / (w @ w) * (1 + 1e-12)) if len(w) else 0
 
     def halves(self) -> list[Rate]:
         """Return fpr and fnr, whose mean is the balanced error, or the rate itself."""
@@ -160,7 +166,7 @@ class Rate(NamedTuple):
         if self.name in PAIRS:
             pairs = self.pairs(rows, part)
             return (0.0, [(1.0, pairs)]) if len(pairs.i) else None
-        weight, y = self.counted(rows)[part].astype(float), rows.y[part]
+        weight, y = (self.counted(rows) * rows.weight)[part], rows.y[part]
         if not weight.any():
             return None
         target = y if self.name in ("error", "accuracy", "loss") else np.full(len(y), self.positive(rows))
@@ -169,8 +175,9 @@ class Rate(NamedTuple):
 
     def accepted(self, rows: Rows, part: NDArray[np.bool_]) -> tuple[Cell, Cell]:
         """Return the shares of the group that are decided positive wrongly and rightly: a precision is right / (wrong + right)."""
-        group, y = self.group[part], rows.y[part]
-        wrong, right = (Cell((group & (k == (y == self.positive(rows)))) / max(1, group.sum()), np.full(len(y), self.positive(rows))) for k in (False, True))
+        weight, y = (self.group * rows.weight)[part], rows.y[part]
+        weight = weight / (weight.sum() or 1)
+        wrong, right = (Cell(weight * (k == (y == self.positive(rows))), np.full(len(y), self.positive(rows))) for k in (False, True))
         return wrong, right
 
 
@@ -239,7 +246,8 @@ def parse(text: str, rows: Rows) -> Measure:
 
 def select(rate: Rate, selector: str, rows: Rows) -> list[Rate]:
     """Narrow a rate to a class, to a value of an attribute, or (``*``) to each of them."""
-    attribute, _, value = selector.rpartition("=") if find(rows.classes, selector) < 0 else ("", "", selector)
+    found = max(find(rows.classes, selector), find(rows.names, selector))
+    attribute, _, value = selector.rpartition("=") if found < 0 else ("", "", rows.classes[found])
     if attribute == "query" and rows.queries is not None:
         return [rate._replace(query=k) for k, name in enumerate(rows.queries[0]) if value in (name, "*")]
     if attribute in ("", "class") and "class" not in rows.attributes:

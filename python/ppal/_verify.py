@@ -125,12 +125,10 @@ def verify(run: str | Path, data: Any) -> Verification:
     other = [c for c in model["constraints"] if c.strip().startswith(("churn", "l1"))]
     if model["task"] != "rates" or config["regularizer"] not in ("none", "l1", "l2", "group-l1") or other:
         raise RunError(f"{path}: this check supports rates in words and the regularizers none, l1, l2 and group-l1 only: use the command ppal verify")
-    if config.get("weight"):
-        raise RunError(f"{path}: the run counts rows by weights, which this check does not: use the command ppal verify")
     for name, digest in summary.get("files", {}).items():
         if hashlib.sha256((path / name).read_bytes()).hexdigest() != digest:
             result.problems.append(f"{name} has been changed: its checksum is not the one in summary.json")
-    rows = read_rows(path, own, data)
+    rows = read_rows(path, own, data, config.get("weight"))
     network = Network([[own.weights[n + ".weight"], own.weights[n + ".bias"]] for n in own.layers()], own.shape["activation"])
 
     scores = network.forward(rows.x)[-1]
