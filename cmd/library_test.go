@@ -76,7 +76,7 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 		"gaps": {Data: session.Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.Split{Train: 60, Validation: 20, Test: 20}}},
 			Task: session.EqualizedOdds{Epsilon: []float64{0.02, 0.03}}, Method: &method.PLADA{Sigma0: 0.5},
 			Device: session.Device{Dtype: tensor.Float64, Threads: 1}, Settings: trainer.Settings{Output: trainer.OutputBest}},
-		"decisions": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.Decisions{Minimize: constraints.Error(),
+		"decisions": {Data: session.Table{Dataset: "synthetic-compas"}, Task: session.Decisions{Minimize: constraints.Error(),
 			SubjectTo: []constraints.Constraint{constraints.FNR().AtMost(0.4), constraints.Gap(constraints.PositiveRate, "sex").AtMost(0.05)}}},
 		"groups": {Data: session.Table{Dataset: "synthetic-communities"}, Task: session.Intersectional{Form: session.SampledGroup},
 			Method: &method.MultiplierModel{Units: 7}, Device: session.Device{Engine: session.Gorgonia}},

@@ -16,10 +16,6 @@ import (
 // Processes that share the rows get the results of one process up to rounding, all the same bits,
 // and the same bits again. Sixteen processes are more than the units of rows: some have no rows.
 func TestRanksShareRows(t *testing.T) {
-	sizes := []int{2, 3, 16}
-	if racing.Detector {
-		sizes = []int{3}
-	}
 	alone := must(cpu.New(kernel.Best(), 2))
 	t.Cleanup(alone.Close)
 	for name, problem := range onThreads(t) {
@@ -28,6 +24,10 @@ func TestRanksShareRows(t *testing.T) {
 			continue
 		}
 		want := numbers(t, p)
+		sizes := []int{3, 16}
+		if racing.Detector || !strings.Contains(name, "float64") { // the precision does not change who has which rows
+			sizes = sizes[:1]
+		}
 		for _, size := range sizes {
 			// the graphs are built one after the other, before the processes run
 			got := make([][][]float64, size)

@@ -26,7 +26,7 @@ func TestBatchesInFiles(t *testing.T) {
 			return func(o *Options) {
 				o.Data, o.Task, o.Model = CSV(file, "y", "sex=m"), DemographicParity{Epsilon: []float64{0.05}}, &models.Spec{}
 				o.BatchSize, o.Device.Dtype, o.Device.Memory, o.Device.MemoryDir = 100, dtype, memory, dir
-				o.Settings.Iterations, o.Settings.RecordEvery = 50, 2 // automatic records depend on their time
+				o.Settings.Iterations, o.Settings.RecordEvery = 20, 2 // automatic records depend on their time
 			}
 		}
 		finish := func(s *Session) (*Result, []byte) {

@@ -71,7 +71,7 @@ func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
 func TestProductsAreWithinTheirBounds(t *testing.T) {
 	needDigits(t)
 	rows := clothes(t, 70) // one full block and a partial block
-	for _, width := range []int{1, 33, 512} {
+	for _, width := range []int{1, 33, 130} {
 		e := assembled(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
 		x := load.ImageRows(load.Selected(rows), e.data.Normalization).Data.(*matrix.Bytes)
 		for _, iterations := range []int{0, 50} {
