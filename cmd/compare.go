@@ -304,12 +304,12 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	if err != nil {
 		return nil, &config.Error{Where: "--budget " + f.budget + ":", Problem: err.Error()}
 	}
-	if err := checkRuns(1, f.parallel); err != nil {
+	if err := checkParallel(f.parallel); err != nil {
 		return nil, err
 	}
 	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1, Measures: measuresOf(f)}
-	if s.Seeds, err = compare.ParseSeeds(f.seeds); err != nil {
-		return nil, &config.Error{Where: "--seeds " + f.seeds + ":", Problem: err.Error()}
+	if s.Seeds, err = parseSeeds(f.seeds); err != nil {
+		return nil, err
 	}
 	if s.Workers == 0 {
 		s.Workers = runtime.NumCPU()
@@ -331,6 +331,15 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	return s, nil
 }
 
+// parseSeeds returns the seeds of the flag --seeds.
+func parseSeeds(text string) ([]uint64, error) {
+	seeds, err := compare.ParseSeeds(text)
+	if err != nil {
+		return nil, &config.Error{Where: "--seeds " + text + ":", Problem: err.Error()}
+	}
+	return seeds, nil
+}
+
 // measuresOf returns the measures to draw and tabulate.
 func measuresOf(f compareFlags) []string {
 	if f.measures == "" {
@@ -339,15 +348,10 @@ func measuresOf(f compareFlags) []string {
 	return strings.Split(f.measures, ",")
 }
 
-// checkRuns checks the flags for the number of runs and of parallel runs.
-func checkRuns(seeds, parallel int) error {
-	for _, n := range []struct {
-		flag         string
-		value, least int
-	}{{"seeds", seeds, 1}, {"parallel", parallel, 0}} {
-		if n.value < n.least {
-			return &config.Error{Where: fmt.Sprintf("--%s %d:", n.flag, n.value), Problem: fmt.Sprintf("must be at least %d", n.least)}
-		}
+// checkParallel checks the number of parallel runs.
+func checkParallel(runs int) error {
+	if runs < 0 {
+		return &config.Error{Where: fmt.Sprintf("--parallel %d:", runs), Problem: "must be at least 0"}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -17,6 +18,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/compare"
+	"ppal/internal/config"
 	"ppal/internal/reproduce"
 	"ppal/internal/reproduce/decisions"
 	"ppal/internal/reproduce/suite"
@@ -25,7 +27,7 @@ import (
 
 func (a *app) reproduceCommand() *cobra.Command {
 	var o reproduce.Options
-	var out, checkout string
+	var out, checkout, seeds string
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
@@ -53,16 +55,13 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 		},
 		ValidArgsFunction: cobra.FixedCompletions(figureNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			do := a.together(func(*cobra.Command, []string) error { return a.reproduce(cmd.Context(), args[0], o, out) })
+			do := a.together(func(*cobra.Command, []string) error { return a.reproduce(cmd.Context(), args[0], o, seeds, out) })
 			switch {
 			case list:
 				do = a.command(func(*cobra.Command, []string) error { return a.listFigures() })
 			case args[0] == decisions.Name:
 				do = a.once(func(*cobra.Command, []string) error {
-					if !cmd.Flags().Changed("seeds") {
-						o.Seeds = decisions.Splits
-					}
-					return a.reproduceDecisions(cmd.Context(), o, out, checkout)
+					return a.reproduceDecisions(cmd.Context(), o, seeds, out, checkout)
 				})
 			}
 			return do(cmd, args)
@@ -72,7 +71,7 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 	flags.SortFlags = false
 	flags.BoolVar(&list, "list", false, "list the experiments")
 	flags.BoolVar(&o.Full, "full", false, "use all data and the full width")
-	flags.IntVar(&o.Seeds, "seeds", 3, "run each method with the seeds 1 to N (decisions: 5)")
+	flags.StringVar(&seeds, "seeds", "5", "run each method with the seeds 1 to N, or with a list, as in 11-20; a verdict needs 5")
 	flags.IntVar(&o.Workers, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
 	flags.StringVar(&out, "out", "", "write to this directory (default runs/reproduce-NAME)")
 	flags.StringVar(&o.Device, "device", "", "use this device, as in ppal train; on a GPU runs are executed one after the other (default auto)")
@@ -102,12 +101,15 @@ func (a *app) listFigures() error {
 }
 
 // reproduce runs a figure's comparisons and writes its report.
-func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, out string) error {
+func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, seeds, out string) error {
 	f, err := reproduce.Lookup(name)
 	if err != nil {
 		return err
 	}
-	if err := checkRuns(o.Seeds, o.Workers); err != nil {
+	if err := checkParallel(o.Workers); err != nil {
+		return err
+	}
+	if o.Seeds, err = parseSeeds(seeds); err != nil {
 		return err
 	}
 	if o.Workers == 0 {
@@ -150,9 +152,10 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 }
 
 // reproduceDecisions compares ppal with other libraries on constraints that hold on decisions.
-func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, checkout string) error {
-	if err := checkRuns(o.Seeds, 0); err != nil {
-		return err
+func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, seeds, out, checkout string) error {
+	splits, err := strconv.Atoi(seeds)
+	if err != nil || splits < 1 {
+		return &config.Error{Where: "--seeds " + seeds + ":", Problem: "must be at least 1, a number of splits"}
 	}
 	if out == "" {
 		out = filepath.Join("runs", "reproduce-"+decisions.Name)
@@ -161,7 +164,7 @@ func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, 
 	if err != nil {
 		return err
 	}
-	options := decisions.Options{Splits: o.Seeds, Threads: 1, DataDir: dir, Out: out}
+	options := decisions.Options{Splits: splits, Threads: 1, DataDir: dir, Out: out}
 	if options.Python, err = decisions.FindPython(checkout, filepath.Join(out, "python.log"), 1); err != nil {
 		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", err)
 	}

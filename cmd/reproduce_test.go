@@ -96,7 +96,7 @@ func TestReproduceRanking(t *testing.T) {
 func TestReproduceRefuses(t *testing.T) {
 	for args, text := range map[string]string{
 		"dp-mars":           `no such experiment: "dp-mars"; choose one of dp-adult`,
-		"duals --seeds 0":   "--seeds 0: must be at least 1",
+		"duals --seeds 0":   "--seeds 0: must be a number of seeds",
 		"duals dp-adult":    "want the name of one experiment",
 		"--list duals":      "",
 		"duals --list=many": "",

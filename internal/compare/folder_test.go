@@ -298,7 +298,7 @@ func TestPaired(t *testing.T) {
 		{[]float64{1, 2, 3, 4, 5}, "3, 1.8 to 4.2: higher"}, // 97.5% of the 3,125 means are at most 4.2
 		{[]float64{-1, 1, -1, 1, -1, 1}, "0, -0.667 to 0.667: cannot be told"},
 	} {
-		if got := newPaired(tc.differences).String(); got != tc.want {
+		if got := NewPaired(tc.differences).String(); got != tc.want {
 			t.Errorf("%v: %s, want %s", tc.differences, got, tc.want)
 		}
 	}

@@ -31,23 +31,36 @@ func (r *Run) Met() bool {
 	return r.violation() <= r.Config.Session.Settings.FeasibilityTolerance
 }
 
-// tail is the end of a run: the share judged of its records.
-type tail struct {
-	objective, violation float64 // means
-	met                  bool    // whether every record is feasible
+// tail returns the last tenth of the records. A single record of a method that switches between
+// objective and constraints, or that swings around a bound, is left to chance.
+func (r *Run) tail() []trainer.Record {
+	return r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
 }
 
-// tail returns the end of the run. A single record of a method that switches between objective and
-// constraints, or that swings around a bound, is left to chance.
-func (r *Run) tail() tail {
-	last := r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
-	t := tail{met: r.Failure == ""}
-	for i := range last {
-		t.objective += last[i].Objective / float64(len(last))
-		t.violation += last[i].MaxViolation / float64(len(last))
-		t.met = t.met && last[i].MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
+// Tail returns the mean of a number over the last tenth of the records that have it; false if none
+// has it, or if the run failed.
+func (r *Run) Tail(value func(r *trainer.Record) (value float64, known bool)) (mean float64, known bool) {
+	sum, n := 0.0, 0
+	for _, at := range r.tail() {
+		if v, ok := value(&at); ok {
+			sum, n = sum+v, n+1
+		}
 	}
-	return t
+	return sum / float64(max(n, 1)), n > 0 && r.Failure == ""
+}
+
+// Objective and Violation return numbers of a record for Tail.
+func Objective(r *trainer.Record) (value float64, known bool) { return r.Objective, true }
+func Violation(r *trainer.Record) (value float64, known bool) { return r.MaxViolation, true }
+
+// MetThroughout reports whether the run did not fail and each record of its last tenth is feasible.
+func (r *Run) MetThroughout() bool {
+	return r.Failure == "" && !slices.ContainsFunc(r.tail(), func(at trainer.Record) bool { return !r.feasible(&at) })
+}
+
+// feasible reports whether a record meets the bounds.
+func (r *Run) feasible(at *trainer.Record) bool {
+	return at.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
 }
 
 // violation returns the largest violation of the smooth constraints at the end.
@@ -106,9 +119,9 @@ func (o *Outcome) objective(r *Run) (float64, bool) {
 	return r.Last().Objective, true
 }
 
-// statistic returns the statistic of a number over the contender's runs that did not fail. of
+// Statistic returns the statistic of a number over the contender's runs that did not fail. value
 // returns false if a run does not have the number.
-func (o *Outcome) statistic(contender string, value func(r *Run) (value float64, known bool)) Statistic {
+func (o *Outcome) Statistic(contender string, value func(r *Run) (value float64, known bool)) Statistic {
 	var values []float64
 	for _, r := range o.Of(contender) {
 		if r.Failure != "" {
@@ -135,7 +148,7 @@ func (o *Outcome) cell(c column, contender string) string {
 	if c.value == nil {
 		return c.text(contender)
 	}
-	return o.statistic(contender, c.value).String()
+	return o.Statistic(contender, c.value).String()
 }
 
 // columns returns the columns of the table: what the summaries of the runs say, and the counts of
@@ -169,13 +182,13 @@ func (o *Outcome) columns() []column {
 		columns = []column{
 			{title: "objective", value: o.objective, compared: true},
 			{title: "largest violation", value: func(r *Run) (float64, bool) { return r.violation(), true }},
-			{title: "objective, last tenth", value: func(r *Run) (float64, bool) { return r.tail().objective, true }, compared: true},
-			{title: "violation, last tenth", value: func(r *Run) (float64, bool) { return r.tail().violation, true }, compared: true},
+			{title: "objective, last tenth", value: func(r *Run) (float64, bool) { return r.Tail(Objective) }, compared: true},
+			{title: "violation, last tenth", value: func(r *Run) (float64, bool) { return r.Tail(Violation) }, compared: true},
 			{title: "stationarity", value: residual(func(c *results.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
 			{title: "complementarity", value: residual(func(c *results.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
 			{title: "bounds met", text: o.metBy, met: true},
 			{title: "met in the last tenth", text: o.metThroughout},
-			{title: "best feasible objective", value: (*Run).best, compared: true},
+			{title: "best feasible objective", value: (*Run).Best, compared: true},
 		}
 	}
 	columns = append(columns, column{title: "iterations", value: last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
@@ -223,7 +236,7 @@ func (o *Outcome) metBy(contender string) string {
 func (o *Outcome) metThroughout(contender string) string {
 	met, all := 0, o.Of(contender)
 	for _, r := range all {
-		if r.tail().met {
+		if r.MetThroughout() {
 			met++
 		}
 	}

@@ -24,9 +24,9 @@ const (
 	resamples  = 20000 // of the seeds
 )
 
-// newPaired returns the statistic of the differences over seeds. The samples are the same in every
+// NewPaired returns the statistic of the differences over seeds. The samples are the same in every
 // call, so that equal differences have equal intervals.
-func newPaired(differences []float64) Paired {
+func NewPaired(differences []float64) Paired {
 	p := Paired{Mean: NewStatistic(differences).Mean, N: len(differences)}
 	if p.N < leastSeeds {
 		return p
@@ -63,9 +63,9 @@ func (p Paired) String() string {
 	return fmt.Sprintf("%.3g, %.3g to %.3g: %s", p.Mean, low, high, word)
 }
 
-// paired returns the statistic of a number of a contender minus that of the reference, over the
+// Paired returns the statistic of a number of a contender minus that of the reference, over the
 // seeds with which neither failed.
-func (o *Outcome) paired(contender, reference string, value func(r *Run) (value float64, known bool)) Paired {
+func (o *Outcome) Paired(contender, reference string, value func(r *Run) (value float64, known bool)) Paired {
 	base := map[uint64]float64{}
 	for _, r := range o.Of(reference) {
 		if v, known := value(&r); known && r.Failure == "" {
@@ -79,7 +79,7 @@ func (o *Outcome) paired(contender, reference string, value func(r *Run) (value 
 			differences = append(differences, v-of)
 		}
 	}
-	return newPaired(differences)
+	return NewPaired(differences)
 }
 
 // compared returns the columns by which the methods are compared with the first one, and what the
@@ -115,7 +115,7 @@ func (o *Outcome) differences(out io.Writer) {
 	for _, c := range contenders[1:] {
 		fmt.Fprintf(out, "| %s |", c.Name)
 		for _, column := range columns {
-			fmt.Fprintf(out, " %v |", o.paired(c.Name, reference, column.value))
+			fmt.Fprintf(out, " %v |", o.Paired(c.Name, reference, column.value))
 		}
 		fmt.Fprintln(out)
 	}

@@ -131,7 +131,7 @@ func (o *Outcome) headline() (headline, lead string, good bool) {
 			continue
 		}
 		feasible++
-		f := o.statistic(c.Name, o.objective)
+		f := o.Statistic(c.Name, o.objective)
 		if f.Mean < least {
 			best, least = c.Name, f.Mean
 		}

@@ -37,8 +37,8 @@ func try(r *Run, settings config.Values) Trying {
 		t.Objective, t.MaxViolation, t.Feasible = *r.Summary.Outcome.Objective.Train, r.excess(), r.Met()
 		return t
 	}
-	end := r.tail()
-	t.Objective, t.MaxViolation = end.objective, end.violation
+	t.Objective, _ = r.Tail(Objective)
+	t.MaxViolation, _ = r.Tail(Violation)
 	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
 	return t
 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"ppal/trainer"
 )
 
 // Statistic is the mean and the standard deviation of a number over runs. The deviation over a
@@ -32,7 +30,9 @@ func NewStatistic(values []float64) Statistic {
 		for _, v := range values {
 			sum += (v - s.Mean) * (v - s.Mean)
 		}
-		s.Deviation = math.Sqrt(sum / float64(s.N-1))
+		if s.Deviation = math.Sqrt(sum / float64(s.N-1)); s.Deviation <= 1e-14*math.Abs(s.Mean) { // rounding of equal values
+			s.Deviation = 0
+		}
 	}
 	return s
 }
@@ -48,38 +48,11 @@ func (s Statistic) String() string {
 	return fmt.Sprintf("%.4g ± %.1g", s.Mean, s.Deviation)
 }
 
-// Final returns the statistic of a number in the last records of the contender's runs that did not
-// fail. of returns the number, and false if a record does not have it.
-func (o *Outcome) Final(contender string, value func(r *trainer.Record) (value float64, known bool)) Statistic {
-	var values []float64
-	for _, r := range o.Of(contender) {
-		if r.Failure != "" {
-			continue
-		}
-		if v, known := value(r.Last()); known {
-			values = append(values, v)
-		}
-	}
-	return NewStatistic(values)
-}
-
-// Best returns the statistic of the smallest objective of a feasible record, over the contender's
-// runs that have a feasible record.
-func (o *Outcome) Best(contender string) Statistic {
-	var values []float64
-	for _, r := range o.Of(contender) {
-		if best, known := r.best(); known {
-			values = append(values, best)
-		}
-	}
-	return NewStatistic(values)
-}
-
-// best returns the smallest objective of a feasible record; false if no record is feasible.
-func (r *Run) best() (best float64, known bool) {
+// Best returns the smallest objective of a feasible record; false if no record is feasible.
+func (r *Run) Best() (best float64, known bool) {
 	best = math.Inf(1)
 	for i := range r.Records {
-		if r.Records[i].MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance {
+		if r.feasible(&r.Records[i]) {
 			best = min(best, r.Records[i].Objective)
 		}
 	}

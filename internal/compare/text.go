@@ -39,7 +39,7 @@ func (o *Outcome) Text() string {
 		for _, column := range compared {
 			fmt.Fprint(w, column.title)
 			for _, c := range s.Contenders[1:] {
-				fmt.Fprintf(w, "\t%v", o.paired(c.Name, s.Contenders[0].Name, column.value))
+				fmt.Fprintf(w, "\t%v", o.Paired(c.Name, s.Contenders[0].Name, column.value))
 			}
 			fmt.Fprintln(w)
 		}
@@ -75,13 +75,13 @@ func (o *Outcome) JSON() ([]byte, error) {
 		for _, column := range o.columns() {
 			if column.value == nil {
 				m.Counts[column.title] = column.text(c.Name)
-			} else if s := o.statistic(c.Name, column.value); s.N > 0 {
+			} else if s := o.Statistic(c.Name, column.value); s.N > 0 {
 				m.Numbers[column.title] = s
 			}
 		}
 		for _, column := range compared {
 			if i > 0 {
-				m.Differences[column.title] = o.paired(c.Name, o.Study.Contenders[0].Name, column.value)
+				m.Differences[column.title] = o.Paired(c.Name, o.Study.Contenders[0].Name, column.value)
 			}
 		}
 		all.Methods = append(all.Methods, m)

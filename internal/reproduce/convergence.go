@@ -2,7 +2,9 @@ package reproduce
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"ppal/internal/compare"
@@ -27,13 +29,18 @@ func decays(contender string) test {
 				}
 			}
 		}
-		holds, texts := len(slopes[0]) > 0, []string{}
+		ruling, texts := study.Confirmed, []string{}
 		for i, name := range []string{"stationarity", "infeasibility", "complementarity"} {
-			s := compare.NewStatistic(slopes[i])
-			texts = append(texts, fmt.Sprintf("%s k^%v", name, s))
-			holds = holds && (s.N == 0 || s.Mean <= decayLimit)
+			texts = append(texts, fmt.Sprintf("%s k^%v", name, compare.NewStatistic(slopes[i])))
+			if i > 0 && len(slopes[i]) == 0 { // 0 in all runs
+				continue
+			}
+			for k := range slopes[i] {
+				slopes[i][k] -= decayLimit
+			}
+			ruling = study.Both(ruling, ruled(slopes[i]))
 		}
-		return study.Verdict{Ruling: study.Ruled(holds), Numbers: "means of squares decay like " + strings.Join(texts, ", ")}, len(o.Of(contender)) > 0
+		return study.Verdict{Ruling: ruling, Numbers: "means of squares decay like " + strings.Join(texts, ", ")}, len(o.Of(contender)) > 0
 	}
 }
 
@@ -71,37 +78,50 @@ const (
 	sameViolation = 1e-3
 )
 
-// insensitive tests whether all contenders end feasible with the same loss.
+// insensitive tests whether all contenders are feasible at the end with the same loss.
 func insensitive(names []string) test {
 	return func(o *compare.Outcome) (study.Verdict, bool) {
-		low, high, worst := math.Inf(1), math.Inf(-1), 0.0
-		var texts []string
+		losses, beyond, texts := map[uint64][]float64{}, map[uint64]float64{}, []string(nil)
 		for _, name := range names {
-			f, v := o.Final(name, func(r *trainer.Record) (float64, bool) { return r.Objective, true }), lastViolation().value(o, name)
-			if f.N == 0 {
-				return study.Verdict{Ruling: study.NotConfirmed, Numbers: name + " failed"}, len(o.Of(name)) > 0
+			texts = append(texts, fmt.Sprintf("loss of %s, violation of %s", tailOf("loss", compare.Objective).told(o, name), tailViolation().told(o, name)))
+			for _, r := range o.Of(name) {
+				f, known := r.Tail(compare.Objective)
+				v, _ := r.Tail(compare.Violation)
+				if !known {
+					f = math.Inf(1)
+				}
+				losses[r.Seed], beyond[r.Seed] = append(losses[r.Seed], f), max(beyond[r.Seed], amount(known && v <= sameViolation))
 			}
-			low, high, worst = min(low, f.Mean), max(high, f.Mean), max(worst, v.Mean)
-			texts = append(texts, fmt.Sprintf("%s: loss %v, violation %v", name, f, v))
 		}
-		texts = append(texts, fmt.Sprintf("the losses differ by %.2g %%", 100*(high-low)/math.Abs(high)))
-		return study.Verdict{Ruling: study.Ruled(high-low <= sameLoss*math.Abs(high) && worst <= sameViolation), Numbers: strings.Join(texts, "; ")}, true
+		var differ, excess, failed []float64
+		for _, seed := range slices.Sorted(maps.Keys(losses)) {
+			f := losses[seed]
+			low, high := slices.Min(f), slices.Max(f)
+			if failed = append(failed, beyond[seed]); math.IsInf(high, 1) {
+				continue
+			}
+			differ = append(differ, 100*(high-low)/math.Abs(high))
+			excess = append(excess, high-low-sameLoss*math.Abs(high))
+		}
+		texts = append(texts, fmt.Sprintf("the losses differ by %.2g %%", compare.NewStatistic(differ).Mean))
+		return study.Verdict{Ruling: study.Both(ruled(failed), ruled(excess)), Numbers: strings.Join(texts, "; ")}, len(losses) > 0
 	}
 }
 
-// multipliersSettle tests two conditions for each contender. |lambda - mu| ends below a tenth of
-// its largest value. The multipliers change by less than a twentieth of their size over the last
-// quarter.
+// multipliersSettle tests two conditions for each run of the contenders. |lambda - mu| ends below a
+// tenth of its largest value. The multipliers change by less than a twentieth of their size over
+// the last quarter.
 func multipliersSettle(names []string) test {
 	return func(o *compare.Outcome) (study.Verdict, bool) {
-		holds, known := true, false
+		fail := map[uint64]float64{}
 		var texts []string
 		for _, name := range names {
+			var ends, moves []float64
+			settled := 0
 			for _, r := range o.Of(name) {
 				if r.Last().Multipliers == nil || r.Last().Auxiliary == nil {
 					continue
 				}
-				known = true
 				largest := 0.0
 				for i := range r.Records {
 					largest = max(largest, gap(&r.Records[i]))
@@ -111,12 +131,21 @@ func multipliersSettle(names []string) test {
 				for j := range last.Multipliers {
 					move = max(move, math.Abs(last.Multipliers[j]-before.Multipliers[j])/(1e-12+math.Abs(last.Multipliers[j])))
 				}
-				holds = holds && gap(last) <= 0.1*largest && move <= 0.05
-				texts = append(texts, fmt.Sprintf("%s, seed %d: |lambda - mu| %.3g of at most %.3g, lambda %.4g, moved by %.2g%% over the last quarter",
-					name, r.Seed, gap(last), largest, last.Multipliers[0], 100*move))
+				holds := gap(last) <= 0.1*largest && move <= 0.05
+				fail[r.Seed] = max(fail[r.Seed], amount(holds))
+				ends, moves = append(ends, gap(last)/max(largest, 1e-300)), append(moves, 100*move)
+				settled += 1 - int(amount(holds))
+			}
+			if len(ends) > 0 {
+				texts = append(texts, fmt.Sprintf("%s: in %d of %d runs, |lambda - mu| over its largest value %v, lambda moved by %v%% over the last quarter",
+					name, settled, len(ends), compare.NewStatistic(ends), compare.NewStatistic(moves)))
 			}
 		}
-		return study.Verdict{Ruling: study.Ruled(holds), Numbers: strings.Join(texts, "; ")}, known
+		amounts := make([]float64, 0, len(fail))
+		for _, seed := range slices.Sorted(maps.Keys(fail)) {
+			amounts = append(amounts, fail[seed])
+		}
+		return study.Verdict{Ruling: ruled(amounts), Numbers: strings.Join(texts, "; ")}, len(fail) > 0
 	}
 }
 
@@ -135,18 +164,18 @@ func gap(r *trainer.Record) float64 {
 // tenth.
 func remaining(name string) test {
 	return func(o *compare.Outcome) (study.Verdict, bool) {
-		holds := len(o.Of(name)) > 0
-		var texts []string
+		var fail, violations, debts []float64
 		for _, r := range o.Of(name) {
 			rho, ok := rhoOf(r.Config)
 			if !ok {
 				return study.Verdict{}, false
 			}
 			debt, violation := gap(r.Last())/rho, r.Last().MaxViolation
-			holds = holds && violation > r.Config.Session.Settings.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation
-			texts = append(texts, fmt.Sprintf("%s, seed %d: violation %.4g, |lambda - mu|/rho %.4g", name, r.Seed, violation, debt))
+			fail = append(fail, amount(violation > r.Config.Session.Settings.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation))
+			violations, debts = append(violations, violation), append(debts, debt)
 		}
-		return study.Verdict{Ruling: study.Ruled(holds), Numbers: strings.Join(texts, "; ")}, len(o.Of(name)) > 0
+		return study.Verdict{Ruling: ruled(fail), Numbers: fmt.Sprintf("%s: violation %v, |lambda - mu|/rho %v", name, compare.NewStatistic(violations), compare.NewStatistic(debts))},
+			len(fail) > 0
 	}
 }
 

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppal/internal/compare"
@@ -45,7 +46,7 @@ type comparison struct {
 // Options are the options of a reproduction.
 type Options struct {
 	Full    bool
-	Seeds   int
+	Seeds   []uint64
 	DataDir string
 	Workers int
 	Device  string // the --device of ppal train; empty: auto
@@ -101,11 +102,8 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 		}
 		s := &compare.Study{Title: fmt.Sprintf("%s (%s)", f.Title, titleOf(c.name)), Budget: c.budget, Measures: f.measures, Overview: f.overview, Records: f.records,
 			Workers: o.Workers, Threads: 1}
-		for k := range o.Seeds {
-			if c.once && k > 0 {
-				break
-			}
-			s.Seeds = append(s.Seeds, uint64(k+1))
+		if s.Seeds = slices.Clone(o.Seeds); c.once {
+			s.Seeds = s.Seeds[:1]
 		}
 		for _, own := range c.contenders {
 			s.Contenders = append(s.Contenders, f.contender(own, o))

@@ -26,7 +26,7 @@ func TestStudiesResolve(t *testing.T) {
 			t.Errorf("%s has the title %q and the source %q", f.Name, f.Title, f.Source)
 		}
 		for _, full := range []bool{false, true} {
-			names, studies := f.Studies(Options{Full: full, Seeds: 2, DataDir: "data", Workers: 2})
+			names, studies := f.Studies(Options{Full: full, Seeds: []uint64{1, 2}, DataDir: "data", Workers: 2})
 			if !slices.Equal(names[:2], []string{published, automatic}) || len(f.claims) == 0 {
 				t.Errorf("%s: comparisons %v, %d claims", f.Name, names, len(f.claims))
 			}
@@ -71,7 +71,7 @@ func TestFullIsLarger(t *testing.T) {
 		t.Fatal(err)
 	}
 	for full, want := range map[bool][2]string{false: {"1000", "64"}, true: {"0", "256"}} {
-		_, studies := f.Studies(Options{Full: full, Seeds: 1})
+		_, studies := f.Studies(Options{Full: full, Seeds: []uint64{1}})
 		v := studies[0].Contenders[0].Values
 		if got := [2]string{v["rows-per-class"], v["hidden"]}; got != want {
 			t.Errorf("full %v: %v, want %v", full, got, want)
@@ -102,7 +102,7 @@ func TestRankedData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names, studies := on.Studies(Options{Seeds: 1, DataDir: dir})
+		names, studies := on.Studies(Options{Seeds: []uint64{1}, DataDir: dir})
 		if set := studies[0].Contenders[0].Values["dataset"]; len(names) != comparisons || set != dataset {
 			t.Errorf("the comparisons %v, the first on %s", names, set)
 		}
@@ -139,5 +139,27 @@ func TestChosenMeasure(t *testing.T) {
 	}
 	o := outcome(run("a", record(3, 9), record(1, 5), record(2, 1)), run("b", record(2, 4), trainer.Record{}), run("c", trainer.Record{}))
 	judge(t, "the chosen", ahead("b", []string{"a"}, chosenMeasure("test_pair_error")), o, true, study.Confirmed, "b 4; a 5")
-	judge(t, "none", ahead("c", []string{"a"}, chosenMeasure("test_pair_error")), o, true, study.NotJudged, "c none")
+	judge(t, "none", ahead("c", []string{"a"}, chosenMeasure("test_pair_error")), o, true, study.CannotTell, "c none")
+}
+
+// The counts of a column of four numbers and two constant columns, by hand.
+func TestGroupCounts(t *testing.T) {
+	columns := [3][]float64{{0, 1, 2, 3}, {1, 1, 1, 1}, {1, 1, 1, 1}}
+	// Above a constant column there is no row; at or above its quantiles, there are all rows. The
+	// deciles of the first column are 0.3, 0.6 ... 3: 3, 3, 3, 2, 2, 2, 1, 1, 1 and 1 rows are there.
+	for _, tc := range []struct {
+		first, step float64
+		atLeast     bool
+		kept, want  int
+	}{{0.05, 0.1, false, 0, 0}, {0.1, 0.1, true, 1000, 3}, {0, 1.0 / 9, true, 1000, 4}} {
+		if kept, differ := intersections(columns, tc.first, tc.step, tc.atLeast); kept != tc.kept || differ != tc.want {
+			t.Errorf("%+v: %d groups, %d differ", tc, kept, differ)
+		}
+	}
+	dir := t.TempDir()
+	datatest.Write(t, filepath.Join(dir, "communities"), "communities.data", []byte(strings.Repeat("0,0,0,0,0,0,0,1,2,3,4\n", 3)))
+	f, err := intersectional().On(dir)
+	if err != nil || len(f.Data) != 1 || !strings.Contains(f.Data[0], "535 of 1,000 groups. With all 3 rows, more than 1% of the rows have above the quantiles") {
+		t.Errorf("%q, %v", f.Data, err)
+	}
 }

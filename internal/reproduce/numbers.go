@@ -7,41 +7,44 @@ import (
 	"ppal/trainer"
 )
 
-// number is a quantity of a contender. Smaller is better.
+// number is a quantity of a run. Smaller is better.
 type number struct {
-	name  string
-	value func(o *compare.Outcome, contender string) compare.Statistic
-	// without returns the reason why a contender has no number. worst is true if a missing number
-	// is worse than any number.
-	without func(o *compare.Outcome, contender string) string
+	name string
+	of   func(o *compare.Outcome, r *compare.Run) (value float64, known bool)
+	// without returns the reason why a run has no number. worst is true if a missing number is worse
+	// than any number.
+	without func(r *compare.Run) string
 	worst   bool
 }
 
-// lastOf returns a number of a run's last record. The function of reads the number.
-func lastOf(name string, value func(r *trainer.Record) (float64, bool)) number {
-	return number{name: name, value: func(o *compare.Outcome, contender string) compare.Statistic { return o.Final(contender, value) },
-		without: func(o *compare.Outcome, contender string) string { return "every run failed" }}
+// tailOf returns the mean of a number over the last tenth of a run's records.
+func tailOf(name string, value func(r *trainer.Record) (float64, bool)) number {
+	return number{name: name, of: func(_ *compare.Outcome, r *compare.Run) (float64, bool) { return r.Tail(value) },
+		without: func(r *compare.Run) string {
+			if r.Failure != "" {
+				return "failed"
+			}
+			return "not measured"
+		}}
 }
 
 // bestObjective is the best objective among the feasible records.
 func bestObjective() number {
-	return number{name: "best feasible loss", value: func(o *compare.Outcome, contender string) compare.Statistic { return o.Best(contender) },
-		without: func(*compare.Outcome, string) string { return "never feasible" }, worst: true}
+	return number{name: "best feasible loss", of: func(_ *compare.Outcome, r *compare.Run) (float64, bool) { return r.Best() },
+		without: func(*compare.Run) string { return "never feasible" }, worst: true}
 }
 
-// lastViolation is the violation of the last record.
-func lastViolation() number {
-	return lastOf("violation", func(r *trainer.Record) (float64, bool) { return r.MaxViolation, true })
+// tailViolation is the mean violation at the end.
+func tailViolation() number { return tailOf("violation", compare.Violation) }
+
+// tailStationarity is the mean stationarity at the end.
+func tailStationarity() number {
+	return tailOf("stationarity", func(r *trainer.Record) (float64, bool) { return r.Stationarity, true })
 }
 
-// lastStationarity is the stationarity of the last record.
-func lastStationarity() number {
-	return lastOf("stationarity", func(r *trainer.Record) (float64, bool) { return r.Stationarity, true })
-}
-
-// lastMeasure is the named measure of the last record.
-func lastMeasure(name string) number {
-	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
+// tailMeasure is the mean of the named measure at the end.
+func tailMeasure(name string) number {
+	return tailOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
 }
 
 // lastNear is the near stationarity of the last record with this measure. Some records do not
@@ -60,17 +63,12 @@ func lastNear() number {
 		return 0, reason
 	}
 	return number{name: "near stationarity",
-		value: func(o *compare.Outcome, contender string) compare.Statistic {
-			var values []float64
-			for _, r := range o.Of(contender) {
-				if v, reason := last(&r); reason == "" {
-					values = append(values, v)
-				}
-			}
-			return compare.NewStatistic(values)
+		of: func(_ *compare.Outcome, r *compare.Run) (float64, bool) {
+			v, reason := last(r)
+			return v, reason == ""
 		},
-		without: func(o *compare.Outcome, contender string) string {
-			_, reason := last(&o.Of(contender)[0])
+		without: func(r *compare.Run) string {
+			_, reason := last(r)
 			return reason
 		}}
 }
@@ -79,21 +77,23 @@ func lastNear() number {
 // as reached. The distance is absolute.
 const lossSlack = 1e-3
 
-// secondsToLoss is the training time up to the first feasible record whose objective is at most
-// the reference's best feasible objective plus lossSlack. A run without this record has no number.
-func secondsToLoss(reference string) number {
-	return number{name: "seconds to that loss", value: func(o *compare.Outcome, contender string) compare.Statistic {
-		goal := o.Best(reference)
-		var values []float64
-		for _, r := range o.Of(contender) {
+// gradientsToLoss is the number of gradients up to the first feasible record whose objective is at
+// most the reference's best feasible objective with the same seed, plus lossSlack. A run without
+// this record has no number. Seconds would depend on what else the machine does.
+func gradientsToLoss(reference string) number {
+	return number{name: "gradients to that loss", of: func(o *compare.Outcome, r *compare.Run) (float64, bool) {
+		for _, other := range o.Of(reference) {
+			goal, known := other.Best()
+			if other.Seed != r.Seed || !known {
+				continue
+			}
 			for i := range r.Records {
 				at := &r.Records[i]
-				if goal.N > 0 && at.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance && at.Objective <= goal.Mean+lossSlack {
-					values = append(values, at.Seconds)
-					break
+				if at.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance && at.Objective <= goal+lossSlack {
+					return float64(at.GradientEvaluations), true
 				}
 			}
 		}
-		return compare.NewStatistic(values)
-	}, without: func(*compare.Outcome, string) string { return "never reached" }, worst: true}
+		return 0, false
+	}, without: func(*compare.Run) string { return "never reached" }, worst: true}
 }

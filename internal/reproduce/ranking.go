@@ -63,10 +63,10 @@ func ranking() Figure {
 	}
 	for _, contender := range []string{"plada", paper.Name} {
 		model := []string{"multiplier-model"}
-		for _, n := range []number{lastMeasure("test_pair_error"), chosenMeasure("test_pair_error")} {
+		for _, n := range []number{tailMeasure("test_pair_error"), chosenMeasure("test_pair_error")} {
 			f.claims = append(f.claims, claim{contender + " has a lower error than the multiplier model", ahead(contender, model, n)})
 		}
-		for _, n := range []number{lastMeasure("test_query_gap_p90"), chosenMeasure("test_query_gap_p90"), lastMeasure("train_query_gap_p90")} {
+		for _, n := range []number{tailMeasure("test_query_gap_p90"), chosenMeasure("test_query_gap_p90"), tailMeasure("train_query_gap_p90")} {
 			f.claims = append(f.claims, claim{contender + " has smaller gaps of the queries than the multiplier model", ahead(contender, model, n)})
 		}
 	}
@@ -161,23 +161,17 @@ func countedPairs(dataDir, name string) (text string, count, documents int, err 
 // chosenMeasure is the named measure of the record with the smallest error of the validation pairs.
 func chosenMeasure(name string) number {
 	const chooses = "validation_pair_error"
-	n := lastMeasure(name)
+	n := tailMeasure(name)
 	n.name += " at the smallest validation error"
-	n.value = func(o *compare.Outcome, contender string) compare.Statistic {
-		var values []float64
-		for _, r := range o.Of(contender) {
-			least, value := math.Inf(1), math.NaN()
-			for i := range r.Records {
-				if e, known := r.Records[i].Measured(chooses); known && e < least {
-					least = e
-					value, _ = r.Records[i].Measured(name)
-				}
-			}
-			if r.Failure == "" && !math.IsNaN(value) {
-				values = append(values, value)
+	n.of = func(_ *compare.Outcome, r *compare.Run) (value float64, known bool) {
+		least := math.Inf(1)
+		for i := range r.Records {
+			if e, measured := r.Records[i].Measured(chooses); measured && e < least {
+				least = e
+				value, known = r.Records[i].Measured(name)
 			}
 		}
-		return compare.NewStatistic(values)
+		return value, known && r.Failure == ""
 	}
 	return n
 }

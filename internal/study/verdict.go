@@ -7,7 +7,9 @@ type Ruling string
 const (
 	Confirmed    Ruling = "confirmed"
 	NotConfirmed Ruling = "not confirmed"
-	NotJudged    Ruling = "not judged" // a number that could decide the claim is missing
+	// CannotTell: the measurements agree with the claim and with its opposite, or a number is
+	// missing that could decide the claim.
+	CannotTell Ruling = "cannot be told"
 )
 
 // Ruled returns Confirmed or NotConfirmed.
@@ -16,6 +18,17 @@ func Ruled(yes bool) Ruling {
 		return Confirmed
 	}
 	return NotConfirmed
+}
+
+// Both returns the ruling on a claim that two claims make up.
+func Both(a, b Ruling) Ruling {
+	switch {
+	case a == NotConfirmed || b == NotConfirmed:
+		return NotConfirmed
+	case a == CannotTell || b == CannotTell:
+		return CannotTell
+	}
+	return Confirmed
 }
 
 // Verdict is the ruling on a claim, with the numbers behind it.

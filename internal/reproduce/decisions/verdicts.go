@@ -17,7 +17,7 @@ func (o *Outcome) Bounds(p Problem) study.Verdict {
 	v := study.Verdict{Ruling: study.Confirmed, Numbers: fmt.Sprintf("%d of %d", own.Met, o.Options.Splits)}
 	switch {
 	case len(own.At[0]) < o.Options.Splits:
-		v.Ruling, v.Numbers = study.NotJudged, fmt.Sprintf("%d of %d splits were measured", len(own.At[0]), o.Options.Splits)
+		v.Ruling, v.Numbers = study.CannotTell, fmt.Sprintf("%d of %d splits were measured", len(own.At[0]), o.Options.Splits)
 	case own.Met < o.Options.Splits:
 		v.Ruling = study.NotConfirmed
 	}
@@ -42,7 +42,7 @@ func (o *Outcome) Errors(p Problem) study.Verdict {
 		}
 	}
 	if best == nil {
-		return study.Verdict{Ruling: study.NotJudged, Numbers: "no other meets the bound on every split"}
+		return study.Verdict{Ruling: study.CannotTell, Numbers: "no other meets the bound on every split"}
 	}
 	mean, standard := meanError(best.Excess)
 	ruling := study.Confirmed
@@ -59,7 +59,7 @@ func (o *Outcome) times(p Problem) study.Verdict {
 	rows := o.Table(p)
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == exponentiatedGradient })
 	if at < 0 || len(rows[at].Seconds) == 0 || len(rows[at].Seconds) != len(rows[0].Seconds) {
-		return study.Verdict{Ruling: study.NotJudged, Numbers: "not measured"}
+		return study.Verdict{Ruling: study.CannotTell, Numbers: "not measured"}
 	}
 	own, other := &rows[0], &rows[at]
 	ratios := quotients(other.Seconds, own.Seconds)

@@ -58,7 +58,7 @@ func TestVerdictOnBounds(t *testing.T) {
 		t.Error(v)
 	}
 	o.Fits = o.Fits[:3]
-	if v := o.Bounds(parity); v.Ruling != study.NotJudged {
+	if v := o.Bounds(parity); v.Ruling != study.CannotTell {
 		t.Error(v)
 	}
 }
@@ -78,7 +78,7 @@ func TestVerdictOnErrors(t *testing.T) {
 	}
 	o := compared([2]float64{50, 50}, [2]float64{1, 1}, [2]float64{1, 1})
 	o.Fits[4].Points[0].Accepted = cells(0, 50, 0, 0) // a gap of 1/3 on split 2, ppal's is 0
-	if v := o.Errors(parity); v.Ruling != study.NotJudged {
+	if v := o.Errors(parity); v.Ruling != study.CannotTell {
 		t.Error(v)
 	}
 }
@@ -93,7 +93,7 @@ func TestVerdictOnTimes(t *testing.T) {
 		}
 	}
 	np := Problem{Kind: neymanPearson, Data: parity.Data, Bound: 0.05}
-	if v := compared([2]float64{40, 40}, [2]float64{1, 1}, [2]float64{1, 1}).times(np); v.Ruling != study.NotJudged {
+	if v := compared([2]float64{40, 40}, [2]float64{1, 1}, [2]float64{1, 1}).times(np); v.Ruling != study.CannotTell {
 		t.Error(v)
 	}
 }
