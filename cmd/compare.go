@@ -35,6 +35,7 @@ type compareFlags struct {
 	merge    string
 	json     bool
 	set      []string
+	programs []string // the commands of --contender
 	parallel int
 	measures string
 	all      bool // --help-all
@@ -81,6 +82,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "compare these methods, separated by commas")
+	flags.StringArrayVar(&f.programs, "contender", nil, "compare this program too, as in \"python descent.py\": it asks for f, g and gradients (see ppal train --oracle); may be repeated")
 	flags.StringVar(&f.seeds, "seeds", "5", "run each method with the seeds 1 to N, or with a list, as in 11-20 or 1,4,11-20")
 	flags.StringVar(&f.budget, "budget", "iterations", "budget of every run: iterations, gradients:N or seconds:S; iterations alone means --iterations")
 	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in a YAML file")
@@ -101,6 +103,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 // compare runs the command.
 func (a *app) compare(ctx context.Context, values config.Values, f compareFlags) error {
 	study, err := newStudy(values, f)
+	defer removeContenders(f.programs)
 	if err != nil {
 		return err
 	}
@@ -365,7 +368,11 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 			return nil, err
 		}
 	}
-	names := strings.Split(f.methods, ",")
+	programs, err := addContenders(f.programs)
+	if err != nil {
+		return nil, err
+	}
+	names := append(strings.Split(f.methods, ","), programs...)
 	unused := map[string]int{} // for each flag, the number of methods that do not have it
 	var list []compare.Contender
 	for _, name := range names {
@@ -381,6 +388,9 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 			unused[k]++
 		}
 		list = append(list, compare.Contender{Name: name, Values: own, Grid: grids[name]})
+		if at := slices.Index(programs, name); at >= 0 {
+			list[len(list)-1].Program = f.programs[at]
+		}
 		delete(grids, name)
 	}
 	for k, n := range unused {

@@ -3,7 +3,9 @@ package cmd
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +15,11 @@ import (
 	"ppal/constraints"
 	"ppal/internal/ending"
 	"ppal/internal/option"
+	"ppal/internal/oracle"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/trainer/method"
+	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
 
@@ -74,7 +78,7 @@ func TestCompareJudgesAsTrain(t *testing.T) {
 		var methods []string
 		own := map[string][]string{} // flags that give train the steps of a comparison
 		for _, d := range method.All() {
-			if slices.Contains([]string{"multiplier-model", "nl-iapial", "unconstrained"}, d.Name) || kind != "decisions" && len(methods) == 3 && d.Name != "alm" {
+			if slices.Contains([]string{"multiplier-model", "nl-iapial", "unconstrained", oracle.Name}, d.Name) || kind != "decisions" && len(methods) == 3 && d.Name != "alm" {
 				continue
 			}
 			methods = append(methods, d.Name)
@@ -149,4 +153,44 @@ func text(t *testing.T, parts ...string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// descent is the example of docs/guides; it needs NumPy.
+const descent = "docs/guides/descent.py"
+
+// A program beside the methods has the same budget, and its directory says how to run it. A name
+// that is taken is refused.
+func TestContender(t *testing.T) {
+	if err := exec.Command("python3", "-c", "import numpy").Run(); err != nil {
+		t.Skip("python3 with NumPy is missing: ", err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	program := "python3 " + filepath.Join("..", descent)
+	got := commandOn(t.Context(), func(a *app) { a.open = session.New }, "compare", "--methods", "ppala", "--contender", program, "--rows-per-class", "20", "--hidden", "4",
+		"--budget", "gradients:30", "--seeds", "3-3", "--out", out)
+	if !regexp.MustCompile(`(?m)^gradients +30 +30$`).MatchString(got.stdout) {
+		t.Error("another budget")
+	}
+	for _, text := range []string{"descent: steps and step sizes of their own", "bounds met"} {
+		if got.status != exitDone || !strings.Contains(got.stdout, text) {
+			t.Errorf("status %d, no %q in\n%s%s", got.status, text, got.stdout, got.stderr)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(out, "study.yaml")); err != nil || !strings.Contains(string(text), "program: "+program) {
+		t.Errorf("%v in\n%s", err, text)
+	}
+	if got := command(t.Context(), nil, "compare", "--contender", "python3 ppala.py"); got.status != exitUsage || !strings.Contains(got.stderr, `--contender python3 ppala.py: its name, "ppala"`) {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+}
+
+// Without another program's requests, train --oracle writes the header and the start, and nothing
+// else, to its standard output.
+func TestTrainOracle(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	got := commandOn(t.Context(), func(a *app) { a.open, a.stdin = session.New, strings.NewReader("Q") }, "train", "--oracle", "--rows-per-class", "20", "--hidden", "4", "--device", "cpu", "--out", out, "--allow-violation")
+	header, start, _ := strings.Cut(got.stdout, "\n")
+	if want := `{"problem":"oracle","n":`; got.status != exitDone || !strings.HasPrefix(header, want) || !strings.Contains(header, `"dtype":"float32"`) || len(start)%8 != 0 || len(start) == 0 {
+		t.Errorf("status %d, %q and %d bytes, %s", got.status, header, len(start), got.stderr)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"ppal/internal/ending"
 	"ppal/internal/inputfile"
 	"ppal/internal/option"
+	"ppal/internal/oracle"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -30,6 +32,11 @@ import (
 
 // train runs the command.
 func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (failure error) {
+	requests, answers := a.stdin, a.stdout
+	if f.oracle {
+		values, a.stdout = maps.Clone(values), a.stderr
+		values[option.NameMethod] = oracle.Name
+	}
 	cfg, file, before, err := trainConfig(values, f)
 	if err != nil {
 		return err
@@ -57,6 +64,9 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	options, err := cfg.SessionOptions(dataDir)
 	if err != nil {
 		return err
+	}
+	if m, ok := trainer.Unwrap(options.Method).(*oracle.Method); ok && f.oracle {
+		m.In, m.Out = requests, answers
 	}
 	setThreads(cfg)
 	setHeap(cfg)

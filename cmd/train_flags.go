@@ -37,6 +37,7 @@ type trainFlags struct {
 	strict         bool // "to one row" gives the exit status 3
 	byGroup        bool // print the rates by group
 	json           bool // print summary.json instead of the table
+	oracle         bool // the method is another program on standard input and output
 	// resume is the directory of a run that continues; "": a new run.
 	resume          string
 	checkpointEvery time.Duration
@@ -75,6 +76,8 @@ killed run.
 	addConfig(cmd, &f.config)
 	addSettings(cmd, values)
 	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
+	cmd.Flags().BoolVar(&f.oracle, "oracle", false, "serve f, g and gradients to another program on standard input and output, and count its evaluations (ppal reproduce suite --help has the protocol)")
+	cmd.Flags().Lookup("oracle").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 	addTrainOutput(cmd, &f)
 	addResume(cmd, &f)
 	addHelpAll(cmd, &f.all)

@@ -101,9 +101,18 @@ type hooks struct {
 	ticker    Ticker
 }
 
-// hooksOf returns the optional interfaces that m and r implement.
+// Unwrap returns the method that m wraps, or m itself. A wrapper has the method Unwrap.
+func Unwrap(m Method) Method {
+	if w, ok := m.(interface{ Unwrap() Method }); ok {
+		return w.Unwrap()
+	}
+	return m
+}
+
+// hooksOf returns the optional interfaces that m, or the method that m wraps, and r implement.
 func hooksOf(m Method, r Recorder) hooks {
 	var h hooks
+	m = Unwrap(m)
 	h.diagnoser, _ = m.(Diagnoser)
 	h.concluder, _ = m.(Concluder)
 	h.weigher, _ = m.(Weigher)

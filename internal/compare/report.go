@@ -237,7 +237,9 @@ func (s *Study) command() string {
 		if c.Values["method"] != c.Name {
 			return ""
 		}
-		names = append(names, c.Name)
+		if c.Program == "" {
+			names = append(names, c.Name)
+		}
 		for key, value := range shared {
 			if c.Values[key] != value {
 				delete(shared, key)
@@ -261,6 +263,9 @@ func (s *Study) command() string {
 	words = append(words, flags(shared)...)
 	grid := false
 	for _, c := range s.Contenders {
+		if c.Program != "" {
+			words = append(words, "--contender", option.ShellWord(c.Program))
+		}
 		for _, key := range slices.Sorted(maps.Keys(c.Values)) {
 			if _, all := shared[key]; !all && key != "method" {
 				words = append(words, "--set", option.ShellWord(c.Name+"."+key+"="+c.Values[key]))

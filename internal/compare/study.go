@@ -44,6 +44,8 @@ type Contender struct {
 	Name   string
 	Values config.Values   // the given settings; the preset determines the others
 	Grid   []config.Values // points of the search; nil: no search
+	// Program is the command of another program (package oracle), "" for ppal's methods.
+	Program string
 }
 
 // BudgetKind is the unit of a budget.
@@ -191,6 +193,7 @@ type description struct {
 // contenderDescription describes a method of a comparison.
 type contenderDescription struct {
 	Name     string            `yaml:"name"`
+	Program  string            `yaml:"program,omitempty"`
 	Settings map[string]string `yaml:"settings"`
 	Grid     []config.Values   `yaml:"grid,omitempty"`
 }
@@ -199,7 +202,7 @@ type contenderDescription struct {
 func (s *Study) describe() description {
 	d := description{Version: s.Version, Title: s.Title, Budget: s.Budget.String(), Seeds: s.Seeds, Threads: s.threads(), Data: s.Data}
 	for _, c := range s.Contenders {
-		d.Contenders = append(d.Contenders, contenderDescription{c.Name, c.Values, c.Grid})
+		d.Contenders = append(d.Contenders, contenderDescription{c.Name, c.Program, c.Values, c.Grid})
 	}
 	return d
 }
@@ -208,7 +211,7 @@ func (s *Study) describe() description {
 func (d *description) study() (s *Study, err error) {
 	s = &Study{Title: d.Title, Seeds: d.Seeds, Threads: d.Threads, Version: d.Version, Data: d.Data}
 	for _, c := range d.Contenders {
-		s.Contenders = append(s.Contenders, Contender{Name: c.Name, Values: c.Settings, Grid: c.Grid})
+		s.Contenders = append(s.Contenders, Contender{Name: c.Name, Program: c.Program, Values: c.Settings, Grid: c.Grid})
 	}
 	s.Budget, err = ParseBudget(d.Budget, 0)
 	return s, err

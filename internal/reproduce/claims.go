@@ -20,8 +20,9 @@ type claim struct {
 // test judges a claim. ok is false if the comparison contains no evidence about the claim.
 type test func(o *compare.Outcome) (v study.Verdict, ok bool)
 
-// ruled rules on a claim from the amounts by which it fails, one for each seed: the claim holds with
-// a seed if the amount is at most 0. The interval of the paired bootstrap decides, as in compare.
+// ruled rules on a claim from the amounts by which it fails, one for each seed: the claim holds
+// with a seed if the amount is at most 0. The interval of the paired bootstrap decides, as in
+// compare.
 func ruled(amounts []float64) study.Ruling {
 	p := compare.NewPaired(amounts)
 	switch {
@@ -73,8 +74,9 @@ func ahead(contender string, others []string, n number) test {
 	}
 }
 
-// rule rules whether a contender has a smaller number than another one. If a missing number is worse
-// than any number and some run has none, the claim holds with a seed or fails, whatever the amount.
+// rule rules whether a contender has a smaller number than another one. If a missing number is
+// worse than any number and some run has none, the claim holds with a seed or fails, whatever the
+// amount.
 func (n number) rule(o *compare.Outcome, contender, other string) study.Ruling {
 	own, others, missing := n.all(o, contender), n.all(o, other), false
 	for _, numbers := range []map[uint64]float64{own, others} {
@@ -136,8 +138,8 @@ func (n number) told(o *compare.Outcome, contender string) string {
 // loss counts as equally good.
 const lossTolerance = 0.01
 
-// serves tests whether the settings of a contender are feasible at the end of every run, with a loss
-// close to the smallest feasible loss of all contenders with the same seed.
+// serves tests whether the settings of a contender are feasible at the end of every run, with a
+// loss close to the smallest feasible loss of all contenders with the same seed.
 func serves(contender string) test {
 	return func(o *compare.Outcome) (study.Verdict, bool) {
 		runs := o.Of(contender)

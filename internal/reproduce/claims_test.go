@@ -60,8 +60,8 @@ func TestAhead(t *testing.T) {
 	judge(t, "evaluations to the loss", ahead("plada", []string{"ipp"}, gradientsToLoss("plada")), o, true, study.Confirmed, "plada 50; ipp none (never reached)")
 }
 
-// The runs of some seeds decide only as far as the interval over the seeds does, and never with fewer
-// than five. Runs without a number that is worse than any count as larger.
+// The runs of some seeds decide only as far as the interval over the seeds does, and never with
+// fewer than five. Runs without a number that is worse than any count as larger.
 func TestSeedsDecide(t *testing.T) {
 	for _, tc := range []struct {
 		violations string // of ssg with each seed: 0 feasible with a larger loss, - with a smaller loss, x infeasible

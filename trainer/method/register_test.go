@@ -19,7 +19,7 @@ func (registered) Name() string { return "own" }
 // A registered method is in all lists, has no options, and its settings are complete. A name that
 // is taken, missing or not the method's is refused.
 func TestRegister(t *testing.T) {
-	t.Cleanup(method.Unregister)
+	t.Cleanup(func() { method.Unregister("own") })
 	create := func() trainer.Method { return registered{&method.GDA{}} }
 	if err := method.Register(method.Description{Name: "own", Kinks: true}, create); err != nil {
 		t.Fatal(err)

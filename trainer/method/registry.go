@@ -199,6 +199,14 @@ func Register(d Description, create func() trainer.Method) error {
 	return nil
 }
 
+// Unregister removes a method that Register added.
+func Unregister(name string) {
+	registered = slices.DeleteFunc(registered, func(d Description) bool { return d.Name == name })
+}
+
 // foreign is a method of another package. It has no options, because create sets the method's
 // fields.
 type foreign struct{ trainer.Method }
+
+// Unwrap returns the method of the other package, whose optional interfaces count.
+func (f *foreign) Unwrap() trainer.Method { return f.Method }

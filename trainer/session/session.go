@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -278,7 +279,11 @@ func (a *assembly) checkOwn([]byte) error {
 // Close releases the device and the lock of the run's directory. The session cannot train or
 // certify afterwards.
 func (s *Session) Close() error {
-	return save.Join(s.files.Close(), s.pipeline.Close())
+	var method error
+	if c, ok := trainer.Unwrap(s.options.Method).(io.Closer); ok {
+		method = c.Close()
+	}
+	return save.Join(s.files.Close(), save.Join(method, s.pipeline.Close()))
 }
 
 // history makes the session a recorder.

@@ -17,16 +17,7 @@ import (
 type Built struct {
 	problem.Problem
 	Name    string
-	double  bool // float64
 	session *session.Session
-}
-
-// dtype returns the precision of the problem's numbers.
-func (b *Built) dtype() tensor.Dtype {
-	if b.double {
-		return tensor.Float64
-	}
-	return tensor.Float32
 }
 
 // Close releases the device.
@@ -67,7 +58,7 @@ func Build(ctx context.Context, p Problem, dir string, seed uint64, threads int)
 	if p.Ridge > 0 {
 		built = &ridge{built, p.Ridge}
 	}
-	return &Built{built, p.Name, p.Float64, s}, nil
+	return &Built{built, p.Name, s}, nil
 }
 
 // buildFunctions builds a test problem. Pieces and bounds on coordinates become smooth constraints.
@@ -85,7 +76,7 @@ func buildFunctions(p Problem) (*Built, error) {
 	if err != nil {
 		return nil, fmt.Errorf("suite: %s: %w", p.Name, err)
 	}
-	return &Built{built, p.Name, true, nil}, nil
+	return &Built{built, p.Name, nil}, nil
 }
 
 // optimum returns the optimal value of a test problem, and infinity for other problems.

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"ppal/internal/oracle"
 )
 
 // client talks to an oracle as an optimiser does.
@@ -16,7 +18,7 @@ type client struct {
 	in    *bufio.Reader
 	out   io.Writer
 	start []float64
-	header
+	oracle.Header
 }
 
 // connect serves a problem and reads the header and the start. The returned function ends the
@@ -46,7 +48,7 @@ func connect(t *testing.T, name string) (*client, func() string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(line, &c.header); err != nil {
+	if err := json.Unmarshal(line, &c.Header); err != nil {
 		t.Fatal(err)
 	}
 	c.start = c.read(c.N)
@@ -81,13 +83,13 @@ func (c *client) read(n int) []float64 {
 
 // values requests f and g at x.
 func (c *client) values(x []float64) []float64 {
-	c.send(requestForward, x)
+	c.send(oracle.Forward, x)
 	return c.read(1 + c.M)
 }
 
 // gradient requests w_0 grad f + J^T w at the point of the last values.
 func (c *client) gradient(w []float64) []float64 {
-	c.send(requestBackward, w)
+	c.send(oracle.Backward, w)
 	return c.read(c.N)
 }
 
@@ -154,7 +156,7 @@ func TestOracleCertifiesReturnedPoint(t *testing.T) {
 	w := []float64{1, 0.5, 0, 2}
 	c.values(c.start)
 	before := c.gradient(w)
-	c.send(requestReturn, optimum)
+	c.send(oracle.Return, optimum)
 	after := c.gradient(w)
 	for i := range before {
 		if before[i] != after[i] {

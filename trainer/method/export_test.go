@@ -1,4 +1,0 @@
-package method
-
-// Unregister removes the methods of Register.
-func Unregister() { registered = nil }
