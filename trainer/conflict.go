@@ -107,11 +107,12 @@ func (t *run) ignoresConflict() bool {
 // that the method would return, as a record has them.
 func (t *run) violation() (infeasibility, largest float64, err error) {
 	err = t.returned(func() error {
-		if err := t.evaluate(); err != nil {
+		at, err := t.judged(false)
+		if err != nil {
 			return err
 		}
-		infeasibility, _ = certify.Residuals(t.fullAt.Constraints, nil)
-		largest = problem.MaxViolation(t.fullAt.Constraints)
+		infeasibility, _ = certify.Residuals(at.Constraints, nil)
+		largest = problem.MaxViolation(at.Constraints)
 		return nil
 	})
 	return infeasibility, largest, err

@@ -41,6 +41,13 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		if _, err := t.showReturned(); err != nil {
 			return nil, err
 		}
+		if t.lastAt != t.fullAt { // the run ends after a record of the sample
+			if err := t.evaluate(); err != nil {
+				return nil, err
+			}
+			t.last.Objective += t.fullAt.Objective - t.lastAt.Objective
+			t.lastAt = t.fullAt
+		}
 		if t.hooks.concluder != nil {
 			warnings, notes := t.hooks.concluder.Conclude(t.fullAt, t.last.Certificate)
 			if status != Infeasible { // the advice of the warnings does not help
@@ -72,7 +79,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	}
 	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
 	r.Times = t.times
-	r.Point = *t.fullAt
+	r.Point = *t.lastAt
 	for _, v := range []problem.Vector{t.selection.at, t.drawnAt, t.iterateAt} {
 		if v != problem.Iterate {
 			t.p.Space().Free(v)

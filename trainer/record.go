@@ -30,6 +30,9 @@ type Record struct {
 	MeanStationarity    *float64
 	MeanInfeasibility   *float64
 	MeanComplementarity *float64
+	// Sample is the number of rows whose gradient the residuals have, and whose values the record has
+	// unless it is the last one (Settings.Sample); 0: all rows.
+	Sample int
 
 	// NearStationarity is nil at records that Settings.NearEvery does not select.
 	NearStationarity *near.Stationarity

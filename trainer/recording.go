@@ -40,11 +40,12 @@ func (t *run) write() error {
 
 // recordIterate measures the current iterate.
 func (t *run) recordIterate(ending bool) error {
-	if err := t.evaluate(); err != nil {
+	at, err := t.judged(ending)
+	if err != nil {
 		return err
 	}
-	report, at := t.m.Report(), t.fullAt
-	c, err := certify.Measure(t.full, at, report.Nu, t.set.Certificate)
+	report := t.m.Report()
+	c, err := t.measured(at, report.Nu)
 	if err != nil {
 		return err
 	}
@@ -64,20 +65,53 @@ func (t *run) recordIterate(ending bool) error {
 	if err := t.near(&r, ending); err != nil {
 		return err
 	}
-	if t.set.Measure != nil {
-		if r.Measures, err = t.set.Measure(); err != nil {
+	measure := t.set.Measure
+	if t.sample != nil {
+		r.Sample = t.sample.Rows
+		if !ending {
+			measure = t.sample.Measure
+		}
+	}
+	if measure != nil {
+		if r.Measures, err = measure(); err != nil {
 			return fmt.Errorf("trainer: measures at iteration %d: %w", t.at.Iteration, err)
 		}
 	}
-	if r.MaxViolation <= t.set.FeasibilityTolerance && !t.set.GivenUp(r.Objective) && (t.best == nil || r.Objective < t.best.Objective) {
+	if at == t.fullAt && r.MaxViolation <= t.set.FeasibilityTolerance && !t.set.GivenUp(r.Objective) && (t.best == nil || r.Objective < t.best.Objective) {
 		t.keepBest(&r)
 	}
 	if ending || t.at.Iteration%t.check == 0 {
 		t.selects(&r, report.Nu)
 	}
 	t.x = t.trend.add(&r, t.x)
-	t.last, t.lastNu, t.recorded, t.unwritten = r, slices.Clone(report.Nu), t.at.Iteration, true
+	t.last, t.lastAt, t.lastNu, t.recorded, t.unwritten = r, at, slices.Clone(report.Nu), t.at.Iteration, true
 	return nil
+}
+
+// judged evaluates the iterate on the rows of a record, and returns their point: of the sample if
+// there is one and the run is not ending, and of all rows otherwise.
+func (t *run) judged(ending bool) (*problem.Point, error) {
+	if t.sample == nil || ending {
+		return t.fullAt, t.evaluate()
+	}
+	return &t.sampleAt, t.copyTo(t.sample.Problem, &t.sampleAt)
+}
+
+// measured certifies the iterate, whose values are at, with the multiplier nu. If there is a sample,
+// the gradient is the sample's.
+func (t *run) measured(at *problem.Point, nu []float64) (certify.Certificate, error) {
+	if t.sample == nil {
+		return certify.Measure(t.full, at, nu, t.set.Certificate)
+	}
+	if at != &t.sampleAt {
+		if _, err := t.judged(false); err != nil {
+			return certify.Certificate{}, err
+		}
+	}
+	c, err := certify.Measure(t.sample.Problem, &t.sampleAt, nu, t.set.Certificate)
+	c.Infeasibility, c.Complementarity = certify.Residuals(at.Constraints, c.Nu)
+	c.Epsilon = max(c.Stationarity, c.Infeasibility, c.Complementarity, c.Domain)
+	return c, err
 }
 
 // known returns a pointer to x, or nil if x is NaN.

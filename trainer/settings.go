@@ -121,6 +121,9 @@ type Settings struct {
 	// is a Sampler. The run copies the iterate of the trained problem to Full. nil is the default: the
 	// trained problem itself.
 	Full problem.Problem
+	// Sample is the problem on a sample of the rows: see Sample. nil is the default: records have the
+	// values of all rows.
+	Sample *Sample
 	// Seed seeds the draw of OutputRandom.
 	Seed uint64
 	// Resume continues from the state in Result.State of an earlier run of the same problem and
@@ -147,6 +150,23 @@ type Settings struct {
 	// Near holds the settings of near stationarity. For a RhoHat of 0 the run estimates rho^ at the
 	// start x_0 and keeps the estimate.
 	Near near.Settings
+}
+
+// Sample makes automatic records cheap where all rows cost too much. Records before the last one
+// have the values of the sample, and are no candidates for the best feasible iterate. The last
+// record has the values of all rows, with the residual of the sample's gradient. The result has the
+// certificate of all rows unless Settings.OwnMultiplier leaves the last record's. Settings whose
+// records decide something (RecordEvery, Tolerance, Output, Patience, NearEvery) do without the
+// sample.
+type Sample struct {
+	Problem problem.Problem // its own iterate; the run copies the iterate of the trained problem to it
+	Rows    int
+	Measure func() (map[string]float64, error) // replaces Settings.Measure
+}
+
+// Samples reports whether no record decides something, so that records can measure a sample.
+func (s *Settings) Samples() bool {
+	return s.RecordEvery == 0 && s.Tolerance == 0 && s.NearEvery == 0 && !s.checksChoose() && s.Output != OutputRandom
 }
 
 // DefaultFeasibilityTolerance is the default of Settings.FeasibilityTolerance.

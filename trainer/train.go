@@ -108,6 +108,8 @@ type run struct {
 	at        problem.Point
 	full      problem.Problem // p, or Settings.Full
 	fullAt    *problem.Point  // at, or the point of the full problem
+	sample    *Sample         // Settings.Sample, unless records decide something
+	sampleAt  problem.Point   // of the sample
 	graded    problem.Graded  // the problem, if its passes have grades
 	seconds   float64
 	times     Times
@@ -119,7 +121,8 @@ type run struct {
 	recorded  int   // last measured iteration, -1 before the first
 	unwritten bool  // the recorder has not received last
 	last      Record
-	lastNu    []float64 // the method's own multiplier of last, nil if the method has none
+	lastAt    *problem.Point // of last
+	lastNu    []float64      // the method's own multiplier of last, nil if the method has none
 	residuals residuals
 	x         []float64 // scratch for a copy of the iterate
 	rng       *rand.Rand
@@ -169,6 +172,11 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 		at := problem.NewPoint(s.Full)
 		t.full, t.fullAt = s.Full, &at
 	}
+	if s.Sample != nil && s.Samples() {
+		t.sample = s.Sample
+		t.sampleAt = problem.NewPoint(t.sample.Problem)
+	}
+	t.lastAt = t.fullAt
 	t.set.FeasibilityTolerance = cmp.Or(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
 	t.set.IterationsPerEpoch = cmp.Or(s.IterationsPerEpoch, 1)
 	t.selection = newSelection(p, &t.set)
@@ -224,13 +232,18 @@ func (t *run) evaluate() error {
 	if t.full == t.p {
 		return t.at.Refresh(t.p)
 	}
+	return t.copyTo(t.full, t.fullAt)
+}
+
+// copyTo copies the iterate to the problem and evaluates f and g of the problem.
+func (t *run) copyTo(p problem.Problem, at *problem.Point) error {
 	t.p.Space().Read(t.x, problem.Iterate)
-	t.full.Space().Write(problem.Iterate, t.x)
-	t.fullAt.Iteration, t.fullAt.GradientEvaluations = t.at.Iteration, t.at.GradientEvaluations
-	if err := t.fullAt.Forward(t.full); err != nil {
+	p.Space().Write(problem.Iterate, t.x)
+	at.Iteration, at.GradientEvaluations = t.at.Iteration, t.at.GradientEvaluations
+	if err := at.Forward(p); err != nil {
 		return err
 	}
-	return t.fullAt.Check()
+	return at.Check()
 }
 
 // accurately runs measure with accurate passes. If the passes are coarse, it first evaluates the
@@ -271,16 +284,22 @@ func (t *run) warn(code WarningCode, texts ...string) {
 	}
 }
 
-// diagnose warns about a start and settings that the theory does not cover, on the full problem.
+// diagnose warns about a start and settings that the theory does not cover, on the full problem or
+// the sample.
 func (t *run) diagnose() error {
-	if err := t.evaluate(); err != nil {
+	at, err := t.judged(false)
+	if err != nil {
 		return err
 	}
-	if v := problem.MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
+	p := t.full
+	if t.sample != nil {
+		p = t.sample.Problem
+	}
+	if v := problem.MaxViolation(at.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
 		t.warn(WarnInfeasibleStart, fmt.Sprintf("the start is infeasible: the largest violation is %.3g (--init starts from other weights)", v))
 	}
 	if t.hooks.diagnoser != nil {
-		warnings, err := t.hooks.diagnoser.Diagnose(t.full, t.fullAt)
+		warnings, err := t.hooks.diagnoser.Diagnose(p, at)
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ type record struct {
 	MeanStationarity    *float64            `json:"mean_stationarity"`
 	MeanInfeasibility   *float64            `json:"mean_feasibility"`
 	MeanComplementarity *float64            `json:"mean_complementarity"`
+	Sample              int                 `json:"sample,omitempty"`
 	NearStationarity    *near.Stationarity  `json:"-"`
 	NearReason          string              `json:"-"`
 	Certificate         certify.Certificate `json:"-"`

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"ppal/internal/testkit"
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
@@ -54,6 +57,30 @@ func TestBetter(t *testing.T) {
 	// At x = 2 the infeasibility is 1 and nu = 1 has no other residual above 1.
 	if c, n := better(t, testkit.Line(), []float64{2}, []float64{1}, nil); c.Own != nil || c.Epsilon != 1 || n != 1 {
 		t.Errorf("the infeasibility is the largest residual: %+v after %d gradients, want 1", c, n)
+	}
+}
+
+// Together changes no certificate, and takes one call for all gradients.
+func TestBetterTogether(t *testing.T) {
+	for _, nu := range [][]float64{{20}, {1.95}} {
+		var found [2]certify.Certificate
+		for i, together := range []bool{false, true} {
+			p := &joint{Problem: testkit.New(t, testkit.Line(), []float64{0.9})}
+			at := problem.NewPoint(p)
+			if err := at.Forward(p); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if found[i], err = certify.Better(p, &at, nu, nil, certify.Settings{Together: together}); err != nil {
+				t.Fatal(err)
+			}
+			if together && (p.passes != 0 || p.several != 1) {
+				t.Errorf("%d single passes, %d common ones", p.passes, p.several)
+			}
+		}
+		if diff := cmp.Diff(found[0], found[1], cmpopts.EquateApprox(1e-12, 1e-14)); diff != "" {
+			t.Errorf("own multiplier %v: %s", nu, diff)
+		}
 	}
 }
 

@@ -62,6 +62,10 @@ type Settings struct {
 	// Kink is the difference within which two pieces of a maximum count as equal, relative to 1 +
 	// |h|; 0 is the default: 1e-7 in float64, 1e-4 in float32.
 	Kink float64
+	// Together lets Better compute the gradients of f and of every constraint by one call of
+	// problem.BackwardSeveral, and the gradients with multipliers as their combinations: for a problem
+	// whose rows each belong to few of these terms, and which skips the rows of the others.
+	Together bool
 }
 
 // withDefaults returns the settings with the defaults for p's precision.
@@ -70,7 +74,8 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 	if p.Space().Roundoff() > 1e-10 {
 		sphere, kink = 1e-6, 1e-4
 	}
-	return Settings{Sphere: cmp.Or(s.Sphere, sphere), Kink: cmp.Or(s.Kink, kink)}
+	s.Sphere, s.Kink = cmp.Or(s.Sphere, sphere), cmp.Or(s.Kink, kink)
+	return s
 }
 
 // gramLimit is the largest number of constraints for which least squares find the multiplier.
@@ -94,10 +99,9 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 
 // measure is Measure with the gradient with nu, or problem.Iterate if nobody has computed it.
 func measure(p problem.Problem, at *problem.Point, nu []float64, gradient problem.Vector, s Settings) (Certificate, error) {
-	n, m := p.Dims()
-	s = s.withDefaults(p)
-	c := &certifier{p: p, at: at, set: s, gradient: gradient, scratch: problem.NewScratch(p.Space()), x: make([]float64, n), residual: make([]float64, n)}
-	p.Space().Read(c.x, problem.Iterate)
+	_, m := p.Dims()
+	c := newCertifier(p, at, s)
+	s, c.gradient = c.set, gradient
 	defer c.scratch.Free()
 	cert := Certificate{Nu: make([]float64, m)}
 	copy(cert.Nu, nu)
@@ -147,7 +151,14 @@ func Residuals(g, nu []float64) (infeasibility, complementarity float64) {
 // iterates were infeasible may stay far from 0 after its constraint has become slack.
 func Better(p problem.Problem, at *problem.Point, nu, other []float64, s Settings) (Certificate, error) {
 	var gradients [2]problem.Vector
-	if nu != nil && other != nil && problem.FeaturesOf(p).Pieces == nil {
+	if s.Together && nu != nil && other == nil && len(nu) <= gramLimit && problem.FeaturesOf(p).Pieces == nil {
+		c := newCertifier(p, at, s)
+		defer c.scratch.Free()
+		var err error
+		if other, err = c.together(nu, &gradients); err != nil {
+			return Certificate{}, ofResidual(err)
+		}
+	} else if nu != nil && other != nil && problem.FeaturesOf(p).Pieces == nil {
 		scratch := problem.NewScratch(p.Space())
 		defer scratch.Free()
 		gradients = [2]problem.Vector{scratch.New(), scratch.New()}
@@ -176,6 +187,41 @@ type certifier struct {
 	x, residual []float64 // the iterate and the residual of stationarity, on the host
 	scratch     *problem.Scratch
 	gradient    problem.Vector // with the given multiplier; problem.Iterate: not computed
+}
+
+// newCertifier returns a certifier of the iterate, without a gradient. The caller frees its scratch.
+func newCertifier(p problem.Problem, at *problem.Point, s Settings) *certifier {
+	n, _ := p.Dims()
+	c := &certifier{p: p, at: at, set: s.withDefaults(p), scratch: problem.NewScratch(p.Space()), x: make([]float64, n), residual: make([]float64, n)}
+	p.Space().Read(c.x, problem.Iterate)
+	return c
+}
+
+// together computes the gradients of f and of every constraint in one call, finds the multiplier
+// that Measure would find, and sets the gradients with nu and with that multiplier.
+func (c *certifier) together(nu []float64, gradients *[2]problem.Vector) (other []float64, err error) {
+	var units [][]float64
+	columns, err := c.columns(len(nu), func(coefficients []float64, _ problem.Vector) error {
+		units = append(units, slices.Clone(coefficients))
+		return nil
+	})
+	if err == nil {
+		err = problem.BackwardSeveral(c.p, units, columns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	other = make([]float64, len(nu))
+	c.fit(other, columns)
+	for i, multiplier := range [][]float64{nu, other} {
+		v := c.scratch.New()
+		c.p.Space().Combine(v, 1, columns[0], 0, columns[0])
+		for j, y := range multiplier {
+			c.p.Space().Combine(v, 1, v, y, columns[1+j])
+		}
+		gradients[i] = v
+	}
+	return other, nil
 }
 
 // withObjective returns the coefficients of the gradient with the multiplier nu.

@@ -156,9 +156,9 @@ func TestDefaultsOfThePrecision(t *testing.T) {
 		p       problem.Problem
 		s, want Settings
 	}{
-		{wide, Settings{}, Settings{1e-12, 1e-7}},
-		{narrow{problem.NewHostSpace([]float32{0}, problem.Regularizer{})}, Settings{}, Settings{1e-6, 1e-4}},
-		{wide, Settings{0.5, 0.25}, Settings{0.5, 0.25}},
+		{wide, Settings{}, Settings{Sphere: 1e-12, Kink: 1e-7}},
+		{narrow{problem.NewHostSpace([]float32{0}, problem.Regularizer{})}, Settings{}, Settings{Sphere: 1e-6, Kink: 1e-4}},
+		{wide, Settings{Sphere: 0.5, Kink: 0.25}, Settings{Sphere: 0.5, Kink: 0.25}},
 	} {
 		if got := c.s.withDefaults(c.p); got != c.want {
 			t.Errorf("%+v became %+v, want %+v", c.s, got, c.want)

@@ -40,6 +40,7 @@ type assembly struct {
 	parameters int
 	products   string              // kind of products with the training rows
 	device     string              // description of the device
+	recorded   *recordSample       // the rows that records measure; nil: all rows
 	confidence *measure.Confidence // makes the bounds hold on new rows; nil: they hold on the training rows
 	scored     *scored             // the features of given scores; nil: the run trains a model
 	solved     *measure.Solution   // result of the feedback; nil before Optimize, and for other tasks
@@ -124,6 +125,11 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	}
 	if err := a.chooseSteps(); err != nil {
 		return err
+	}
+	if a.needsSample() {
+		if err := a.sampleRecords(weights); err != nil {
+			return fmt.Errorf("session: the sample of the records: %w", err)
+		}
 	}
 	if a.coarse() {
 		a.products = string(Int8)

@@ -130,10 +130,20 @@ func (b *builder) violations(r load.Rows) func() (func(scores []float64) ([]floa
 // exactBlocks returns the blocks of a split in float64. The split keeps them: the exact step, the
 // certificate and the measures use the same blocks. x are the weights of the first call.
 func (b *builder) exactBlocks(s *split, x []float64) (_ *build.Blocks, err error) {
-	if s.exact == nil {
-		s.exact, err = b.NewExactBlocks(s.Data, x)
+	if s.exact != nil {
+		return s.exact, nil
+	}
+	if s.exact, err = b.NewExactBlocks(s.Data, x); err == nil {
+		b.byStrata(s, s.exact)
 	}
 	return s.exact, err
+}
+
+// byStrata orders the rows of blocks of pictures, of which a block has few.
+func (b *builder) byStrata(s *split, blocks *build.Blocks) {
+	if _, pictures := b.Model.(models.OfPictures); pictures {
+		blocks.ByStrata(s.Stratified())
+	}
 }
 
 // exact returns the problem of a split in float64 at the iterate x, the stacked weights as trained.
@@ -308,6 +318,7 @@ func (a *assembly) buildMeasures(weights models.Weights) (err error) {
 	if train.exact, err = a.builder.NewBlocks(train.Data, tensor.Float64, weights); err != nil {
 		return err
 	}
+	a.builder.byStrata(train, train.exact)
 	train.head, err = a.builder.Head(a.builder.rows(train.Rows))
 	return err
 }

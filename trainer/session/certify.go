@@ -36,9 +36,12 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, certificate, err := measure.Certify(p, len(a.builder.statement.Constraints), r, a.dtype == tensor.Float32, a.solved)
+	at, certificate, err := measure.Certify(p, len(a.builder.statement.Constraints), r, a.dtype == tensor.Float32, a.searchesLast(), a.solved)
 	if err != nil {
 		return nil, err
+	}
+	if a.searchesLast() && a.options.Method.Report().Nu == nil {
+		certificate.Own = nil // it is of the records
 	}
 	result.Certificate = certificate
 	result.Certifying = time.Since(began)
@@ -66,6 +69,13 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	}
 	decided.Multipliers(result.Outcome, result.Certificate.Nu)
 	return result, nil
+}
+
+// searchesLast reports whether the certificate in float64 searches for a better multiplier, and not
+// the training: with each stratum in blocks of its own, all gradients cost one pass over the rows.
+func (a *assembly) searchesLast() bool {
+	_, pictures := a.builder.Model.(models.OfPictures)
+	return pictures && a.devices.Team == nil && a.batches != nil && !a.onDecisions()
 }
 
 // exactStep finds the offsets of the scores in float64 at the iterate.

@@ -32,6 +32,8 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 			s.FreeRecords = build.FreeOnGPU
 		}
 	}
+	a.recorded.settings(a, &s)
+	s.OwnMultiplier = s.OwnMultiplier || a.searchesLast()
 	if err := a.setMerits(&s); err != nil {
 		return nil, err
 	}
@@ -211,23 +213,27 @@ func checkConfidence(level float64, on constraints.BoundsOn) error {
 // measure computes the measures of every split at the iterate, after a forward pass on the
 // training rows. For the training rows it uses the scores of that pass. If the statement is pure,
 // the splits are measured at the same time.
-func (a *assembly) measure() (map[string]float64, error) {
+func (a *assembly) measure() (map[string]float64, error) { return a.measureAll(a.splits, a.problem) }
+
+// measureAll is measure for splits at the iterate of p.
+func (a *assembly) measureAll(splits []*split, p problem.Problem) (map[string]float64, error) {
+	x := iterateOf(p)
 	if a.builder.Terms != nil {
-		if _, err := a.builder.Terms.At(a.iterate()); err != nil {
+		if _, err := a.builder.Terms.At(x); err != nil {
 			return nil, err
 		}
 	}
 	var started []func() (Measures, error)
 	var failure error
-	for _, s := range a.splits {
-		if s.scores, failure = a.appendScores(s.scores[:0], s); failure != nil {
+	for _, s := range splits {
+		if s.scores, failure = a.appendScoresAt(s.scores[:0], s, x); failure != nil {
 			break
 		}
 		started = append(started, startIf(a.builder.statement.pure, func() (Measures, error) { return s.measure(s.scores) }))
 	}
 	all := map[string]float64{}
 	for k, wait := range started {
-		s := a.splits[k]
+		s := splits[k]
 		m, err := wait()
 		if failure = cmp.Or(failure, err); failure != nil {
 			continue // wait for the other splits
@@ -248,17 +254,24 @@ func (a *assembly) scores(s *split) ([]float64, error) { return a.appendScores(n
 
 // appendScores appends the scores of a split at the iterate to dst.
 func (a *assembly) appendScores(dst []float64, s *split) ([]float64, error) {
+	return a.appendScoresAt(dst, s, a.iterate())
+}
+
+// appendScoresAt is appendScores at the iterate x.
+func (a *assembly) appendScoresAt(dst []float64, s *split, x []float64) ([]float64, error) {
 	if s.blocks != nil {
-		return s.blocks.AppendScores(dst, a.iterate())
+		return s.blocks.AppendScores(dst, x)
 	}
 	return s.problem.AppendWatched(slices.Grow(dst, s.Len()*a.builder.Outputs()), 0)
 }
 
 // iterate returns a copy of the iterate.
-func (a *assembly) iterate() []float64 {
-	n, _ := a.problem.Dims()
-	x := make([]float64, n)
-	a.problem.Space().Read(x, problem.Iterate)
+func (a *assembly) iterate() []float64 { return iterateOf(a.problem) }
+
+// iterateOf returns a copy of the iterate of p.
+func iterateOf(p problem.Problem) []float64 {
+	x := make([]float64, p.Space().Len())
+	p.Space().Read(x, problem.Iterate)
 	return x
 }
 
@@ -266,14 +279,22 @@ func (a *assembly) iterate() []float64 {
 // a run takes in any case.
 func (a *assembly) recordWork() (iterations float64, least int) {
 	var rows []matrix.Matrix
-	for _, s := range a.splits {
+	splits, sample := a.splits, a.recorded != nil && a.options.Settings.Samples()
+	if sample {
+		splits = a.recorded.splits
+	}
+	for _, s := range splits {
 		rows = append(rows, s.Data)
 	}
 	batch := 0
 	if a.sampler != nil {
 		batch = a.options.BatchSize
 	}
-	return a.builder.RecordWork(rows, batch, a.sampler != nil || a.products == string(Int8) || a.sampled)
+	iterations, least = a.builder.RecordWork(rows, batch, a.sampler != nil || a.products == string(Int8) || a.sampled)
+	if sample {
+		least = max(least, sampledRecords)
+	}
+	return iterations, least
 }
 
 // takeValidationRows is the part of an error message that tells how a run gets validation rows.

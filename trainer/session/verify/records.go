@@ -89,7 +89,7 @@ func (c *check) bestFeasible() error {
 	s, r := &c.summary, c.report
 	var best *trainer.Record
 	for k := range c.records {
-		if one := &c.records[k]; one.MaxViolation <= c.in.Tolerance && !c.in.GivenUp(one.Objective) && (best == nil || one.Objective < best.Objective) {
+		if one := &c.records[k]; (one.Sample == 0 || k == len(c.records)-1) && one.MaxViolation <= c.in.Tolerance && !c.in.GivenUp(one.Objective) && (best == nil || one.Objective < best.Objective) {
 			best = one
 		}
 	}

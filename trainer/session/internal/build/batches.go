@@ -42,7 +42,8 @@ import (
 // without the batches' bias and noise.
 //
 // The engine packs a batch when the run takes the batch for the first time, and keeps the packed
-// rows. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
+// rows. Pictures are bound in each iteration, because copying them takes little of its time and the
+// copies are floats. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
 // With bounded memory, the engine packs several batches at the same time (packAhead).
 type Batches struct {
 	bound *graph.Problem // the task on a batch, with one input: the rows
@@ -68,6 +69,7 @@ type Batches struct {
 	dtype    tensor.Dtype
 	// gathers is the bound of the memory if several batches are packed together; 0: one at a time
 	gathers int64
+	binds   bool // batches of pictures
 }
 
 // The number of passes over the rows in the last iterations, each with all rows, as a share of the
@@ -161,6 +163,7 @@ func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, w
 		m.counts = append(m.counts, count)
 	}
 	m.data, m.rowOrder = r.Data, newRowOrder(r.Data)
+	_, m.binds = b.Model.(models.OfPictures)
 	if b.Devices.Team == nil && widened(r.Data) {
 		m.gathers = b.Devices.Memory
 	}
@@ -307,7 +310,10 @@ func (b *Batches) bind(message []byte) (err error) {
 		}
 	}
 	if b.packed[at] == nil {
-		if b.packed[at], err = b.bound.Keep(0, PickData(b.data, b.List(at))); err != nil {
+		rows := PickData(b.data, b.List(at))
+		if b.binds {
+			b.packed[at] = func() error { return b.bound.Bind(0, rows) }
+		} else if b.packed[at], err = b.bound.Keep(0, rows); err != nil {
 			return fmt.Errorf("session: batch %d: %w", k, err)
 		}
 	}
@@ -338,7 +344,7 @@ func (b *Batches) Products() string { return b.bound.Products() }
 // KeptBytes returns the least memory of the packed rows of all batches, in bytes, with floats of
 // the given size. Rows in pages do not count.
 func (b *Batches) KeptBytes(float uintptr, pages bool) uint64 {
-	if pages {
+	if pages || b.binds {
 		return 0
 	}
 	rows := 0

@@ -37,6 +37,7 @@ type Blocks struct {
 	rows    int     // number of rows of a block
 	data    matrix.Matrix
 	outputs int
+	order   []int // the rows in the order of the blocks; nil: by their numbers
 
 	devices  *Devices
 	from, to int             // the rows of this process
@@ -107,11 +108,14 @@ func (b *Builder) NewExactBlocks(data matrix.Matrix, x []float64) (*Blocks, erro
 		return nil, err
 	}
 	k, err := b.NewBlocks(data, tensor.Float64, weights)
-	if err == nil {
-		k.keeps = b.Devices.Memory == 0
+	if err == nil && b.Devices.Memory == 0 {
+		k.Keep()
 	}
 	return k, err
 }
+
+// Keep makes the blocks keep the last scores, which AppendScores returns again at the same weights.
+func (b *Blocks) Keep() { b.keeps = true }
 
 // BlocksOf builds the model for blocks of the given number of rows, at most all rows.
 func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
@@ -157,7 +161,9 @@ func (b *Builder) engines(rows, blocks int) []graph.Engine {
 // newLane builds the model for one block of k's rows.
 func (b *Builder) newLane(k *Blocks, engine graph.Engine, dtype tensor.Dtype, weights models.Weights) (*lane, error) {
 	l := &lane{list: make([]int, k.rows), bound: k.from}
-	l.take(k.from)
+	for i := range l.list {
+		l.list[i] = k.from + i
+	}
 	if n, _ := k.data.Dims(); k.rows < n {
 		l.picked = PickData(k.data, l.list)
 	} else {
@@ -193,13 +199,6 @@ func (b *Blocks) Products() string {
 	return b.lanes[0].block.Products()
 }
 
-// take selects the block that begins with the given row.
-func (l *lane) take(from int) {
-	for k := range l.list {
-		l.list[k] = from + k
-	}
-}
-
 // AppendScores appends S [n, C], row by row, at the stacked weights x to scores. The blocks in
 // float64 keep the last scores: the exact step, the certificate and the measures often have the
 // same weights, and most of the time of a pass is the conversion of the rows.
@@ -227,18 +226,43 @@ func (b *Blocks) runScore(message []byte) error {
 	clear(b.all[:b.from*b.outputs])
 	clear(b.all[b.to*b.outputs:])
 	if err := b.each(x, func(l *lane) (err error) {
-		if l.at == l.from {
+		if err := l.forward(b); err != nil {
+			return err
+		}
+		if l.at == l.from && b.order == nil {
 			_, err = l.block.AppendWatched(b.all[l.at*b.outputs:l.at*b.outputs], 0)
 			return err
 		}
 		if l.fresh, err = l.block.AppendWatched(l.fresh[:0], 0); err == nil {
-			copy(b.all[l.at*b.outputs:], l.fresh[(l.at-l.from)*b.outputs:])
+			for i := l.at; i < l.from+b.rows; i++ {
+				copy(b.all[b.row(i)*b.outputs:][:b.outputs], l.fresh[(i-l.from)*b.outputs:])
+			}
 		}
 		return err
 	}, nil); err != nil {
 		return err
 	}
 	return b.devices.Team.Sum(b.all)
+}
+
+// ByStrata orders the rows by disjoint sets of all rows, so that most blocks have rows of one set.
+// A gradient of <D, S(x)> then skips the blocks of sets on which D is zero. It has no effect on
+// several processes and if one block has all rows.
+func (b *Blocks) ByStrata(strata [][]int) {
+	if n, _ := b.data.Dims(); b.devices.Team == nil && b.rows < n {
+		b.order = slices.Concat(strata...)
+		for _, l := range b.lanes {
+			l.bound = -1
+		}
+	}
+}
+
+// row returns the row number of place i in the order of the blocks.
+func (b *Blocks) row(i int) int {
+	if b.order == nil {
+		return i
+	}
+	return b.order[i]
 }
 
 // Scores returns S [n, C]: see AppendScores.
@@ -292,11 +316,22 @@ func (b *Blocks) addUp(x []float64, d [][]float64) error {
 	}
 	return b.each(x, func(l *lane) error {
 		l.reserve(len(d), len(x))
+		passed := false
 		for i := range d {
-			fresh := d[i][l.at*b.outputs : (l.from+b.rows)*b.outputs]
-			old := len(l.direction.Data) - len(fresh) // elements of rows that the previous block has
-			clear(l.direction.Data[:old])
-			copy(l.direction.Data[old:], fresh)
+			clear(l.direction.Data) // also of rows that the previous block has
+			for k := l.at; k < l.from+b.rows; k++ {
+				copy(l.direction.Data[(k-l.from)*b.outputs:][:b.outputs], d[i][b.row(k)*b.outputs:])
+			}
+			if b.order != nil && !slices.ContainsFunc(l.direction.Data, func(v float64) bool { return v != 0 }) {
+				clear(l.parts[i])
+				continue
+			}
+			if !passed {
+				if err := l.forward(b); err != nil {
+					return err
+				}
+				passed = true
+			}
 			if err := l.pullBack(l.parts[i]); err != nil {
 				return err
 			}
@@ -333,7 +368,7 @@ func (l *lane) pullBack(part []float64) error {
 	return nil
 }
 
-// each calls visit for every block of this process after the block's forward pass. The last block
+// each calls visit for every block of this process. The last block
 // overlaps the previous block. The lanes visit consecutive blocks at the same time. Then each calls
 // after for these blocks, one after the other in the order of the rows; nil: nothing.
 func (b *Blocks) each(x []float64, visit func(l *lane) error, after func(l *lane)) error {
@@ -352,16 +387,10 @@ func (b *Blocks) each(x []float64, visit func(l *lane) error, after func(l *lane
 			}
 			l.at, l.from = at, min(at, b.to-b.rows)
 			at = l.from + b.rows
-			pass := func() error {
-				if err := l.forward(); err != nil {
-					return err
-				}
-				return visit(l)
-			}
 			if len(b.lanes) == 1 {
-				first = pass()
+				first = visit(l)
 			} else {
-				running = append(running, relay.Go(pass))
+				running = append(running, relay.Go(func() error { return visit(l) }))
 			}
 		}
 		for _, wait := range running {
@@ -382,9 +411,11 @@ func (b *Blocks) each(x []float64, visit func(l *lane) error, after func(l *lane
 }
 
 // forward binds the lane's block of rows and computes its scores.
-func (l *lane) forward() error {
+func (l *lane) forward(b *Blocks) error {
 	if l.from != l.bound {
-		l.take(l.from)
+		for k := range l.list {
+			l.list[k] = b.row(l.from + k)
+		}
 		if err := l.block.Bind(0, l.picked); err != nil {
 			return err
 		}

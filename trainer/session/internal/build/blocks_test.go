@@ -1,6 +1,7 @@
 package build
 
 import (
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/models"
@@ -49,6 +51,66 @@ func TestBlocksKeepScores(t *testing.T) {
 	if diff := cmp.Diff(append([]float64{7}, want...), kept); err != nil || diff != "" || passes != 0 {
 		t.Errorf("%d passes for the same weights, %v: %s", passes, err, diff)
 	}
+}
+
+// Blocks in the order of strata have the same scores and gradients, and a gradient passes only
+// through the blocks of sets on which D is not zero.
+func TestBlocksByStrata(t *testing.T) {
+	builder, rows := squares(t, 23, 3)
+	x, err := models.Stack(builder.Model, start(t, builder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	strata := [][]int{{}, {}}
+	d := make([]float64, 23)
+	for i := range 23 {
+		strata[i%2] = append(strata[i%2], i)
+		if i%2 == 1 {
+			d[i] = float64(i)
+		}
+	}
+	result := func(ordered bool) (scores, gradient []float64, read int) {
+		data := &countedRows{Dense: rows.Data.(*matrix.Dense)}
+		b, err := builder.BlocksOf(data, 4, tensor.Float64, start(t, builder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ordered {
+			b.ByStrata(strata)
+		}
+		if scores, err = b.Scores(x); err != nil {
+			t.Fatal(err)
+		}
+		data.read, gradient = 0, make([]float64, len(x))
+		if err := b.pullBack([][]float64{gradient}, x, [][]float64{d}); err != nil {
+			t.Fatal(err)
+		}
+		return scores, gradient, data.read
+	}
+	scores, gradient, all := result(false)
+	ownScores, own, read := result(true)
+	if diff := cmp.Diff(scores, ownScores); diff != "" {
+		t.Error(diff)
+	}
+	for i, v := range gradient {
+		if math.Abs(own[i]-v) > 1e-12 {
+			t.Errorf("gradient %d is %v, and %v in the order of the rows", i, own[i], v)
+		}
+	}
+	if all != 6*4 || read != 3*4 { // the odd rows are in 3 of 6 blocks
+		t.Errorf("%d rows read, and %d by strata", all, read)
+	}
+}
+
+// countedRows counts the rows that are read.
+type countedRows struct {
+	*matrix.Dense
+	read int
+}
+
+func (c *countedRows) Float64(dst []float64, from, to int) {
+	c.read += to - from
+	c.Dense.Float64(dst, from, to)
 }
 
 // With bounded memory, the device keeps all held-out rows in one block, and the blocks in float64
