@@ -90,6 +90,9 @@ func rowsOf(t *testing.T, c *cases.Case) (*constraints.Population, []int) {
 		return clothes()
 	case "bare":
 		p, decisions = &constraints.Population{Labels: []int{0, 1}, Classes: []string{"no", "yes"}}, nil
+	case "folders": // two folders of pictures
+		p, decisions = &constraints.Population{Labels: []int{0, 1, 0, 1}, Classes: []string{"class=cat", "class=dog"},
+			Attributes: []constraints.Attribute{{Name: "camera", Values: []string{"dog", "old"}, Of: []int{0, 0, 1, 0}}}}, []int{0, 1, 1, 0}
 	case "names": // that differ in the case of letters only, or are words of the language
 		p = &constraints.Population{
 			Labels: []int{0, 1, 0, 1}, Classes: []string{"no", "yes"},

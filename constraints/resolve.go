@@ -202,6 +202,9 @@ func (r *resolver) selector(s selector) ([]narrow, error) {
 	case classes:
 		k := match(s.value, r.p.Classes)
 		if k < 0 {
+			k = ofLabel(s.value, r.p.Classes)
+		}
+		if k < 0 {
 			return nil, r.failed(s.value, fmt.Sprintf("there is no class %q", s.value), r.hint(s.value, "the classes are ", r.p.Classes))
 		}
 		return []narrow{r.class(k)}, nil
@@ -247,6 +250,9 @@ func (r *resolver) bare(value string) ([]narrow, error) {
 	case 1:
 		return found, nil
 	case 0:
+		if k := ofLabel(value, r.p.Classes); k >= 0 {
+			return []narrow{r.class(k)}, nil
+		}
 		known = slices.Clone(r.p.Classes)
 		for _, a := range r.p.named() {
 			known = append(known, a.Values...)
@@ -349,6 +355,21 @@ func matchIf(name string, names []string, exact bool) int {
 	found := -1
 	for k, n := range names {
 		if strings.EqualFold(n, name) {
+			if found >= 0 {
+				return -1
+			}
+			found = k
+		}
+	}
+	return found
+}
+
+// ofLabel returns the only class with the name COLUMN=value, as classes of tables and folders have
+// it, or -1.
+func ofLabel(value string, classes []string) int {
+	found := -1
+	for k, c := range classes {
+		if _, own, cut := strings.Cut(c, "="); cut && own == value {
 			if found >= 0 {
 				return -1
 			}

@@ -227,6 +227,13 @@ func narrowed(list []subset, s selector, p *constraints.Population) (next []subs
 			add = append(add, value(a, k))
 		}
 	}
+	if add == nil && (s.attribute == "" || s.attribute == "class" && index(attributes, s.attribute) < 0) { // cat of class=cat
+		for k, name := range p.Classes {
+			if strings.HasSuffix(name, "="+s.value) {
+				add = append(add, class(k))
+			}
+		}
+	}
 	if add == nil {
 		return nil, fmt.Errorf("the rows have no %q %q", s.attribute, s.value)
 	}
