@@ -97,8 +97,8 @@ func (t *run) judged(ending bool) (*problem.Point, error) {
 	return &t.sampleAt, t.copyTo(t.sample.Problem, &t.sampleAt)
 }
 
-// measured certifies the iterate, whose values are at, with the multiplier nu. If there is a sample,
-// the gradient is the sample's.
+// measured certifies the iterate, whose values are at, with the multiplier nu. The gradient is that
+// of the sample if there is one.
 func (t *run) measured(at *problem.Point, nu []float64) (certify.Certificate, error) {
 	if t.sample == nil {
 		return certify.Measure(t.full, at, nu, t.set.Certificate)

@@ -189,7 +189,7 @@ type certifier struct {
 	gradient    problem.Vector // with the given multiplier; problem.Iterate: not computed
 }
 
-// newCertifier returns a certifier of the iterate, without a gradient. The caller frees its scratch.
+// newCertifier returns a certifier of the iterate without a gradient. The caller frees the scratch.
 func newCertifier(p problem.Problem, at *problem.Point, s Settings) *certifier {
 	n, _ := p.Dims()
 	c := &certifier{p: p, at: at, set: s.withDefaults(p), scratch: problem.NewScratch(p.Space()), x: make([]float64, n), residual: make([]float64, n)}

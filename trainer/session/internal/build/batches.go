@@ -43,7 +43,8 @@ import (
 //
 // The engine packs a batch when the run takes the batch for the first time, and keeps the packed
 // rows. Pictures are bound in each iteration, because copying them takes little of its time and the
-// copies are floats. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
+// copies are floats. An engine that cannot keep rows also binds the batch in each iteration
+// (graph.Problem.Keep).
 // With bounded memory, the engine packs several batches at the same time (packAhead).
 type Batches struct {
 	bound *graph.Problem // the task on a batch, with one input: the rows

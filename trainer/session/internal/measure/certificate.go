@@ -14,8 +14,8 @@ const sphereOfFloat32 = 1e-6
 // Certify evaluates and certifies the iterate of p, a task with m constraints in float64, after the
 // training r. single says that the training computed in float32, and solved has the rounds of
 // feedback; nil: none. search says that the training has not searched for a better multiplier than
-// the method's own, which Certify then does in one pass over the rows. If the training proved that the bounds cannot be met, Certify replaces the
-// numbers of the proof in r.
+// the method's own, which Certify then does in one pass over the rows. If the training proved that
+// the bounds cannot be met, Certify replaces the numbers of the proof in r.
 func Certify(p problem.Problem, m int, r *trainer.Result, single, search bool, solved *Solution) (at problem.Point, c certify.Certificate, err error) {
 	at.Constraints = make([]float64, m)
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
