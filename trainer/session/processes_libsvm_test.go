@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,32 +81,21 @@ func TestProcessesKeepTheirEntries(t *testing.T) {
 			if c.hidden == nil && (one.Result.Examples == nil || len(one.Result.Examples.Classes[0].List) == 0) {
 				t.Error("no examples are compared")
 			}
-			var group sync.WaitGroup
-			for _, r := range ranks.Goroutines(3) {
-				own := o
-				own.Device.Ranks = r
-				group.Go(func() {
-					a, err := own.prepare(t.Context(), nil)
-					if err != nil {
-						t.Error(err)
-						return
+			onEach(t, o, 3, func(r ranks.Collective, a *assembly) {
+				for _, s := range a.splits {
+					part, divided := s.Data.(*matrix.SparsePart)
+					if divided != (c.batch == 0) {
+						t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
 					}
-					for _, s := range a.splits {
-						part, divided := s.Data.(*matrix.SparsePart)
-						if divided != (c.batch == 0) {
-							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
-						}
-						if divided && len(part.Columns) > part.All/2 && part.Rows > 1000 {
-							t.Errorf("process %d has %d of %d %s entries", r.Rank(), len(part.Columns), part.All, s.Name)
-						}
+					if divided && len(part.Columns) > part.All/2 && part.Rows > 1000 {
+						t.Errorf("process %d has %d of %d %s entries", r.Rank(), len(part.Columns), part.All, s.Name)
 					}
-					a.devices.Served = false
-					if err := a.Close(); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
+				}
+				a.devices.Served = false
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }

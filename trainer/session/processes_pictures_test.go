@@ -1,7 +1,6 @@
 package session
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,35 +53,24 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 			if e := one.Result.Examples; e == nil || len(e.Classes[0].List) == 0 || len(e.Classes[0].List[0].Picture) == 0 {
 				t.Error("no pictures are compared")
 			}
-			var group sync.WaitGroup
-			for _, r := range ranks.Goroutines(3) {
-				own := o
-				own.Device.Ranks = r
-				group.Go(func() {
-					a, err := own.prepare(t.Context(), nil)
-					if err != nil {
-						t.Error(err)
-						return
+			onEach(t, o, 3, func(r ranks.Collective, a *assembly) {
+				for _, s := range a.splits {
+					part, divided := s.Data.(interface{ Has(i int) bool })
+					if divided != (c.batch == 0 && c.copies == "") {
+						t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
 					}
-					for _, s := range a.splits {
-						part, divided := s.Data.(interface{ Has(i int) bool })
-						if divided != (c.batch == 0 && c.copies == "") {
-							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
-						}
-						from, to := cpu.OwnRows(s.Len(), r.Rank(), 3)
-						for i := range s.Len() {
-							if own := i >= from && i < to; divided && part.Has(i) != own {
-								t.Errorf("process %d has row %d of the %s rows: %v, want %v", r.Rank(), i, s.Name, !own, own)
-							}
+					from, to := cpu.OwnRows(s.Len(), r.Rank(), 3)
+					for i := range s.Len() {
+						if own := i >= from && i < to; divided && part.Has(i) != own {
+							t.Errorf("process %d has row %d of the %s rows: %v, want %v", r.Rank(), i, s.Name, !own, own)
 						}
 					}
-					a.devices.Served = false
-					if err := a.Close(); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
+				}
+				a.devices.Served = false
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }

@@ -56,6 +56,25 @@ func traceOver(t *testing.T, processes int, o Options) (r *trace) {
 	return r
 }
 
+// onEach prepares the run in n processes at once, and calls check in each of them.
+func onEach(t *testing.T, o Options, n int, check func(r ranks.Collective, a *assembly)) {
+	t.Helper()
+	var group sync.WaitGroup
+	for _, r := range ranks.Goroutines(n) {
+		o.Device.Ranks = r
+		own := o
+		group.Go(func() {
+			a, err := own.prepare(t.Context(), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			check(r, a)
+		})
+	}
+	group.Wait()
+}
+
 // within compares traces up to a difference of numbers, relative or absolute.
 func within(difference float64) cmp.Options {
 	return cmp.Options{cmpopts.EquateApprox(difference, difference), cmpopts.EquateNaNs()}
@@ -333,37 +352,26 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 			if alone.builder.Scales == nil {
 				t.Error("a linear model has no scales")
 			}
-			var group sync.WaitGroup
-			for _, r := range ranks.Goroutines(3) {
-				own := o
-				own.Device.Ranks = r
-				group.Go(func() {
-					a, err := own.prepare(t.Context(), nil)
-					if err != nil {
-						t.Error(err)
-						return
+			onEach(t, o, 3, func(r ranks.Collective, a *assembly) {
+				if diff := cmp.Diff(scaledOnes(alone.builder.Scales), scaledOnes(a.builder.Scales), within(1e-9)); diff != "" {
+					t.Errorf("scales of process %d (-alone +own): %s", r.Rank(), diff)
+				}
+				for _, s := range a.splits {
+					part, divided := s.Data.(*matrix.Part)
+					if divided != (c.batch == 0) {
+						t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
 					}
-					if diff := cmp.Diff(scaledOnes(alone.builder.Scales), scaledOnes(a.builder.Scales), within(1e-9)); diff != "" {
-						t.Errorf("scales of process %d (-alone +own): %s", r.Rank(), diff)
-					}
-					for _, s := range a.splits {
-						part, divided := s.Data.(*matrix.Part)
-						if divided != (c.batch == 0) {
-							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.Name, s.Data)
-						}
-						if from, to := cpu.OwnRows(s.Len(), r.Rank(), 3); divided {
-							if n, _ := part.Own.Dims(); n != to-from || n > part.Rows/2 && part.Rows > 1000 {
-								t.Errorf("process %d has %d of %d %s rows", r.Rank(), n, part.Rows, s.Name)
-							}
+					if from, to := cpu.OwnRows(s.Len(), r.Rank(), 3); divided {
+						if n, _ := part.Own.Dims(); n != to-from || n > part.Rows/2 && part.Rows > 1000 {
+							t.Errorf("process %d has %d of %d %s rows", r.Rank(), n, part.Rows, s.Name)
 						}
 					}
-					a.devices.Served = false
-					if err := a.Close(); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
+				}
+				a.devices.Served = false
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 			if err := alone.Close(); err != nil {
 				t.Error(err)
 			}

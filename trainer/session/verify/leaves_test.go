@@ -53,7 +53,7 @@ func forged(old any) []any {
 		if math.Abs(x) < 1e-4 {
 			return []any{x + 1e-2} // no number reads as 0
 		}
-		return []any{x + 1e-2*max(1, math.Abs(x)), x * 1.01, nil}
+		return []any{x * 1.01, nil}
 	case string:
 		return []any{v + " more"}
 	case bool:
@@ -87,6 +87,8 @@ func TestEveryLeafOfSummary(t *testing.T) {
 		names = append(names, "promise", "surrogate", "classes", "mnpc separate hinge", "eo max", "if", "best", "impossible")
 	}
 	list := runs(t)
+	// The checks of rates and times know no task: a run with two classes and one with three show them.
+	common := map[string]bool{}
 	for _, name := range names {
 		options := list[name]
 		t.Run(name, func(t *testing.T) {
@@ -105,11 +107,15 @@ func TestEveryLeafOfSummary(t *testing.T) {
 			}
 			seen := map[string]bool{}
 			for _, l := range leaves("", read(), nil) {
-				kind := regexp.MustCompile(`\[\d+\]`).ReplaceAllString(l.path, "[]")
-				if seen[kind+fmt.Sprintf("%T", l.old)] || l.path == "checksum" || strings.HasPrefix(l.path, "files.") {
+				kind := regexp.MustCompile(`\[\d+\]`).ReplaceAllString(l.path, "[]") + fmt.Sprintf(" %T", l.old)
+				shown := seen
+				if strings.HasPrefix(kind, "rates.") || strings.HasPrefix(kind, "seconds") {
+					shown, kind = common, fmt.Sprint(kind, name == "classes" || name == "mnpc separate hinge")
+				}
+				if shown[kind] || l.path == "checksum" || strings.HasPrefix(l.path, "files.") {
 					continue
 				}
-				seen[kind+fmt.Sprintf("%T", l.old)] = true
+				shown[kind] = true
 				changes := forged(l.old)
 				if x, ok := l.old.(json.Number); ok && strings.HasPrefix(l.path, "infeasibility.") {
 					v, err := x.Float64() // the proof's gradients are of the device: proofTolerance
