@@ -258,3 +258,26 @@ func TestDirectoryInPlace(t *testing.T) {
 		t.Errorf("%v, %v: want the directory alone", entries, err)
 	}
 }
+
+func TestOpenShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	_, err := openShared(path, os.O_RDWR, 0)
+	if failed := (*os.PathError)(nil); !errors.As(err, &failed) || failed.Path != path || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: error %v, want os.ErrNotExist with the whole path", err)
+	}
+	f, err := openShared(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.Name() != path {
+		t.Errorf("name %s, want %s", f.Name(), path)
+	}
+	_, err = f.WriteString("text")
+	if err := errors.Join(err, os.Rename(path, path+"b")); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path + "b"); string(data) != "text" {
+		t.Errorf("the renamed file has %q, error %v", data, err)
+	}
+}

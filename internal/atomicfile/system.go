@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 )
 
@@ -39,11 +40,33 @@ type OS struct{}
 
 // OpenFile implements System.
 func (OS) OpenFile(path string, flags int, perm os.FileMode) (Handle, error) {
-	f, err := os.OpenFile(path, flags, perm)
+	f, err := OpenFile(path, flags, perm)
 	if err != nil {
 		return nil, err // without a Handle that holds a nil *os.File
 	}
 	return f, nil
+}
+
+// OpenFile is os.OpenFile for files that are renamed or removed while they are open.
+func OpenFile(path string, flags int, perm os.FileMode) (*os.File, error) {
+	if runtime.GOOS == "windows" {
+		return openShared(path, flags, perm)
+	}
+	return os.OpenFile(path, flags, perm)
+}
+
+// openShared opens a file through os.Root, because Windows neither renames nor removes the open
+// files of os.OpenFile. Tests call it on every system.
+func openShared(path string, flags int, perm os.FileMode) (*os.File, error) {
+	folder, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	f, err := folder.OpenFile(filepath.Base(path), flags, perm)
+	if failed := (*os.PathError)(nil); errors.As(err, &failed) {
+		failed.Path = path
+	}
+	return f, errors.Join(err, folder.Close())
 }
 
 // Rename implements System.
@@ -69,6 +92,9 @@ func Put(path string, data []byte) error {
 
 // SyncFolder makes the names in the folder of a file durable, if the file system can do that.
 func SyncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // it syncs files only
+	}
 	dir, err := Disk.OpenFile(filepath.Dir(path), os.O_RDONLY, 0)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/seal"
 )
 
@@ -34,7 +35,7 @@ func TakeFile(path string) (*Lock, error) { return take(path, func() {}) }
 // take is TakeFile with a call between the opening and the locking of the file, for tests.
 func take(path string, opened func()) (*Lock, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		f, err := atomicfile.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644) // Release removes the open file
 		if err != nil {
 			return nil, fmt.Errorf("dirlock: %w", err)
 		}
