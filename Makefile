@@ -187,7 +187,7 @@ wheel:
 	$(PYTHON) -m pip wheel -q --no-deps -w $(WHEELS) ./python
 
 wheels:
-	for target in linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64; do \
+	for target in linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64 windows-arm64; do \
 		GOOS=$${target%-*} GOARCH=$${target#*-} $(MAKE) wheel || exit 1; \
 	done
 

@@ -16,6 +16,7 @@ TAGS = {
     "darwin/amd64": "macosx_12_0_x86_64",
     "darwin/arm64": "macosx_12_0_arm64",
     "windows/amd64": "win_amd64",
+    "windows/arm64": "win_arm64",
 }
 SOURCES = ["cmd", "constraints", "cuda", "datasets", "internal", "models", "trainer", "go.mod", "go.sum", "LICENSE", "NOTICE"]
 

@@ -212,7 +212,11 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, skip_check_array=True)
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=self._finite(), multi_output=False)
+            try:
+                X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=self._finite(), multi_output=False)
+            except ValueError as e:
+                advice = {"contains NaN": '\nOr use missing="impute".', "could not convert": ": give a DataFrame, whose columns may be texts"}
+                raise InputError(str(e) + next((more for text, more in advice.items() if text in str(e)), "")) from e
             data = {ARRAY: X if isinstance(X, np.ndarray) else X.toarray()}
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -250,13 +254,14 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train = 1 - held - self.test_fraction
         if held < 0 or self.test_fraction < 0 or train <= 0:
             raise InputError(f"validation_fraction {held} and test_fraction {self.test_fraction} leave no training rows: their sum must be below 1")
-        subject = [self.subject_to] if isinstance(self.subject_to, str) else list(self.subject_to)
+        if self.handle_unknown not in ("error", "ignore"):
+            raise InputError(f"handle_unknown {self.handle_unknown!r}: choose error or ignore")
         seed = 1
         if self.random_state is not None:
             seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else check_random_state(self.random_state).randint(1, 2**31)
         settings = {
             "label": label if len(self.classes_) > 2 else f"{label}={self._class_texts()[1]}",
-            "subject-to": subject,
+            "subject-to": _data.bounds(self.subject_to),
             "minimize": self.minimize,
             "model": self.model,
             "hidden": None if self.hidden is None else list(self.hidden),
@@ -367,6 +372,11 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         path : str or Path
             The directory, which must not exist.
+
+        Raises
+        ------
+        FileExistsError
+            If the directory exists.
         """
         check_is_fitted(self, "run_")
         self.run_.copy(Path(path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ NO_TEXT = ["\uffff"]
 
 def is_frame(X: Any) -> bool:
     """Report whether X is a data frame of pandas or polars."""
-    return isinstance(X, pd.DataFrame) or type(X).__module__.partition(".")[0] == "polars"
+    return isinstance(X, pd.DataFrame) or (hasattr(X, "columns") and type(X).__module__.partition(".")[0] == "polars")
 
 
 def columns(X: Any) -> Columns:
@@ -186,6 +186,21 @@ def chosen(data: Any, rows: NDArray[np.intp]) -> Named:
     if count <= rows.max():
         raise InputError(f"the data have {count} rows, but the run has used row {rows.max() + 1}: give the run's table, in the order of training")
     return Named({name: column[rows] for name, column in found.items()})
+
+
+def bounds(given: Any) -> list[str]:
+    """Return the bounds in `subject_to`.
+
+    Raises
+    ------
+    InputError
+        If it is neither a text nor a sequence of texts.
+    """
+    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    wrong = next((b for b in found if not isinstance(b, str)), None)
+    if wrong is not None:
+        raise InputError(f"subject_to has {wrong!r}: give texts such as \"gap(positive_rate, sex) <= 0.02\"")
+    return found
 
 
 def free(name: str, taken: Columns) -> str:

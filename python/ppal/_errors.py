@@ -66,7 +66,8 @@ def in_python(text: str, names: dict[str, str] | None = None) -> str:
     """
     text = text.removeprefix("ppal: ").removeprefix("datasets: ")
     for name, words in (names or {}).items():
-        text = re.sub(re.escape(name) + r":1: (?=[a-z-]+\b)([a-z-]+)", r"--\1", text).replace(name, words)
+        text = re.sub(re.escape(name) + r":1: (?!unknown setting)(?=[a-z-]+\b)([a-z-]+)", r"--\1", text)
+        text = text.replace(name + ":1: unknown", "unknown").replace(name, words)
     text = text.removeprefix("datasets: ").replace("; --allow-violation makes the exit status 0", "")
     text = re.sub(r", or ignore the column \(--ignore [^)]*\)", ", or drop the column", text)
 
@@ -77,4 +78,4 @@ def in_python(text: str, names: dict[str, str] | None = None) -> str:
             return name
         return f"{name}={value}" if value[0] in "\"'" or re.fullmatch(r"[\d.]+", value) else f'{name}="{value}"'
 
-    return re.sub(r"--([a-z][a-z-]*)" + _VALUE, keyword, text)
+    return re.sub(r"--(?!help)([a-z][a-z-]*)" + _VALUE, keyword, text)

@@ -126,6 +126,8 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         ------
         InputError
             If the data, a bound or a setting is wrong.
+        sklearn.exceptions.NotFittedError
+            With `prefit`, if the estimator is not fitted.
         TrainingError, ProgramError, MissingProgramError
             If the program failed, has a bug, or is absent.
         """
@@ -143,7 +145,9 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             X, y, weights, groups = _safe_indexing(X, kept), y[kept], weights[kept], {name: values[kept] for name, values in groups.items()}
             rows = len(y)
         self.estimator_ = self.estimator
-        if not self.prefit:
+        if self.prefit:
+            check_is_fitted(self.estimator)
+        else:
             if not 0 < self.threshold_fraction < 1:
                 raise InputError(f"threshold_fraction is {self.threshold_fraction}: it must be between 0 and 1")
             classes, sizes = np.unique(y, return_counts=True)
@@ -185,7 +189,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             "score": names,
             "thresholds": self.thresholds,
             "minimize": self.minimize,
-            "subject-to": [self.subject_to] if isinstance(self.subject_to, str) else list(self.subject_to),
+            "subject-to": _data.bounds(self.subject_to),
             "split": "50/50/0" if self.confidence else "100/0/0",
             "seed": int(seed),
             "quiet": True,

@@ -25,7 +25,7 @@ from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -164,6 +164,8 @@ class Estimator(unittest.TestCase):
             import polars
         except ImportError:
             return
+        model = PpalClassifier(PARITY).fit(numbers, polars.Series(y), sensitive_features=polars.Series("sex", sex.to_list()))
+        np.testing.assert_array_equal(model.decision_function(numbers), want)
         frame = polars.DataFrame({name: X[name].astype(str).tolist() if X[name].dtype == "category" else X[name].to_numpy() for name in X})
         np.testing.assert_array_equal(PpalClassifier().fit(frame, y).decision_function(frame), PpalClassifier().fit(X, y).decision_function(X))
 
@@ -206,7 +208,9 @@ class Estimator(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
-            X.drop(columns="job").assign(sex=sex, two_year_recid=(y == "high").astype(int)).to_csv("people.csv", index=False)
+            os.mkdir("compas")
+            table = {"age": X["age"], "priors_count": X["age"] % 7, "juv_fel_count": X["age"] % 3, "c_charge_degree": X["town"], "sex": sex}
+            pd.DataFrame({**table, "two_year_recid": (y == "high").astype(int)}).to_csv("compas/compas-scores-two-years.csv", index=False)
             names: dict[str, Any] = {}
             exec(block, names)
             np.testing.assert_array_equal(PpalClassifier.load("run").predict(names["X"]), names["decisions"])
@@ -239,6 +243,13 @@ class Errors(unittest.TestCase):
         self.fails(ppal.InputError, "different columns called 'town'", sex=sex.rename("town"))
         self.fails(ppal.InputError, "two columns of X", X=pd.concat([X, X["age"]], axis=1))
         self.fails(ppal.InputError, 'hidden=3: used only with model="mlp"', hidden=[3])
+        self.fails(ppal.InputError, 'subject_to has 0.02: give texts such as "gap', subject_to=0.02)
+        self.fails(ppal.InputError, r"^unknown setting learnrate \(.* ppal train --help-all\)", settings={"learnrate": 1})
+        self.fails(ppal.InputError, "handle_unknown 'other': choose error or ignore", handle_unknown="other")
+        self.fails(ppal.InputError, "could not convert string to float: .*: give a DataFrame", X=X.to_numpy(object))
+        self.fails(ppal.InputError, 'contains NaN[^"]*missing="impute"', X=np.where(X[["age"]] > 50, np.nan, X[["age"]]))
+        with self.assertRaises(NotFittedError):
+            ThresholdClassifier(LogisticRegression(), prefit=True).fit(X[["age"]], y)
         self.fails(ppal.InputError, "max_iter -1: must be at least 0", max_iter=-1)
         self.fails(ppal.InputError, "leave no training rows", test_fraction=1.0)
         self.fails(ppal.TrainingError, "no GPU available|without GPU support", device="cuda")

@@ -45,7 +45,7 @@ class Torch(unittest.TestCase):
         torch.manual_seed(0)
         images = torch.rand(300, 1, 8, 8)
         labels = np.where(images.mean((1, 2, 3)).numpy() > 0.5, "cat", "dog")
-        names = {"torch": torch, "body": torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 16), torch.nn.Tanh()), "images": images, "labels": labels}
+        names = {"torch": torch, "body": torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 16), torch.nn.Tanh()), "pictures": images, "labels": labels}
         exec(re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)[1], names)
         scores = names["network"](images)[:, 0].detach().numpy()
         decisions = names["model"].classes_[(scores > 0).astype(int)]
