@@ -217,7 +217,7 @@ check-notebooks: check-wheel
 kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
 
-# Compile the GPU's PTX with NVIDIA's compilers from PyPI, in their own virtual environment, without GPU or toolkit.
+# Compile the PTX of changed GPU sources with NVIDIA's compilers from PyPI, in their own virtual environment, without GPU or toolkit.
 kernels-ptx: .venv-kernels/made
 	.venv-kernels/bin/python internal/cuda/kernels/compile.py
 

@@ -1,9 +1,11 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 )
@@ -156,8 +158,13 @@ func (p *Program) loadMatrix(buffer int, m matrix.Matrix) error {
 	if bytes, ok := m.(matrix.EightBit); ok {
 		return p.loadBytes(buffer, bytes)
 	}
-	b := p.plan.Buffers[buffer]
-	return p.device.staging.upload(p.storage.base[buffer], b.Rows, b.Cols*p.size, func(dst []byte, from, to int) {
+	return p.uploadMatrix(p.storage.base[buffer], m)
+}
+
+// uploadMatrix uploads the elements of a matrix.
+func (p *Program) uploadMatrix(at driver.Pointer, m matrix.Matrix) error {
+	rows, cols := m.Dims()
+	return p.device.staging.upload(at, rows, cols*p.size, func(dst []byte, from, to int) {
 		if p.dtype == kernels.Float32 {
 			m.Float32(typed[float32](dst), from, to)
 		} else {
@@ -209,11 +216,11 @@ func (p *Program) Bind(v plan.View, m matrix.Matrix) error {
 	if err := p.plan.CheckBind(v, m); err != nil {
 		return fmt.Errorf("cuda: %w", err)
 	}
+	delete(p.bindings, v.Buffer)
 	if x := p.eight[v.Buffer]; x != nil {
-		bytes, ok := m.(matrix.EightBit)
-		if !ok || bytes.ByteScale() != x.scale {
-			return fmt.Errorf("cuda: %w %v: bind 8-bit rows of that scale to %s, or train with --products float32",
-				plan.ErrNotBytes, x.scale, p.describe(v.Buffer))
+		bytes, err := p.bytesFor(x, v.Buffer, m)
+		if err != nil {
+			return err
 		}
 		return p.loadRows(x, bytes)
 	}
@@ -227,4 +234,75 @@ func (p *Program) Bind(v plan.View, m matrix.Matrix) error {
 	}
 	delete(p.sparse, v.Buffer) // the program keeps the memory until it is closed
 	return p.lower()
+}
+
+// bytesFor returns the 8-bit data of a matrix for an input whose products read 8-bit values.
+func (p *Program) bytesFor(x *eightBit, buffer int, m matrix.Matrix) (matrix.EightBit, error) {
+	bytes, ok := m.(matrix.EightBit)
+	if !ok || bytes.ByteScale() != x.scale {
+		return nil, fmt.Errorf("cuda: %w %v: bind 8-bit rows of that scale to %s, or train with --products float32",
+			plan.ErrNotBytes, x.scale, p.describe(buffer))
+	}
+	return bytes, nil
+}
+
+// Keep implements plan.Keeper: the rows stay in the device's memory, bytes as bytes, and a pass on
+// the device makes them the input. It returns nil without memory for the rows, and for sparse rows.
+func (p *Program) Keep(v plan.View, m matrix.Matrix) (use func(), err error) {
+	if err := p.plan.CheckBind(v, m); err != nil {
+		return nil, fmt.Errorf("cuda: %w", err)
+	}
+	x, b, d := p.eight[v.Buffer], p.plan.Buffers[v.Buffer], p.device
+	bytes, narrow := m.(matrix.EightBit)
+	if x != nil {
+		if bytes, err = p.bytesFor(x, v.Buffer, m); err != nil {
+			return nil, err
+		}
+	}
+	if _, sparse := m.(matrix.Sparse); sparse || p.sparse[v.Buffer] != nil || p.storage.base[v.Buffer] == 0 && x == nil {
+		return nil, nil
+	}
+	size := 1
+	if !narrow {
+		size = p.size
+	}
+	at, err := p.allocate("kept rows of "+p.describe(v.Buffer), b.Len()*size)
+	if errors.Is(err, driver.ErrOutOfMemory) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	to := kernels.Operand{At: p.storage.base[v.Buffer], Rows: b.Rows, Cols: b.Cols, Stride: b.Cols}
+	bind := func() error { return d.driver.Copy(d.stream, to.At, at, b.Len()*size) }
+	if !narrow {
+		return p.binding(v.Buffer, bind), p.uploadMatrix(at, m)
+	}
+	if bind = func() error { return p.set.Widen(&d.queue, to, at, bytes.ByteScale()) }; x != nil {
+		bind = func() error {
+			for _, w := range x.form.pieces() {
+				if err := x.form.load(at.Offset(w.from*b.Cols), w.from, w.to); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return p.binding(v.Buffer, bind), d.uploadRows(at, bytes, 0, b.Rows)
+}
+
+// binding returns a function that makes the next Forward run bind first.
+func (p *Program) binding(buffer int, bind func() error) func() {
+	return func() { p.bindings[buffer] = bind }
+}
+
+// bindKept runs the bindings that wait for the forward half.
+func (p *Program) bindKept() error {
+	for buffer, bind := range p.bindings {
+		delete(p.bindings, buffer)
+		if err := bind(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -11,7 +11,10 @@ import (
 	"ppal/internal/plan"
 )
 
-var _ plan.Device = (*Device)(nil)
+var (
+	_ plan.Device = (*Device)(nil)
+	_ plan.Roomy  = (*Device)(nil)
+)
 
 // Options configure a device.
 type Options struct {
@@ -21,6 +24,7 @@ type Options struct {
 	Copies     bool          // exchange f, g and the coefficients by copies, without mapped pinned memory
 	HostSteps  bool          // compute the automatic step size on the host, which then waits for the measurements
 	Sums       int           // the bytes of integer sums in memory at a time; 0: 32 MiB
+	Patches    int           // the bytes of patches of pictures in memory at a time; 0: 64 MiB
 	Digits     DigitProducts // whose kernels multiply 8-bit data with int8 digits
 	ScaleRows  int           // the most rows of a factor in digits with one scale for each column; 0: ScaleRows
 	InnerBlock int           // the longest sum of one product of bfloat16 terms; 0: 4,096
@@ -132,6 +136,9 @@ func (d *Device) set(t kernels.Dtype) (*kernels.Set, error) {
 	return d.sets[t], nil
 }
 
+// Room implements plan.Roomy: half of the device's memory.
+func (d *Device) Room() int { return int(d.Info().Memory / 2) }
+
 // Prepare implements driver.GPU.
 func (d *Device) Prepare(stop func() bool) {
 	for _, t := range []kernels.Dtype{kernels.Float32, kernels.Float64} {
@@ -188,6 +195,7 @@ type queue struct {
 	d                 *Device
 	scratch, counters room
 	sums              room // the integer sums of one product
+	patches           room // the patches of a part of the pictures of one convolution
 }
 
 // room is memory that grows. Outgrown memory stays allocated, because captured graphs have its

@@ -160,6 +160,9 @@ func (l *lowering) step(i int, s plan.Step) error {
 	case *plan.PairMeansGrad:
 		return l.pairMeansGrad(s)
 	}
+	if l.picture(s) {
+		return nil
+	}
 	return l.refuse(s)
 }
 

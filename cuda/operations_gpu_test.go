@@ -15,7 +15,7 @@ import (
 // The code of the kernels computes right gradients of the operations that users want.
 func TestGradientsOfOperations(t *testing.T) {
 	for _, o := range graphcases.Operations() {
-		if o.Refused != "" || o.OneCore || o.Pictures {
+		if o.Refused != "" || o.OneCore {
 			continue
 		}
 		d, err := cuda.On(double.Computing(double.Options{}), cuda.Options{})

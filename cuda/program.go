@@ -13,7 +13,10 @@ import (
 	"ppal/trainer/problem"
 )
 
-var _ plan.Program = (*Program)(nil)
+var (
+	_ plan.Program = (*Program)(nil)
+	_ plan.Keeper  = (*Program)(nil)
+)
 
 // Program is a plan on a device. After an error a program can only be closed.
 type Program struct {
@@ -33,7 +36,9 @@ type Program struct {
 	readers   map[int][]plan.Step              // the steps that read a buffer
 	consumers plan.Consumers
 	numbers   exchange
-	common    driver.Pointer // the gradient of the vectors without a graph of their own; 0: there was none yet
+	bindings  map[int]func() error // by input: makes kept rows the input
+	patches   int                  // bytes of the largest part of a convolution's pictures
+	common    driver.Pointer       // the gradient of the vectors without a graph of their own; 0: there was none yet
 
 	terms             []byte // pinned memory for this process's terms, then for the sums over processes; nil: there are none
 	cuts              cuts
@@ -87,7 +92,7 @@ func (d *Device) compile(p *plan.Plan, x problem.Vectors, c cuts) (*Program, err
 		return nil, err
 	}
 	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), cuts: c, sparse: map[int]*entries{},
-		eight: map[int]*eightBit{}, quantized: map[*plan.Product]driver.Pointer{}, centered: map[*plan.Product]bool{}, lists: map[any]driver.Pointer{}, pairs: map[*int64]pairs{}, readers: map[int][]plan.Step{}}
+		eight: map[int]*eightBit{}, bindings: map[int]func() error{}, quantized: map[*plan.Product]driver.Pointer{}, centered: map[*plan.Product]bool{}, lists: map[any]driver.Pointer{}, pairs: map[*int64]pairs{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(); err != nil {
 		return nil, errors.Join(err, q.close())
 	}
@@ -246,6 +251,9 @@ func (p *Program) Start() error {
 func (p *Program) startPart(i int) error {
 	run := p.run
 	if i == 0 {
+		if err := p.bindKept(); err != nil {
+			return fmt.Errorf("cuda: forward: %w", err)
+		}
 		run = p.runFirst
 	}
 	if err := run(&p.forward[i], 0); err != nil {

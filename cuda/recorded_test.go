@@ -14,6 +14,7 @@ import (
 	"ppal/constraints"
 	"ppal/cuda"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
@@ -166,6 +167,89 @@ func TestBindAndCaptures(t *testing.T) {
 		if err := p.Bind(0, &matrix.Dense{Rows: 9, Cols: 100, Data: make([]float64, 900)}); err == nil {
 			t.Errorf("form %d: rows of another length were bound", form)
 		}
+	}
+}
+
+// Kept rows cross the bus once. Then a pass on the device makes them the input of the next forward
+// half, whose graph stays; bytes are widened, and rows in digits converted.
+func TestKeptRows(t *testing.T) {
+	for name, c := range map[string]struct {
+		storage graphcases.Storage
+		o       cuda.Options
+		call    string
+	}{
+		"bytes":  {graphcases.Bytes, cuda.Options{Products: cuda.Float32}, "widen_f32"},
+		"digits": {graphcases.Bytes, cuda.Options{Products: cuda.Int8x3}, "signed_bytes_f32"},
+		"floats": {graphcases.Dense, cuda.Options{}, ""},
+	} {
+		d, r := recorded(t, c.o, 0)
+		p, err := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{60, 40}, constraints.Sigmoid, false, c.storage).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var uses []func() error
+		for range 2 {
+			var m matrix.Matrix = &matrix.Dense{Rows: 100, Cols: 9, Data: make([]float64, 900)}
+			if c.storage == graphcases.Bytes {
+				m = matrix.NewBytes(100, 9, picture.PixelScale)
+			}
+			use, err := p.Keep(0, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			uses = append(uses, use)
+		}
+		v := p.Space().New()
+		iterate(t, p, 3, v)
+		from := len(r.Calls())
+		for _, use := range uses {
+			if err := use(); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Calls()) > from {
+				t.Errorf("%s: the rows become the input before the forward half", name)
+			}
+			iterate(t, p, 2, v)
+			for i, call := range r.Calls()[from:] {
+				pass := call.Kind == "Copy" || call.Name != "" && call.Name == c.call
+				if call.Kind == "Upload" || call.Kind == "EndCapture" || pass != (i == 0) {
+					t.Errorf("%s: call %d with kept rows is %s %s", name, i, call.Kind, call.Name)
+				}
+			}
+			from = len(r.Calls())
+		}
+	}
+}
+
+// A convolution is a pass over patches and a product for each part of the pictures. Its derivative
+// by the filters takes a second pass, which lays the pictures' derivatives side by side.
+func TestConvolutionLaunches(t *testing.T) {
+	d, r := recorded(t, cuda.Options{Patches: 13 * 9 * 64 * 4}, 0) // 13 pictures, and 7 beside the derivatives of three filters
+	p, err := graphcases.PictureCases()[0].Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := len(r.Calls())
+	if _, err := p.Forward(make([]float64, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Backward([]float64{1, 1}, p.Space().New()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, call := range r.Calls()[from:] {
+		switch call.Kind {
+		case "Launch":
+			got = append(got, strings.TrimSuffix(call.Name, "_f32"))
+		case "Multiply":
+			got = append(got, call.Kind)
+		}
+	}
+	want := strings.Fields(`interpret total_sum interpret patches Multiply interpret max_pool patches Multiply interpret max_pool Multiply pair
+		interpret total_sum interpret pack unpack interpret interpret interpret Multiply max_pool_grad relu_grad Multiply patches_sum max_pool_grad
+		relu_grad patches patches Multiply patches patches Multiply patches patches Multiply Multiply copy copy interpret`)
+	if !slices.Equal(got, want) {
+		t.Errorf("launches %v,\nwant     %v", got, want)
 	}
 }
 

@@ -177,7 +177,13 @@ func TestProcessesRunAsOne(t *testing.T) {
 // The certificate and the measures of a GPU are those of the CPU up to rounding in float64, for
 // rows in every form, also window by window.
 func TestCertificateOnGPU(t *testing.T) {
-	for name, o := range batchRuns(t) {
+	runs := batchRuns(t)
+	for name, model := range map[string]models.OfPictures{"conv": models.Conv{Channels: []int{2, 3}}, "resnet": models.ResNet{Channels: []int{2}}} {
+		o := runs["float64"]
+		o.Model = model.On(models.Picture{Channels: 1, Height: 28, Width: 28})
+		runs[name] = o
+	}
+	for name, o := range runs {
 		o.BatchSize, o.Settings = 0, trainer.Settings{Seed: 1, Iterations: -1} // the start
 		run := func(device session.Device) *session.Result {
 			own := o

@@ -123,6 +123,7 @@ func Parts() []Part {
 		{Name: "training", Summary: "100 or 200 iterations on Fashion-MNIST against the CPU device, twice", Cases: trainingCases(compared, full, datasets.FashionMNISTTraining)},
 		{Name: "commands", Summary: "whole runs of ppal train on Fashion-MNIST: seconds by part", Cases: commandCases()},
 		{Name: "bench", Summary: "iterations in turns with cuBLAS's bare products; busy time, host time", Cases: benchCases(), Finish: fastest},
+		{Name: "convolutions", Summary: "passes of convolutional networks, and PyTorch's", Cases: convolutionCases()},
 		{Name: "peers", Summary: "iterations in turns with PyTorch eager, compiled and captured", Cases: peerCases()},
 		{Name: "sanitize", Summary: "the part small under compute-sanitizer's tools", Cases: sanitizeCases()},
 		{Name: "small", Summary: "every kernel at small shapes, for sanitize", Hidden: true, Cases: []Case{{Name: "small", Limit: sanitizerLimit, Run: small}}},

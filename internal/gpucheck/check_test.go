@@ -291,6 +291,36 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	}
 }
 
+// The part convolutions times every network, and asks PyTorch once for each.
+func TestConvolutions(t *testing.T) {
+	o := onDouble(t)
+	o.Shrink = 2000
+	o.Python = script(t, "python", `[ "$1" = -c ] && exit
+grep -q 'functional.conv2d' "$1" || exit 1
+cat >> "`+o.Data+`/asked"
+echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured, channels last": 1e-9}, "failed": {"compiled": "no compiler"}}'
+`)
+	results := inProcess(t, "convolutions", o)
+	if want := len(networks())*(1+4) + 2; len(results) != want {
+		t.Errorf("%d results, want %d: %+v", len(results), want, results)
+	}
+	for _, r := range results {
+		if strings.Contains(r.Name, "ended early") || strings.HasSuffix(r.Name, "backward") && !(r.Value > 0) {
+			t.Errorf("%+v", r)
+		}
+	}
+	asked, err := os.ReadFile(filepath.Join(o.Data, "asked"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `"kind":"pictures","rows":10,"features":3072,"width":0,"classes":4,"groups":0,"tf32":true,"filters":[64,64,128,128,256,256],"pooled":2}`; !strings.Contains(string(asked), want) {
+		t.Errorf("asked %s, want %s in it", asked, want)
+	}
+	if n := networks()[1]; math.Abs(n.flops()-913e6) > 2e6 {
+		t.Errorf("%v flops of VGG-small, want 913 million", n.flops())
+	}
+}
+
 func TestJudge(t *testing.T) {
 	s := bench.Shape{Rows: 24000, Features: 784, Width: 256}
 	tf32, float32s := timedCases()[2], timedCases()[3]

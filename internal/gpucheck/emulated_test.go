@@ -75,6 +75,12 @@ func TestParity(t *testing.T) {
 		list, err := passes(t.Context(), o, p, manyScores(graphcases.Values), 0)
 		allPassed(t, list, err)
 	}
+	for _, p := range precisions() {
+		for _, c := range pictureCases(p) {
+			list, err := c.Run(t.Context(), o)
+			allPassed(t, list, err)
+		}
+	}
 	list, err := small(t.Context(), o)
 	allPassed(t, list, err)
 }
@@ -88,6 +94,8 @@ func TestParityDeclares(t *testing.T) {
 		}
 	}
 	list, err := passes(t.Context(), emulated(t, double.Options{Strict: true, Memory: 4 << 20}), precisions()[1], few, 0)
+	allPassed(t, list, err)
+	list, err = passes(t.Context(), emulated(t, double.Options{Strict: true, Memory: 4 << 20}), precisions()[1], graphcases.PictureOperations(), 0)
 	allPassed(t, list, err)
 }
 

@@ -6,10 +6,10 @@
 #   1 (270)  the driver, the device, compile times, and the part parity
 #   2 (360)  the part bench
 #   3 (360)  every launch of an iteration under ncu: time, bytes, instructions
-#   4 (420)  the part peers
+#   4 (420)  the part peers; `ppal-gpu gpu-check --part convolutions` has PyTorch's convolutions
 #   5 (210)  the part training, and memcheck
 #   6 (570)  on a machine that is lent for 15 minutes, first: devices, and the parts parity, commands and training
-#   7 (280)  there, second: the bench of Fashion-MNIST
+#   7 (280)  there, second: convolutions without PyTorch, and the bench of Fashion-MNIST
 #
 # The results go to the folder OUT (default: out in FOLDER), one log for each step. A command that fails or exceeds its limit is
 # reported, and the step goes on. PPAL_WORK (default /tmp/ppal-first-run) keeps the program and the compile caches from step to step.
@@ -127,6 +127,9 @@ case $step in
   check 100 commands
   check 100 training
   ;;
-7) check 270 bench --cases fashion-mnist ;;
+7)
+  check 110 convolutions --python none
+  check 160 bench --cases fashion-mnist
+  ;;
 esac
 exit $failed

@@ -27,6 +27,13 @@ type precision struct {
 	products cuda.Products
 	bound    float64
 	digits   cuda.DigitProducts
+	patches  int // bytes of patches of pictures in memory at a time; 0: the device's default
+}
+
+// problemCase is a problem of graphcases.
+type problemCase interface {
+	Title() string
+	Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error)
 }
 
 // precisions returns the precisions of a device. float32's bound is the bound of the CPU device's
@@ -45,32 +52,49 @@ func parityCases() []Case {
 	list := []Case{{Name: "8-bit data", Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
 		return eightBit(ctx, o, eightBitCase())
 	}}, {Name: "own products with digits", Run: ownDigits}}
-	add := func(p precision, window int, cases []graphcases.Case) {
-		families := map[string][]graphcases.Case{}
-		var order []string
-		for _, c := range cases {
-			f := family(c)
-			if families[f] == nil {
-				order = append(order, f)
-			}
-			families[f] = append(families[f], c)
-		}
-		for _, f := range order {
+	for _, p := range withDigits() {
+		list = append(list, passCases(p, 0, eightBitCases())...)
+	}
+	for _, p := range []int{1, 2, 0} { // float32 first
+		list = append(list, passCases(precisions()[p], 0, slices.Concat(manyScores(graphcases.Values), graphcases.All(), graphcases.Ranked()))...)
+		list = append(list, pictureCases(precisions()[p])...)
+	}
+	list = append(list, Case{Name: "vectors", Run: func(_ context.Context, o Options) ([]Result, error) { return vectors(o) }})
+	list = append(list, passCases(precisions()[0], windowRows, graphcases.All())...)
+	for _, p := range withDigits() {
+		list = append(list, passCases(p, windowRows, eightBitCases())...)
+	}
+	return list
+}
+
+// pictureCases compare convolutional networks: all pictures at once, picture by picture in windows
+// of pictureRows, and layers of every kind.
+//
+// Near the kinks of relu and of max-pooling, a factor that is rounded changes which elements get a
+// derivative. The bound of TF32 allows for a few of these.
+func pictureCases(p precision) []Case {
+	if p.products == cuda.TF32 {
+		p.bound *= 5
+	}
+	parts := p
+	parts.patches = 1
+	return slices.Concat(passCases(p, 0, graphcases.PictureCases()), passCases(parts, pictureRows, graphcases.PictureCases()),
+		passCases(p, 0, graphcases.PictureOperations()))
+}
+
+// pictureRows is the number of pictures of a window.
+const pictureRows = 4
+
+// passCases compare the passes of the cases of each family.
+func passCases[C problemCase](p precision, window int, cases []C) (list []Case) {
+	families := map[string][]C{}
+	for _, c := range cases {
+		f := family(c)
+		if families[f] = append(families[f], c); len(families[f]) == 1 {
 			list = append(list, Case{Name: p.title(window) + ", " + f, Run: func(ctx context.Context, o Options) ([]Result, error) {
 				return passes(ctx, o, p, families[f], window)
 			}})
 		}
-	}
-	for _, p := range withDigits() {
-		add(p, 0, eightBitCases())
-	}
-	for _, p := range []int{1, 2, 0} { // float32 first
-		add(precisions()[p], 0, slices.Concat(manyScores(graphcases.Values), graphcases.All(), graphcases.Ranked()))
-	}
-	list = append(list, Case{Name: "vectors", Run: func(_ context.Context, o Options) ([]Result, error) { return vectors(o) }})
-	add(precisions()[0], windowRows, graphcases.All())
-	for _, p := range withDigits() {
-		add(p, windowRows, eightBitCases())
 	}
 	return list
 }
@@ -103,7 +127,7 @@ const windowRows = 37
 // small runs parity on a few cases that use every kernel, for tools that slow the program down.
 func small(ctx context.Context, o Options) ([]Result, error) {
 	var list []Result
-	cases := graphcases.Ranked()[:2]
+	cases, layers := graphcases.Ranked()[:2], graphcases.PictureOperations()
 	for i, c := range graphcases.All() {
 		if c.Rows < 10 && i%3 == 0 || c.Rows > 300 && i%7 == 0 {
 			cases = append(cases, c)
@@ -111,6 +135,10 @@ func small(ctx context.Context, o Options) ([]Result, error) {
 	}
 	for _, p := range precisions() {
 		part, err := passes(ctx, o, p, cases, 0)
+		if err == nil {
+			list = append(list, part...)
+			part, err = passes(ctx, o, p, layers, 0)
+		}
 		if err != nil {
 			return list, err
 		}
@@ -148,8 +176,8 @@ func reference() (graph.Engine, error) {
 }
 
 // family returns the first word of a case's name, for results.
-func family(c graphcases.Case) string {
-	name, _, _ := strings.Cut(c.Name, "/")
+func family(c problemCase) string {
+	name, _, _ := strings.Cut(c.Title(), "/")
 	if strings.Contains(name, "[") {
 		return "neyman-pearson"
 	}
@@ -159,21 +187,21 @@ func family(c graphcases.Case) string {
 // passes runs the cases' two halves and returns the worst error of each family, and whether three
 // runs agree to the bit: launch by launch, captured and replayed. window is the number of rows at a
 // time, 0 for all.
-func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case, window int) ([]Result, error) {
+func passes[C problemCase](ctx context.Context, o Options, p precision, cases []C, window int) ([]Result, error) {
 	host, err := reference()
 	if err != nil {
 		return nil, err
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window, Digits: p.digits}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window, Digits: p.digits, Patches: p.patches}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			e, same, err := caseError(c, p.dtype, host, graph.On(d))
 			if err != nil {
-				return fmt.Errorf("%s: %w", c.Name, err)
+				return fmt.Errorf("%s: %w", c.Title(), err)
 			}
 			if !same {
 				differ++
@@ -183,7 +211,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 				order = append(order, f)
 			}
 			if !(e <= worst[f]) { // also if e is NaN
-				worst[f], at[f] = e, c.Name
+				worst[f], at[f] = e, c.Title()
 			}
 		}
 		return nil
@@ -206,14 +234,14 @@ const noDifference = 0.5
 
 // caseError returns the worst relative error of f and g, the gradient and the scores, and whether
 // runs repeat bit for bit.
-func caseError(c graphcases.Case, dtype tensor.Dtype, host, device graph.Engine) (worst float64, same bool, err error) {
+func caseError(c problemCase, dtype tensor.Dtype, host, device graph.Engine) (worst float64, same bool, err error) {
 	want, err := c.Problem(tensor.Float64, host)
 	if err != nil {
 		return 0, false, err
 	}
 	expected, err := Numbers(want)
 	if err != nil {
-		return 0, false, fmt.Errorf("%s: %w", c.Name, err)
+		return 0, false, fmt.Errorf("%s: %w", c.Title(), err)
 	}
 	got, err := c.Problem(dtype, device)
 	if err != nil {
@@ -224,7 +252,7 @@ func caseError(c graphcases.Case, dtype tensor.Dtype, host, device graph.Engine)
 	for run := range 3 {
 		n, err := Numbers(got)
 		if err != nil {
-			return 0, false, fmt.Errorf("%s: %w", c.Name, err)
+			return 0, false, fmt.Errorf("%s: %w", c.Title(), err)
 		}
 		if run == 0 {
 			first = n

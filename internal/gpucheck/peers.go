@@ -48,6 +48,8 @@ type peerCase struct {
 	Classes  int    `json:"classes"`
 	Groups   int    `json:"groups"`
 	TF32     bool   `json:"tf32"`
+	Filters  []int  `json:"filters,omitempty"`
+	Pooled   int    `json:"pooled,omitempty"`
 }
 
 type peerReply struct {
@@ -87,8 +89,8 @@ func peerCases() (list []Case) {
 
 // peersOf compares cases with a single measurement of PyTorch.
 func peersOf(ctx context.Context, o Options, cases []timedCase) (results []Result, err error) {
-	if out, err := exec.CommandContext(ctx, o.Python, "-c", "import torch").CombinedOutput(); err != nil {
-		return []Result{Skipped("PyTorch", fmt.Sprintf("%s -c 'import torch': %v %s", o.Python, err, lastLine(string(out))))}, nil
+	if missing := noPyTorch(ctx, o); missing != nil {
+		return missing, nil
 	}
 	times := make([][]float64, len(cases))
 	var request peerRequest
@@ -116,6 +118,14 @@ func peersOf(ctx context.Context, o Options, cases []timedCase) (results []Resul
 		results = append(results, c.judgePeers(mean(times[i]), reply)...)
 	}
 	return results, asked
+}
+
+// noPyTorch returns a result with the reason if there is no PyTorch.
+func noPyTorch(ctx context.Context, o Options) []Result {
+	if out, err := exec.CommandContext(ctx, o.Python, "-c", "import torch").CombinedOutput(); err != nil {
+		return []Result{Skipped("PyTorch", fmt.Sprintf("%s -c 'import torch': %v %s", o.Python, err, lastLine(string(out))))}
+	}
+	return nil
 }
 
 func mean(values []float64) (sum float64) {

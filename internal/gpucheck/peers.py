@@ -1,10 +1,12 @@
 """PyTorch and JAX on the same GPU: iterations of the problems that ppal is timed on.
 
 Reads a request as JSON from the standard input, {"seconds": S, "cases": [{"name", "kind", "rows", "features", "width", "classes",
-"groups", "tf32"}]}, and writes a line of JSON for each case: {"name", "torch", "milliseconds": {contender: median},
+"groups", "tf32", "filters", "pooled"}]}, and writes a line of JSON for each case: {"name", "torch", "milliseconds": {contender: median},
 "failed": {contender: why}}. The contender "JAX, compiled" is JAX, all others are PyTorch. An iteration is forward, backward and a gradient step. Data are random, of the case's shape.
 
 images: n rows of 8-bit pixels, a network of one sigmoid layer, C classes of equal size; the losses of the classes, their weighted sum.
+pictures: n pictures of 3 x 32 x 32, convolutions of 3 x 3 with biases and rectified units, max-pooling after each pooled-th, a dense
+layer; the mean square of distances from targets.
 groups: n rows of a table, a network of one layer of rectified units, m overlapping groups; f and g_1 .. g_m go to the host, the
 weights of the g come back, as in a method with dual variables on the host.
 """
@@ -48,6 +50,29 @@ class Images:
         return losses.view(self.classes, -1).mean(1) @ self.weights
 
 
+class Pictures:
+    """The mean square of the distances of a convolutional network's outputs from targets."""
+
+    def __init__(self, case: dict, layout: torch.memory_format = torch.contiguous_format) -> None:
+        n, side, channels, self.pooled = case["rows"], 32, 3, case["pooled"]
+        self.x = torch.randn(n, channels, side, side, device="cuda").contiguous(memory_format=layout)
+        self.targets = torch.randn(n, case["classes"], device="cuda")
+        self.parameters = []
+        for k, filters in enumerate(case["filters"]):
+            w = torch.randn(filters, channels, 3, 3, device="cuda").mul((2 / (9 * channels)) ** 0.5).contiguous(memory_format=layout)
+            self.parameters += [w.requires_grad_(), torch.zeros(filters, device="cuda").requires_grad_()]
+            channels, side = filters, side // 2 if (k + 1) % self.pooled == 0 else side
+        self.parameters.append(torch.randn(channels * side * side, case["classes"], device="cuda").mul(0.01).requires_grad_())
+
+    def value(self, *parameters):
+        a = self.x
+        for k in range(len(parameters) // 2):
+            a = torch.relu(functional.conv2d(a, parameters[2 * k], parameters[2 * k + 1], padding=1))
+            if (k + 1) % self.pooled == 0:
+                a = functional.max_pool2d(a, 2)
+        return (a.flatten(1) @ parameters[-1] - self.targets).square().mean()
+
+
 class Groups:
     """f and g of a network on a table; M [m, n] has the groups' means as rows."""
 
@@ -80,7 +105,7 @@ def descend(parameters: list, gradients: list) -> None:
     torch._foreach_add_(parameters, gradients, alpha=-STEP)
 
 
-def eager(problem: Images | Groups, values: Callable) -> Callable[[], None]:
+def eager(problem: Images | Pictures | Groups, values: Callable) -> Callable[[], None]:
     """An iteration of PyTorch as it is written."""
 
     def images() -> None:
@@ -91,7 +116,7 @@ def eager(problem: Images | Groups, values: Callable) -> Callable[[], None]:
         problem.exchange(out.detach())
         descend(problem.parameters, torch.autograd.grad(out, problem.parameters, grad_outputs=problem.weights))
 
-    return images if isinstance(problem, Images) else groups
+    return groups if isinstance(problem, Groups) else images
 
 
 def on_side_stream(work: Callable[[], None]) -> None:
@@ -104,10 +129,10 @@ def on_side_stream(work: Callable[[], None]) -> None:
     torch.cuda.current_stream().wait_stream(side)
 
 
-def captured(problem: Images | Groups) -> Callable[[], None]:
+def captured(problem: Images | Pictures | Groups) -> Callable[[], None]:
     """An iteration as CUDA graphs: one, or one on either side of the exchange with the host."""
     gc.collect()  # a garbage collection during the capture may free device memory, and the capture then fails
-    if isinstance(problem, Images):
+    if not isinstance(problem, Groups):
         iteration = eager(problem, problem.value)
         on_side_stream(iteration)
         graph = torch.cuda.CUDAGraph()
@@ -130,12 +155,12 @@ def captured(problem: Images | Groups) -> Callable[[], None]:
     return iteration
 
 
-def contenders(problem: Images | Groups) -> dict[str, Callable[[], Callable[[], None]]]:
+def contenders(problem: Images | Pictures | Groups) -> dict[str, Callable[[], Callable[[], None]]]:
     """Functions that prepare an iteration of each contender.
 
     The capture precedes compiled code, because an error there makes a later capture fail.
     """
-    values = problem.value if isinstance(problem, Images) else problem.values
+    values = problem.values if isinstance(problem, Groups) else problem.value
     return {
         "eager": lambda: eager(problem, values),
         "captured": lambda: captured(problem),
@@ -219,11 +244,15 @@ def clock(iteration: Callable[[], None], seconds: float, wait: Callable[[], None
 
 def measure(case: dict, seconds: float) -> dict:
     """The contenders take turns; the median of each one's turns counts."""
-    torch.backends.cuda.matmul.allow_tf32 = case["tf32"]
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = case["tf32"]
+    torch.backends.cudnn.benchmark = True
     torch._dynamo.reset()
-    problem = (Images if case["kind"] == "images" else Groups)(case)
-    ready, failed = {}, {}
-    for name, prepare in contenders(problem).items():
+    problem = {"images": Images, "pictures": Pictures, "groups": Groups}[case["kind"]](case)
+    rivals, ready, failed = contenders(problem), {}, {}
+    if case["kind"] == "pictures":
+        last = Pictures(case, torch.channels_last)
+        rivals |= {f"{name}, channels last": prepare for name, prepare in contenders(last).items() if name in ("eager", "captured")}
+    for name, prepare in rivals.items():
         try:
             iteration = prepare()
             for _ in range(WARM_UPS):
@@ -237,6 +266,8 @@ def measure(case: dict, seconds: float) -> dict:
         for name in list(ready) if turn % 2 == 0 else reversed(list(ready)):
             times[name].append(clock(ready[name], seconds / ROUNDS / max(len(ready), 1)))
     try:  # after PyTorch's turns, because JAX compiles and keeps memory
+        if case["kind"] == "pictures":
+            raise NotImplementedError("not written for pictures")
         iteration, wait = jax_iteration(case)
         for _ in range(WARM_UPS):
             iteration()

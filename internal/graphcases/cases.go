@@ -43,6 +43,9 @@ type Case struct {
 	Pieces []constraints.Piece
 }
 
+// Title returns the name of the case.
+func (c Case) Title() string { return c.Name }
+
 // Problem builds the case for an engine. Its only input is the rows, and it watches the scores.
 func (c Case) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, 1))

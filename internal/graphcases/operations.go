@@ -20,7 +20,7 @@ type Operation struct {
 	// OneCore says that Gorgonia runs a part of the operation on one core of the CPU, so that a GPU
 	// refuses the operation.
 	OneCore bool
-	// Pictures says that a GPU refuses the operation because it has no kernel for its pictures.
+	// Pictures says that the operation is over pictures.
 	Pictures bool
 	// Kinks and Deep say what the graph shows.
 	Kinks, Deep bool
@@ -36,8 +36,16 @@ type Leaves struct {
 	parameters gorgonia.Nodes
 }
 
+// Title returns the name of the operation among all cases.
+func (o Operation) Title() string { return "layers/" + o.Name }
+
+// PictureOperations returns the operations over pictures that all devices run.
+func PictureOperations() []Operation {
+	return slices.DeleteFunc(Operations(), func(o Operation) bool { return !o.Pictures || o.OneCore || o.Refused != "" })
+}
+
 // Problem builds f = <R, y>/n + norm(y)^2/n^2 with random R for the value y of n elements, and g,
-// the mean of sin(y). The dtype of the graph is dtype.
+// the mean of sin(y), and watches y. The dtype of the graph is dtype.
 func (o Operation) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error) {
 	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		l := &Leaves{Graph: g, Dtype: dtype, rng: rand.New(rand.NewPCG(23, 1))}
@@ -49,7 +57,7 @@ func (o Operation) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Prob
 		product := must(gorgonia.Sum(must(gorgonia.HadamardProd(y, Normal(g, dtype, l.rng, "R", y.Shape()...)))))
 		square := must(gorgonia.Sum(must(gorgonia.Square(y))))
 		f := must(gorgonia.Add(l.Times(product, n), l.Times(square, n*n)))
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{must(gorgonia.Mean(must(gorgonia.Sin(y))))}, Parameters: l.parameters}, nil
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{must(gorgonia.Mean(must(gorgonia.Sin(y))))}, Parameters: l.parameters, Watch: gorgonia.Nodes{y}}, nil
 	}, engine)
 }
 

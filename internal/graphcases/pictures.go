@@ -38,6 +38,9 @@ type Pool struct {
 	Pad            []int
 }
 
+// Title returns the name of the case among all cases.
+func (c Pictures) Title() string { return "pictures/" + c.Name }
+
 // Problem builds the case for an engine. Its only input is the pictures. It watches the outputs.
 func (c Pictures) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error) {
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) { return c.define(g, dtype) }, engine)

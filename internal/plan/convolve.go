@@ -100,7 +100,7 @@ func (v *value) transposes(pattern ...int) bool {
 func (v *value) window(pictures, output tensor.Shape) (Window, bool) {
 	f := v.fields("h", "w", "padH", "padW", "strideH", "strideW", "dilationH", "dilationW")
 	w := Window{pictures[1], pictures[2], pictures[3], f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], output[1], output[2]}
-	return w, output[3] == w.patch() && output[0] == pictures[0]
+	return w, output[3] == w.Patch() && output[0] == pictures[0]
 }
 
 // recognizeConvolution makes v a convolution if v is transpose(reshape(im2col(X)) F^T).
@@ -118,7 +118,7 @@ func (v *value) recognizeConvolution() {
 	}
 	output := columns.node.Shape()
 	w, fits := columns.window(columns.shapes[0], output)
-	if shape := v.shapes[0]; !fits || shape[0] != output[0] || shape[1] != output[1] || shape[2] != output[2] || filter.cols != w.patch() || filter.rows != shape[3] {
+	if shape := v.shapes[0]; !fits || shape[0] != output[0] || shape[1] != output[1] || shape[2] != output[2] || filter.cols != w.Patch() || filter.rows != shape[3] {
 		return
 	}
 	v.become(convolveKind, w, append(p.nodes, columns.nodes...), columns.in[0], filter)
@@ -134,7 +134,7 @@ func (v *value) recognizeFilterGrad() {
 		return
 	}
 	w, fits := columns.window(columns.shapes[0], columns.node.Shape())
-	if shape := d.shapes[0]; !fits || shape[0] != columns.rows || shape[1] != v.rows || shape[2] != w.OutputHeight || shape[3] != w.OutputWidth || v.cols != w.patch() {
+	if shape := d.shapes[0]; !fits || shape[0] != columns.rows || shape[1] != v.rows || shape[2] != w.OutputHeight || shape[3] != w.OutputWidth || v.cols != w.Patch() {
 		return
 	}
 	v.become(filterGrad, w, append(d.nodes, columns.nodes...), columns.in[0], d.in[0])
@@ -151,7 +151,7 @@ func (v *value) recognizeInputGrad() {
 		return
 	}
 	w, fits := v.window(v.fields("unpaddedB", "unpaddedC", "unpaddedH", "unpaddedW"), v.shapes[0])
-	if shape := d.shapes[0]; !fits || shape[0] != v.rows || shape[1] != filter.rows || shape[2] != w.OutputHeight || shape[3] != w.OutputWidth || filter.cols != w.patch() {
+	if shape := d.shapes[0]; !fits || shape[0] != v.rows || shape[1] != filter.rows || shape[2] != w.OutputHeight || shape[3] != w.OutputWidth || filter.cols != w.Patch() {
 		return
 	}
 	v.become(inputGrad, w, append(p.nodes, d.nodes...), d.in[0], filter)

@@ -69,6 +69,12 @@ type Keeper interface {
 	Keep(v View, m matrix.Matrix) (use func(), err error)
 }
 
+// Roomy is a Device with memory of its own for the layers that Forward keeps for Backward.
+type Roomy interface {
+	// Room returns the bytes of layers of pictures above which a plan computes them again.
+	Room() int
+}
+
 // Grader is a Program whose products with the data can be coarse: faster and less accurate.
 type Grader interface {
 	// CoarseRoundoff returns the rounding error of coarse products; 0 if the program has none.

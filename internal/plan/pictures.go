@@ -22,11 +22,11 @@ type Window struct {
 	OutputHeight, OutputWidth int
 }
 
-// places returns the number of places in a channel of the output.
-func (w Window) places() int { return w.OutputHeight * w.OutputWidth }
+// Places returns the number of places in a channel of the output.
+func (w Window) Places() int { return w.OutputHeight * w.OutputWidth }
 
-// patch returns the number of elements of a picture under the window, in all channels.
-func (w Window) patch() int { return w.Channels * w.Lines * w.Columns }
+// Patch returns the number of elements of a picture under the window, in all channels.
+func (w Window) Patch() int { return w.Channels * w.Lines * w.Columns }
 
 // line returns the line of the picture under line i of the window for output line p, and whether
 // the line is inside the picture.
@@ -120,7 +120,7 @@ func (s *Convolution) FLOPs() int64 { return s.flops(s.In.Rows, s.Filter.Rows) }
 
 // flops counts the arithmetic of a convolution of some pictures.
 func (w Window) flops(pictures, filters int) int64 {
-	return 2 * int64(pictures) * int64(w.places()) * int64(w.patch()) * int64(filters)
+	return 2 * int64(pictures) * int64(w.Places()) * int64(w.Patch()) * int64(filters)
 }
 
 // Reads implements Step.
@@ -216,7 +216,7 @@ func (w Window) visit(f func(out, at, in int)) {
 func channel[T any](row []T, c, size int) []T { return row[c*size : (c+1)*size] }
 
 func convolution[T Float](s *Convolution, m *Memory[T], lo, hi int) {
-	sums := make([]float64, s.places())
+	sums := make([]float64, s.Places())
 	for n := lo; n < hi; n++ {
 		for l := range s.Filter.Rows {
 			clear(sums)
@@ -225,7 +225,7 @@ func convolution[T Float](s *Convolution, m *Memory[T], lo, hi int) {
 				s.visit(func(to, at, from int) { sums[to] += float64(filter[at]) * float64(in[from]) })
 			}
 			for i, x := range sums {
-				channel(m.Row(s.Out, n), l, s.places())[i] = T(x)
+				channel(m.Row(s.Out, n), l, s.Places())[i] = T(x)
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func convolutionInputGrad[T Float](s *ConvolutionInputGrad, m *Memory[T], lo, hi
 		for c := range s.Channels {
 			clear(sums)
 			for l := range s.Filter.Rows {
-				filter, d := channel(m.Row(s.Filter, l), c, s.Lines*s.Columns), channel(m.Row(s.D, n), l, s.places())
+				filter, d := channel(m.Row(s.Filter, l), c, s.Lines*s.Columns), channel(m.Row(s.D, n), l, s.Places())
 				s.visit(func(from, at, to int) { sums[to] += float64(filter[at]) * float64(d[from]) })
 			}
 			for i, x := range sums {
@@ -251,8 +251,8 @@ func convolutionFilterGrad[T Float](s *ConvolutionFilterGrad, m *Memory[T], lo, 
 	for n := lo; n < hi; n++ {
 		for l := range s.Out.Rows {
 			for c := range s.Channels {
-				to := channel(channel(sums, l, s.patch()), c, s.Lines*s.Columns)
-				d, in := channel(m.Row(s.D, n), l, s.places()), channel(m.Row(s.In, n), c, s.Height*s.Width)
+				to := channel(channel(sums, l, s.Patch()), c, s.Lines*s.Columns)
+				d, in := channel(m.Row(s.D, n), l, s.Places()), channel(m.Row(s.In, n), c, s.Height*s.Width)
 				s.visit(func(from, at, place int) { to[at] += float64(d[from]) * float64(in[place]) })
 			}
 		}
@@ -281,24 +281,24 @@ func lowest[T Float]() float64 {
 }
 
 func maxPool[T Float](s *MaxPool, m *Memory[T], lo, hi int) {
-	places, elements := make([]int, s.places()), make([]float64, s.places())
+	places, elements := make([]int, s.Places()), make([]float64, s.Places())
 	for n := lo; n < hi; n++ {
 		for c := range s.Channels {
 			largest(s.Window, channel(m.Row(s.In, n), c, s.Height*s.Width), places, elements)
 			for i, x := range elements {
-				channel(m.Row(s.Out, n), c, s.places())[i] = T(x)
+				channel(m.Row(s.Out, n), c, s.Places())[i] = T(x)
 			}
 		}
 	}
 }
 
 func maxPoolGrad[T Float](s *MaxPoolGrad, m *Memory[T], lo, hi int) {
-	places, elements := make([]int, s.places()), make([]float64, s.places())
+	places, elements := make([]int, s.Places()), make([]float64, s.Places())
 	for n := lo; n < hi; n++ {
 		clear(m.Row(s.Out, n))
 		for c := range s.Channels {
 			largest(s.Window, channel(m.Row(s.In, n), c, s.Height*s.Width), places, elements)
-			d, out := channel(m.Row(s.D, n), c, s.places()), channel(m.Row(s.Out, n), c, s.Height*s.Width)
+			d, out := channel(m.Row(s.D, n), c, s.Places()), channel(m.Row(s.Out, n), c, s.Height*s.Width)
 			for i, to := range places {
 				if to >= 0 {
 					out[to] += d[i]

@@ -1,6 +1,10 @@
 package plan
 
-import "gorgonia.org/tensor"
+import (
+	"cmp"
+
+	"gorgonia.org/tensor"
+)
 
 // keptBytes is the size of the layers of pictures, of all rows, from which the backward half
 // computes them again instead of reading what the forward half kept. The layers of a mini-batch are
@@ -22,7 +26,7 @@ func (g *dag) recompute() {
 			}
 		}
 	}
-	if bytes <= keptBytes {
+	if bytes <= cmp.Or(g.source.Room, keptBytes) {
 		return
 	}
 	for _, v := range g.all() {

@@ -70,7 +70,11 @@ func (e deviceEngine) plan(l *Lagrangian) (*plan.Plan, error) {
 	if e.device == nil {
 		return nil, errForeign
 	}
-	lowered, err := l.lower()
+	room := 0
+	if r, ok := e.device.(plan.Roomy); ok {
+		room = r.Room()
+	}
+	lowered, err := l.lower(room)
 	if err == nil && e.check != nil {
 		err = e.check(lowered.LeastBytes())
 	}

@@ -56,15 +56,15 @@ type Lagrangian struct {
 }
 
 // lower returns the plan of the definition and its gradients.
-func (l *Lagrangian) lower() (*plan.Plan, error) {
+func (l *Lagrangian) lower(room int) (*plan.Plan, error) {
 	return plan.Lower(plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
-		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients})
+		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients, Room: room})
 }
 
 // Cost returns the floating-point operations of a forward pass, and the number of elements that
 // Forward keeps for Backward, in the plan of the definition. An engine may ask without compiling.
 func (l *Lagrangian) Cost() (operations int64, kept int, err error) {
-	p, err := l.lower()
+	p, err := l.lower(0)
 	if err != nil {
 		return 0, 0, err
 	}

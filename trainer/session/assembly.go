@@ -11,7 +11,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
-	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -74,7 +73,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if err := a.read(ctx, source); err != nil {
 		return err
 	}
-	if note := a.leavesGPU(); note != "" {
+	if note := a.devices.TooSmall(a.stepWork()); note != "" {
 		if a.devices, err = a.devices.LeaveGPU(note); err != nil {
 			return err
 		}
@@ -139,15 +138,6 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	return a.checkHistory()
-}
-
-// leavesGPU returns a note that the CPU trains instead of the automatic GPU; "" if the GPU trains.
-func (a *assembly) leavesGPU() string {
-	_, pictures := a.builder.Model.(models.OfPictures)
-	if o := a.devices.Options; pictures && a.devices.GPU != nil && o.Kind == "" {
-		return "The CPU trains, because convolutions have no kernels for the GPU."
-	}
-	return a.devices.TooSmall(a.stepWork())
 }
 
 // read reads the data for the device, and states the task on the training rows.

@@ -62,7 +62,7 @@ func (a *assembly) finishOnAll(limit int) {
 // fit in memory. A process has its part of the rows.
 func (a *assembly) checkBatches() error {
 	if a.devices.CPU == nil || a.devices.GPU != nil {
-		return nil // each iteration copies the rows of its batch
+		return nil // the GPU keeps the rows of the batches that fit
 	}
 	bytes := a.batches.KeptBytes(a.dtype.Size(), a.devices.Pages != nil) / uint64(a.devices.Team.Size())
 	return a.devices.Options.CheckMemory(bytes, "the second packed copy of the rows for --batch-size (train without it) needs")

@@ -69,8 +69,12 @@ func TestTrainingOnGPU(t *testing.T) {
 		"bf16x2, batches": func(c *setup) {
 			c.Dtype, c.Products, c.BatchSize = tensor.Float32, BF16x2, 30
 		},
-		"batches":     func(c *setup) { c.BatchSize = 30 },
-		"micro-batch": func(c *setup) { c.MicroBatch = 17 },
+		"batches": func(c *setup) { c.BatchSize = 30 },
+		"convolutions, batches": func(c *setup) {
+			c.Dtype, c.Products, c.BatchSize, c.model = tensor.Float32, TF32, 30, models.Conv{Channels: []int{2, 3}, Norm: models.GroupNorm}
+		},
+		"residual network, micro-batch": func(c *setup) { c.model, c.MicroBatch = models.ResNet{Channels: []int{2, 3}}, 17 },
+		"micro-batch":                   func(c *setup) { c.MicroBatch = 17 },
 		"sampled": func(c *setup) {
 			c.source, c.task = Table{Dataset: "synthetic-communities"}, Intersectional{Epsilon: []float64{0.1}, Form: SampledGroup}
 			c.regularizer = &problem.Regularizer{}
@@ -108,10 +112,19 @@ func TestTrainingOnGPU(t *testing.T) {
 }
 
 // The GPU scores the held-out rows of the records, whose rows cross the bus once, and computes the
-// certificate in float64.
+// certificate in float64: of a perceptron, and of networks for pictures.
 func TestGPUMeasures(t *testing.T) {
+	for kernel, model := range map[string]models.Architecture{"output_": nil, "patches": models.Conv{Channels: []int{3}},
+		"normalize": models.ResNet{Channels: []int{2}}} {
+		t.Run(kernel, func(t *testing.T) { measuresOnGPU(t, model, kernel) })
+	}
+}
+
+// measuresOnGPU checks the calls of a run, whose certificate launches the kernels with the given
+// beginning of their names in float64.
+func measuresOnGPU(t *testing.T, model models.Architecture, kernel string) {
 	r := double.New(double.Options{})
-	e, err := onDouble(t, r, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Float32 })
+	e, err := onDouble(t, r, func(c *setup) { c.Dtype, c.Products, c.model = tensor.Float32, Float32, model })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +157,12 @@ func TestGPUMeasures(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range r.Calls()[from:] {
-			if c.Kind == "Launch" && strings.HasPrefix(c.Name, "output_") && strings.HasSuffix(c.Name, "_f64") {
+			if c.Kind == "Launch" && strings.HasPrefix(c.Name, kernel) && strings.HasSuffix(c.Name, "_f64") {
 				read++
 			}
 		}
 		if passes := 4; read < passes {
-			t.Errorf("%d passes in float64, want forward and backward passes over both layers", read)
+			t.Errorf("%d passes in float64, want forward and backward passes", read)
 		}
 	}
 	if err := errors.Join(e.Close(), errors.Join(r.Violations()...)); err != nil {

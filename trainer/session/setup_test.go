@@ -22,8 +22,9 @@ type setup struct {
 	Seed        uint64
 	BatchSize   int
 	Init        string
-	source      Source // replaces the images
-	task        Task   // replaces NeymanPearson
+	source      Source              // replaces the images
+	model       models.Architecture // replaces Spec
+	task        Task                // replaces NeymanPearson
 	method      trainer.Method
 	regularizer *problem.Regularizer
 }
@@ -69,6 +70,9 @@ func (c setup) options() Options {
 		Settings: trainer.Settings{Seed: c.Seed}, BatchSize: c.BatchSize, Init: c.Init, Device: c.Device}
 	if c.source != nil {
 		o.Data = c.source
+	}
+	if c.model != nil {
+		o.Model = c.model
 	}
 	if c.task != nil {
 		o.Task = c.task

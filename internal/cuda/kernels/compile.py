@@ -1,12 +1,12 @@
 """Compiles the kernels: CUDA C++ to PTX for compute_80 with NVRTC, for float and double, and shows what ptxas makes of it.
 
-usage: compile.py [--check|--cubins] [SOURCE...]   from anywhere, in the virtual environment that `make kernels-ptx` makes
+usage: compile.py [--check|--cubins]   from anywhere, in the virtual environment that `make kernels-ptx` makes
 
 Writes the archive ptx.zip: SOURCE_f32.ptx and SOURCE_f64.ptx for every device/SOURCE.cu, but no float64 module for the sources that only
 float32 plans use. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its bound of instructions fails. The
-archive's comment is a checksum of the sources and of the PTX, which a test of package device compares. With names of sources it compiles
-them only, and keeps the checksum. With --check it compares the archive and writes nothing. With --cubins it only compiles the committed
-modules into cubins/, which programs embed.
+archive's comment is a checksum of the sources and of the PTX, which a test of package device compares. A module whose sources did not
+change since it was written is kept. With --check it compiles all modules, compares the archive and writes nothing. With --cubins it only
+compiles the committed modules into cubins/, which programs embed.
 """
 
 import concurrent.futures
@@ -14,6 +14,7 @@ import ctypes
 import glob
 import gzip
 import hashlib
+import inspect
 import os
 import re
 import struct
@@ -64,6 +65,13 @@ LOOPS = {
     "unpack": [(64, 8, 4, 12)],
     "means_margin": [(32, 2, 2, 64), (32, 1, 1, 100)],
     "margin_loss_grad": [(32, 4, 2, 77), (32, 2, 1, 92)],
+    # Elements of windows, four channels at a time; patches_sum has a loop with divisions by the distance of the windows, too.
+    "patches": [(32, 8, 8, 14)],
+    "patches_sum": [(32, 16, 16, 17)],
+    "max_pool": [(32, 16, 16, 16)],
+    "max_pool_grad": [(32, 4, 4, 15)],
+    "normalize": [(32, 4, 4, 12)],
+    "normalize_grad": [(32, 8, 4, 19)],
 }
 LOOPS = {kernel + "_f32": loops for kernel, loops in LOOPS.items()}
 
@@ -198,12 +206,42 @@ def resources(ptx, module):
                 yield (arch, kernel, number(r"Used (\d+) registers"), number(r"(\d+) bytes stack"), number(r"(\d+) bytes smem"), spills, each, slow)
 
 
+EXTRA = struct.pack("<HH", 0x7070, 32)  # begins a module's extra field in the archive, with the digest of the module's inputs
+
+
 def read_archive():
-    """Returns the texts of the archive by the modules' names, and the archive's checksum."""
+    """Returns the texts of the archive by the modules' names, the archive's checksum, and the modules that are up to date."""
     if not os.path.exists(ARCHIVE):
-        return {}, ""
+        return {}, "", set()
     with zipfile.ZipFile(ARCHIVE) as z:
-        return {name: z.read(name).decode() for name in z.namelist()}, z.comment.decode()
+        texts = {name: z.read(name).decode() for name in z.namelist()}
+        current = {m.filename for m in z.infolist() if m.extra == EXTRA + inputs(m.filename, texts[m.filename])}
+        return texts, z.comment.decode(), current
+
+
+def kernels(text):
+    """Lists the kernels of a module."""
+    return re.findall(r"(?m)^\.visible \.entry (\w+)", text)
+
+
+def inputs(name, text):
+    """Returns the SHA-256 of what a module is compiled from: the source with its headers, the compilers, and the kernels' bounds."""
+    module, read = name[: -len("_f32.ptx")], {}
+
+    def include(file):
+        path = os.path.join(HERE, "device", file)
+        if file not in read and os.path.exists(path):
+            with open(path) as f:
+                read[file] = f.read()
+            for header in re.findall(r'(?m)^#include "(.*)"', read[file]):
+                include(header)
+
+    include(module + ".cu")
+    with open(os.path.join(HERE, "requirements.txt")) as f:
+        read["requirements.txt"] = f.read()
+    bounds = [(k, BOUNDS.get(k), LOOPS.get(k)) for k in kernels(text)]
+    parts = [sorted(read.items()), inspect.getsource(Compiler), inspect.getsource(resources), PTX_VERSION, HOPPER.get(module), targets(module), bounds]
+    return hashlib.sha256(repr(parts).encode()).digest()
 
 
 def write_archive(texts, checksum):
@@ -211,7 +249,7 @@ def write_archive(texts, checksum):
     with zipfile.ZipFile(ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
         for name, text in sorted(texts.items()):
             member = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            member.comment = " ".join(re.findall(r"(?m)^\.visible \.entry (\w+)", text)).encode()
+            member.comment, member.extra = " ".join(kernels(text)).encode(), EXTRA + inputs(name, text)
             member.compress_type, member.create_system = zipfile.ZIP_DEFLATED, 3
             z.writestr(member, text)
         z.comment = checksum.encode()
@@ -261,12 +299,15 @@ def compiled(compiler, module, dtype):
 def main():
     if sys.argv[1:] == ["--cubins"]:
         return write_cubins()
-    check, named = "--check" in sys.argv[1:], [a for a in sys.argv[1:] if a != "--check"]
-    modules = sorted(os.path.basename(f)[:-3] for f in glob.glob(os.path.join(HERE, "device", "*.cu")))
-    if not set(named) <= set(modules):
+    check = sys.argv[1:] == ["--check"]
+    if sys.argv[1:] and not check:
         sys.exit(__doc__)
-    compiler, texts, spilling, slow = Compiler(), {}, [], []
-    jobs = [(module, dtype) for module in named or modules for dtype in (["f32"] if module in FLOAT32_ONLY else ["f32", "f64"])]
+    modules = sorted(os.path.basename(f)[:-3] for f in glob.glob(os.path.join(HERE, "device", "*.cu")))
+    jobs = [(module, dtype) for module in modules for dtype in (["f32"] if module in FLOAT32_ONLY else ["f32", "f64"])]
+    archived, known, current = read_archive()
+    kept = set() if check else {f"{module}_{dtype}.ptx" for module, dtype in jobs} & current
+    texts, spilling, slow = {name: archived[name] for name in kept}, [], []
+    compiler, jobs = Compiler(), [job for job in jobs if "%s_%s.ptx" % job not in kept]
     print(f"{'kernel':32} {'':5} registers stack shared spills instructions/element")
     pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))  # NVRTC and ptxas run outside Python's lock
     for name, text, lines in pool.map(lambda job: compiled(compiler, *job), jobs):
@@ -281,16 +322,13 @@ def main():
         sys.exit("registers are spilled: " + ", ".join(spilling))
     if slow:
         sys.exit("a loop has too many instructions, or was not found: " + ", ".join(slow))
-    archived, known = read_archive()
-    if named:
-        texts = archived | texts
     stale = sorted(name for name in archived | texts if archived.get(name) != texts.get(name))
-    if not named and known != checksum(texts):
+    if known != checksum(texts):
         stale.append("checksum")
     if check and stale:
         sys.exit("not what the sources give (make kernels-ptx): " + ", ".join(stale))
     if not check:
-        write_archive(texts, known if named else checksum(texts))
+        write_archive(texts, checksum(texts))
 
 
 main()

@@ -129,6 +129,13 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 		product.Precision = driver.Float64
 	}
 	do(s.Multiply(q, &product))
+	pixel := plan.Window{Channels: 1, Height: 2, Width: 2, Lines: 1, Columns: 1, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1, OutputHeight: 2, OutputWidth: 2}
+	do(s.Patches(q, pixel, matrix(1, 20), matrix(5, 4)))
+	do(s.PatchesSum(q, pixel, matrix(5, 4), matrix(1, 20)))
+	do(s.MaxPool(q, pixel, matrix(5, 4), matrix(5, 4)))
+	do(s.MaxPoolGrad(q, pixel, matrix(5, 4), matrix(5, 4), matrix(5, 4)))
+	do(s.Normalize(q, 2, 1, matrix(5, 4), matrix(5, 4)))
+	do(s.NormalizeGrad(q, 2, 1, matrix(5, 4), matrix(5, 4), matrix(5, 4)))
 	do(s.Widen(q, matrix(5, 4), p, 1))
 	do(s.Round(q, matrix(5, 4), p))
 	do(s.Pack(q, p, p, matrix(5, 4)))

@@ -29,6 +29,9 @@ namespace losses_cu {
 namespace means_cu {
 #include "means.cu"
 }
+namespace normalize_cu {
+#include "normalize.cu"
+}
 namespace output_backward_cu {
 #include "output_backward.cu"
 }
@@ -37,6 +40,9 @@ namespace output_forward_cu {
 }
 namespace pair_cu {
 #include "pair.cu"
+}
+namespace pictures_cu {
+#include "pictures.cu"
 }
 namespace products_cu {
 #include "products.cu"
