@@ -140,12 +140,12 @@ func TestMemoryOfRows(t *testing.T) {
 		most      int // bytes for each row
 		flags     func(n int) []string
 	}{
-		"table, surrogate": {10_000, 60_000, 200, table("surrogate")},
-		"table, decisions": {10_000, 60_000, 300, table("decisions")},
+		"table, surrogate": {20_000, 80_000, 200, table("surrogate")},
+		"table, decisions": {20_000, 80_000, 300, table("decisions")},
 		"pictures": {1000, 9000, 784, func(n int) []string {
 			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5", "--model", "linear"}
 		}},
-		"LIBSVM": {10_000, 60_000, 300, func(n int) []string {
+		"LIBSVM": {20_000, 80_000, 300, func(n int) []string {
 			return []string{"--dataset", "libsvm", "--file", writeSparse(t, n), "--subject-to", "fpr <= 0.9", "--bounds-on", "surrogate"}
 		}},
 	} {
