@@ -9,7 +9,7 @@ export CGO_ENABLED ?= 0
 HTTP = nethttpomithttp2
 export GOFLAGS += -tags=$(HTTP)
 
-.PHONY: install peers-rankings wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: install peers-rankings wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate results vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -245,6 +245,11 @@ amx-emulated:
 MUTATE ?= ./internal/checkpoint ./internal/atomicfile ./internal/dirlock
 mutate:
 	$(GO) run ./internal/mutate $(MUTATE_FLAGS) $(MUTATE)
+
+# Write the tables of docs/evidence/paper.md from journals; make results RUNS="runs/reproduce-dp-compas" takes the journals of runs first.
+results:
+	@for d in $(RUNS); do cp "$$d/journal.json" internal/reproduce/testdata/journals/"$$(basename "$$d" | sed 's/^reproduce-//')".json; done
+	$(GO) test ./internal/reproduce -run TestPages -update
 
 # Run every fuzz target for FUZZTIME. FUZZ="FuzzIDX FuzzCSV" runs these targets alone.
 FUZZ ?=

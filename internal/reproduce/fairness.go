@@ -94,7 +94,7 @@ func readings() (list []compare.Contender) {
 // each reading.
 func servesClaims() (list []claim) {
 	for _, c := range readings() {
-		list = append(list, claim{"the published settings (" + c.Name + ") serve this experiment: they end feasible with about the smallest loss", serves(c.Name)})
+		list = append(list, claim{c.Name + " ends feasible with about the smallest loss", serves(c.Name)})
 	}
 	return list
 }

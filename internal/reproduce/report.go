@@ -32,19 +32,26 @@ func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
 // Verdicts returns lines of the form "confirmed (published steps): claim: numbers".
 func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
 	var lines []string
-	for _, c := range f.claims {
-		for i, o := range outcomes {
-			v, ok := c.test(o)
-			if !ok {
-				continue
-			}
-			lines = append(lines, fmt.Sprintf("**%s** (%s): %s. %s", v.Ruling, titleOf(names[i]), c.text, v.Numbers))
-		}
+	for _, v := range f.judge(names, outcomes) {
+		lines = append(lines, fmt.Sprintf("**%s** (%s): %s. %s", v.Ruling, titleOf(v.Comparison), v.Claim, v.Numbers))
 	}
 	return lines
 }
 
-// Write writes the report and the plots of the multipliers to the directory of the comparisons.
+// judge tests the claims on each comparison.
+func (f Figure) judge(names []string, outcomes []*compare.Outcome) (list []JournalVerdict) {
+	for _, c := range f.claims {
+		for i, o := range outcomes {
+			if v, ok := c.test(o); ok {
+				list = append(list, JournalVerdict{names[i], c.text, v.Ruling, v.Numbers})
+			}
+		}
+	}
+	return list
+}
+
+// Write writes the report, journal.json and the plots of the multipliers to the directory of the
+// comparisons.
 func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) error {
 	for i, o := range outcomes {
 		for _, contender := range o.Study.Contenders {
@@ -58,6 +65,13 @@ func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) e
 				return err
 			}
 		}
+	}
+	journal, err := f.journal(names, outcomes)
+	if err != nil {
+		return err
+	}
+	if err := rundir.WriteFile(filepath.Join(dir, "journal.json"), journal); err != nil {
+		return err
 	}
 	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(f.Report(names, outcomes)))
 }

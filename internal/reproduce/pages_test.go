@@ -1,0 +1,74 @@
+package reproduce
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ppal/internal/cases"
+	"ppal/internal/compare"
+)
+
+// block matches the part of a page that is written from the journal of an experiment.
+var block = regexp.MustCompile(`(?s)<!-- results (\S+) -->\n(.*?)<!-- end -->`)
+
+// The results in the page about the paper are those of the journals: each block between markers is
+// written from testdata/journals, which "make results" copies from runs. With -update the test
+// writes the page.
+func TestPages(t *testing.T) {
+	page := filepath.Join("..", "..", "docs", "evidence", "paper.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cited := map[string]bool{}
+	want := block.ReplaceAllStringFunc(string(text), func(found string) string {
+		name := block.FindStringSubmatch(found)[1]
+		cited[name] = true
+		data, err := os.ReadFile(filepath.Join("testdata", "journals", name+".json"))
+		if err != nil {
+			t.Fatalf("%s: the page cites %s, which has no journal: %v", page, name, err)
+		}
+		var j Journal
+		if err := json.Unmarshal(data, &j); err != nil || j.Name != name {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return fmt.Sprintf("<!-- results %s -->\n%s<!-- end -->", name, j.page())
+	})
+	if journals, err := filepath.Glob("testdata/journals/*.json"); err != nil || len(journals) != len(cited) || len(journals) == 0 {
+		t.Errorf("%d journals, and the page cites %d", len(journals), len(cited))
+	}
+	cases.Golden(t, page, want)
+}
+
+// page returns the part of a page.
+func (j *Journal) page() string {
+	var out strings.Builder
+	number := func(s compare.Statistic) string {
+		if s.N == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.4g", s.Mean)
+	}
+	fmt.Fprintf(&out, "|method|loss|violation|best feasible|met|\n|---|--:|--:|--:|--:|\n")
+	for _, c := range j.Comparisons {
+		for _, m := range c.Methods {
+			fmt.Fprintf(&out, "|%s:%s|%s|%s|%s|%d/%d|\n", c.Name, m.Name, number(m.Loss), number(m.Violation), number(m.Best), m.Met, len(c.Seeds))
+		}
+	}
+	fmt.Fprintln(&out)
+	for i, v := range j.Verdicts {
+		if i == 0 || v.Claim != j.Verdicts[i-1].Claim {
+			fmt.Fprintf(&out, "- %s:", v.Claim)
+		}
+		fmt.Fprintf(&out, " %s **%s**", v.Comparison, v.Ruling)
+		if i+1 == len(j.Verdicts) || v.Claim != j.Verdicts[i+1].Claim {
+			fmt.Fprintln(&out)
+		}
+	}
+	return out.String()
+}
