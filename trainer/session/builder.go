@@ -40,6 +40,9 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 	if err := statement.check(); err != nil {
 		return nil, err
 	}
+	if train.Weights != nil && !statement.Weighted {
+		return nil, &OptionError{Option: "weight", Problem: fmt.Sprintf("gives the rows weights, and the task %s does not say that it counts them (Statement.Weighted); leave it out", statement.Name)}
+	}
 	if _, ok := a.options.Model.(models.Scores); ok {
 		if err := statement.ofScores(); err != nil {
 			return nil, err

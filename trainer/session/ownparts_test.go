@@ -277,3 +277,35 @@ func TestOwnPictures(t *testing.T) {
 		t.Errorf("%v\n%s", err, config)
 	}
 }
+
+// Rows with weights need a task that says that it counts them: those of ppal do, with every kind of
+// bounds, and a task of nodes or with an objective of the program's own may.
+func TestTasksCountWeights(t *testing.T) {
+	m := &session.Matrix{Features: &matrix.Dense{Rows: 8, Cols: 1, Data: []float64{1, 2, 3, 4, 5, 6, 7, 9}}, Labels: []int{-1, 1, -1, 1, -1, 1, -1, 1},
+		Groups: []constraints.Group{{Name: "a", Rows: []int{0, 1, 4, 5}}, {Name: "b", Rows: []int{2, 3, 6, 7}}}, Weights: []float64{1, 2, 1, 2, 3, 1, 1, 2}}
+	open := func(task session.Task) error {
+		s, err := session.New(t.Context(), session.Options{Data: session.Matrices{Train: m}, Task: task, Settings: trainer.Settings{Iterations: 2}})
+		if err == nil {
+			err = s.Close()
+		}
+		return err
+	}
+	for _, d := range session.Tasks() {
+		if d.Rows == session.PictureRows || d.Name == session.NameRanking { // without weights
+			continue
+		}
+		if err := open(d.New()); err != nil {
+			t.Errorf("%s: %v", d.Name, err)
+		}
+	}
+	counting := nodesTask(0.1)
+	counting.Weighted = true
+	for name, task := range map[string]session.Task{"nodes": nodesTask(0.1), "objective": session.Decisions{Objective: squares}} {
+		if err := open(task); err == nil || !strings.Contains(err.Error(), "weight gives the rows weights, and the task") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := open(counting); err != nil {
+		t.Error(err)
+	}
+}

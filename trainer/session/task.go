@@ -50,6 +50,10 @@ type Statement struct {
 	// pieces, and with Affine those of the map. The session calls Nodes for several sets of rows, with
 	// float32 and with float64 scores.
 	Nodes func(scores *gorgonia.Node, rows Rows) (objective *gorgonia.Node, constraints gorgonia.Nodes, err error)
+	// Weighted says that Nodes counts Rows.Weights. A session refuses rows with weights (--weight)
+	// without it. The statement of a Decisions task is Weighted unless the task has an Objective of
+	// the program's own: a program whose Objective counts the weights sets Weighted itself.
+	Weighted bool
 	// Decided says which rates of decisions the nodes stand for; nil: the session counts none. A
 	// statement with ParameterNodes has no Decided.
 	Decided *Decided
