@@ -21,6 +21,8 @@ PREFIX ?= /usr/local
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/ppal $(DESTDIR)$(PREFIX)/bin/ppal
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	bin/ppal man > $(DESTDIR)$(PREFIX)/share/man/man1/ppal.1
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal

@@ -79,7 +79,7 @@ func (a *app) commands() map[string]func() *cobra.Command {
 		"train": a.trainCommand, "watch": a.watchCommand, "predict": a.predictCommand, "evaluate": a.evaluateCommand, "diff": a.diffCommand,
 		"verify": a.verifyCommand, "export": a.exportCommand, "report": a.reportCommand, "methods": a.methodsCommand,
 		"compare": a.compareCommand, "sweep": a.sweepCommand, "reproduce": a.reproduceCommand, "data": a.dataCommand,
-		"bench": a.benchCommand, "devices": a.devicesCommand, "gpu-check": a.gpuCheckCommand, "version": a.versionCommand,
+		"bench": a.benchCommand, "devices": a.devicesCommand, "gpu-check": a.gpuCheckCommand, "man": a.manCommand, "version": a.versionCommand,
 	}
 }
 
