@@ -163,7 +163,7 @@ func TestMeanAndDeviation(t *testing.T) {
 		mean, deviation float64
 	}{
 		{[]float64{1, 5, 100}, 3, 2}, {[]float64{no, 4, 100}, 4, 0}, {[]float64{no, no, 1}, 0, 0}, {[]float64{0.1, 0.1, 1}, 0.1, 0},
-		{[]float64{0, 2 * minScale, 1}, minScale, minScale}, {[]float64{-5e-324, 5e-324, 1}, 0, math.SmallestNonzeroFloat64},
+		{[]float64{0, 2 * minScale, 1}, minScale, minScale}, {[]float64{0, 1, 100}, 0.5, 1}, {[]float64{-5e-324, 5e-324, 1}, 0, math.SmallestNonzeroFloat64},
 	} {
 		own := preparedColumn{Encoding: &tabular.Encoding{}, Column: &columnar.Column{Numbers: tc.x}}
 		wide := &columnar.Wide{Columns: 2, Double: []float64{7, tc.x[0], 7, tc.x[1], 7, tc.x[2]}}

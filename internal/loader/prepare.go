@@ -133,13 +133,17 @@ func (t *totals) addSquares(x []float64, rows []int, weights []float64) {
 	t.squares = squares
 }
 
-// moments returns the mean and the standard deviation.
+// moments returns the mean and the standard deviation. The deviation of a column of 0 and 1 alone
+// is 1, as for the indicator of a category: a standardised rare word has large features, so that
+// the regularizer hardly bounds its effect.
 func (t *totals) moments() (mean, deviation float64) {
 	switch {
 	case t.n == 0:
 		return 0, 0
 	case t.least == t.most: // avoid the rounding of the sum
 		return t.least, 0
+	case t.least == 0 && t.most == 1 && math.Abs(t.squares-t.sum*(1-t.sum/t.n)) <= 1e-12*t.n: // x^2 = x for 0 and 1 alone
+		return t.sum / t.n, 1
 	}
 	return t.sum / t.n, max(math.Sqrt(t.squares/t.n), math.SmallestNonzeroFloat64)
 }
