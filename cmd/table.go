@@ -30,6 +30,9 @@ func (r *trainRun) printTable(result *session.Result) error {
 			printRates(out, result)
 		}
 	}
+	if r.tried != nil {
+		printChoice(out, r.tried)
+	}
 	output, selected := "--output "+r.cfg.Text("output"), r.cfg.Text("select")
 	switch {
 	case selected != string(trainer.OutputLast):

@@ -16,6 +16,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/checkpoint"
+	"ppal/internal/choose"
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
 	"ppal/internal/ending"
@@ -61,21 +62,21 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 			return err
 		}
 	}
-	options, err := cfg.SessionOptions(dataDir)
-	if err != nil {
-		return err
+	choice := &choosing{values: values, flags: f, file: file, cfg: cfg, dir: dataDir}
+	if choice.asks() {
+		if err := choice.prepare(); err != nil {
+			return err
+		}
 	}
-	if m, ok := trainer.Unwrap(options.Method).(*oracle.Method); ok && f.oracle {
-		m.In, m.Out = requests, answers
+	choice.amend = func(o *session.Options) {
+		if m, ok := trainer.Unwrap(o.Method).(*oracle.Method); ok && f.oracle {
+			m.In, m.Out = requests, answers
+		}
 	}
 	setThreads(cfg)
 	setHeap(cfg)
 	report := a.newReporter(cfg)
 	defer announceStop(ctx, report)()
-	options.Settings.Recorder, options.Settings.Warn = report, func(w trainer.Warning) { report.warn(w.Text) }
-	a.writes(&options.Files)
-	options.CheckpointEvery = f.checkpointEvery
-	options.Device.MemoryDir, options.Device.KeptDir = beside(cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(cfg.Out)), "ppal-rows")
 	defer report.close()
 	source := cmp.Or(cfg.Table.File, cfg.Dataset)
 	if source == standard {
@@ -84,8 +85,8 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	reading := fmt.Sprintf("reading %s and building the problem", source)
 	report.info(reading)
 	report.Stage(reading)
-	s, err := a.open(ctx, options)
-	if err == nil {
+	s, tried, err := a.openChosen(ctx, choice, report)
+	if s != nil {
 		defer func() {
 			if closeErr := s.Close(); failure == nil {
 				failure = closeErr
@@ -98,6 +99,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if err != nil {
 		return config.NameFlags(err)
 	}
+	cfg = choice.cfg
 	if f.resume != "" {
 		var notes []string
 		if before == nil {
@@ -111,15 +113,22 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 		for _, n := range notes {
 			report.info(n)
 		}
+		if tried, err = readChoice(s.Dir()); err != nil {
+			return err
+		}
 	} else if err := s.Open(cfg.Out); err != nil {
 		return err
+	} else if tried != nil {
+		if err := writeChoice(s.Dir(), tried); err != nil {
+			return err
+		}
 	}
 	report.limit(s.Iterations())
 	a.training = s.Dir()
 	for _, w := range changedFiles(file, s.Describe()) {
 		report.warn(w)
 	}
-	r := &trainRun{app: a, cfg: cfg, flags: f, session: s, report: report}
+	r := &trainRun{app: a, cfg: cfg, flags: f, session: s, report: report, tried: tried}
 	return r.run(ctx)
 }
 
@@ -197,6 +206,57 @@ type trainRun struct {
 	flags   trainFlags
 	session *session.Session
 	report  reporter
+	tried   []choose.Tried // nil: the run chose nothing
+}
+
+// openChosen opens the session of a run, with the settings that validation rows choose.
+func (a *app) openChosen(ctx context.Context, c *choosing, report reporter) (s *session.Session, tried []choose.Tried, err error) {
+	open := func(rows session.Source) (*session.Session, error) {
+		options, err := c.cfg.SessionOptions(c.dir)
+		if err != nil {
+			return nil, err
+		}
+		if rows != nil {
+			options.Data = rows
+		}
+		options.Settings.Recorder, options.Settings.Warn = report, func(w trainer.Warning) { report.warn(w.Text) }
+		a.writes(&options.Files)
+		c.amend(&options)
+		if tried != nil {
+			c.chosenNotes(&options, tried)
+		}
+		options.CheckpointEvery = c.flags.checkpointEvery
+		options.Device.MemoryDir, options.Device.KeptDir = beside(c.cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(c.cfg.Out)), "ppal-rows")
+		return a.open(ctx, options)
+	}
+	asks := c.asks()
+	if !asks && !c.mayChoose() {
+		s, err = open(nil)
+		return s, nil, err
+	}
+	rows := session.Cached(c.cfg.Source(c.dir))
+	if !asks {
+		if s, err = open(rows); err != nil || !pays(s.Describe()) {
+			return s, nil, err
+		}
+		if err = s.Close(); err != nil {
+			return nil, nil, err
+		}
+		report.info(defaultReason)
+		c.values = maps.Clone(c.values)
+		c.values[nameWeight] = automatic
+		if c.cfg, err = c.resolve(nil); err == nil {
+			err = c.prepare()
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.cfg, tried, err = a.choose(ctx, c, report, rows); err != nil {
+		return nil, nil, err
+	}
+	s, err = open(rows)
+	return s, tried, err
 }
 
 // run trains, writes the files and prints the table.

@@ -40,6 +40,8 @@ type trainFlags struct {
 	oracle         bool // the method is another program on standard input and output
 	// resume is the directory of a run that continues; "": a new run.
 	resume          string
+	choose          string // settings and their values, of which validation rows choose
+	folds           int    // parts of the training rows that judge in place of the validation rows; 0: none
 	checkpointEvery time.Duration
 }
 
@@ -78,6 +80,7 @@ killed run.
 	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
 	cmd.Flags().BoolVar(&f.oracle, "oracle", false, "serve f, g and gradients to another program on standard input and output, and count its evaluations (ppal reproduce suite --help has the protocol)")
 	cmd.Flags().Lookup("oracle").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
+	addChoice(cmd, &f)
 	addTrainOutput(cmd, &f)
 	addResume(cmd, &f)
 	addHelpAll(cmd, &f.all)
@@ -106,6 +109,15 @@ func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	addStrict(cmd, &f.strict)
 	cmd.Flags().Lookup("by-group").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
 	cmd.Flags().Lookup("json").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
+}
+
+// addChoice adds the flags of the choice of settings.
+func addChoice(cmd *cobra.Command, f *trainFlags) {
+	cmd.Flags().StringVar(&f.choose, "choose", "", "let the validation rows choose settings among these `VALUES`, as in \"hidden=0,16,64x32; regularizer-weight=auto\"")
+	cmd.Flags().IntVar(&f.folds, "folds", 0, "choose and judge by `K` parts of the training rows in turn instead of the validation rows, with means and spreads; 0: no folds")
+	for _, name := range []string{"choose", "folds"} {
+		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
+	}
 }
 
 // addResume adds the flags of checkpoints.

@@ -89,6 +89,10 @@ type TableOptions struct {
 	// Unknown says how to treat a category that occurs in TestFile but not in File: UnknownRefused
 	// (also "") or UnknownIgnored.
 	Unknown string
+	// Folds divides the training rows into this number of parts with about the same share of each
+	// class and group. The part Held, from 1, has the validation rows of the table, and the other
+	// parts have the training rows. The table leaves out all other rows. 0: no folds.
+	Folds, Held int
 	// SplitColumn is the column that says to which part a row belongs: train, validation or test.
 	// It replaces Split.
 	SplitColumn string

@@ -94,6 +94,28 @@ func (s Split) Rows(strata []int, seed uint64) [3][]int {
 	return parts
 }
 
+// foldStream separates the random stream of the folds from other streams with the same seed.
+const foldStream = 0x666f6c6473
+
+// Folded distributes the training rows over the training and validation rows of TableOptions.Folds.
+// strata holds the stratum of each row of the table.
+func (o *TableOptions) Folded(train, strata []int, seed uint64) (parts [3][]int) {
+	own := make([]int, len(train))
+	for i, row := range train {
+		own[i] = strata[row]
+	}
+	for at, i := range stratified(own, vec.NewStream(seed, foldStream)) {
+		part := 0
+		if at%o.Folds == o.Held-1 {
+			part = 1
+		}
+		parts[part] = append(parts[part], train[i])
+	}
+	slices.Sort(parts[0])
+	slices.Sort(parts[1])
+	return parts
+}
+
 // stratified returns the rows stratum by stratum, each stratum in random order.
 func stratified(strata []int, s vec.Stream) []int {
 	line := make([]int, len(strata))

@@ -9,6 +9,7 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/trainer/method"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -69,6 +70,14 @@ func (k *Key) WhyShared() string {
 		return "is the same for all methods of a comparison"
 	}
 	return ""
+}
+
+// Chosen reports whether rows that do not train may choose the setting: one of the model, the
+// method or the regularizer, or of the batches. Other settings change the rows, the problem or the
+// output.
+func (k *Key) Chosen() bool {
+	return k.Group == groupModel || k.Group == GroupMethod && k.Name != option.NamePreset || k.Name == "batch-size" || k.Name == "iterations" ||
+		find(option.Of(&problem.Regularizer{}), k.Name) != nil
 }
 
 // Keys returns all settings in the order of the help.

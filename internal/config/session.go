@@ -27,18 +27,21 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
 	}
-	o.Data, o.Task = t.source(dataDir), t.Task
+	o.Data, o.Task = t.Source(dataDir), t.Task
 	var err error
 	if o.Method, err = t.TrainerMethod(); err != nil {
 		return o, err
 	}
 	r := t.Problem.Regularizer
+	if r.Kind.Weighted() && r.Weight == 0 {
+		return o, &Error{Where: "--regularizer-weight auto:", Problem: "only ppal train chooses the weight; give a number"}
+	}
 	o.Regularizer = &r
 	return o, nil
 }
 
-// source returns the source of the rows.
-func (t Train) source(dataDir string) session.Source {
+// Source returns the source of the rows.
+func (t Train) Source(dataDir string) session.Source {
 	if slices.Contains(datasets.PictureSets(), t.Dataset) {
 		images := t.Pictures
 		images.Dataset, images.Dir, images.Split, images.SplitSeed = t.Dataset, dataDir, t.Table.Split, t.Table.SplitSeed

@@ -3,6 +3,7 @@
 package loader
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -67,6 +68,9 @@ func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
 	if len(rows[0]) == 0 {
 		return nil, fmt.Errorf("datasets: %s: %w for training; want the value %s in the split column %q", s.Name, dataerr.ErrEmpty, splitNames[0][0], opts.SplitColumn)
 	}
+	if opts.Folds > 0 {
+		rows = opts.Folded(rows[0], s.strata(), cmp.Or(opts.SplitSeed, opts.Seed))
+	}
 	if f, ok := s.Features.(sharedFeatures); ok {
 		if err := f.readLocal(rows); err != nil {
 			return nil, err
@@ -91,7 +95,7 @@ func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
 	}
 	shares := opts.Split.Shares()
 	for i, part := range []**tabular.Table{&t.Train, &t.Validation, &t.Test} {
-		if len(rows[i]) == 0 && (shares[i] == 0 || s.assigned != nil) {
+		if len(rows[i]) == 0 && (shares[i] == 0 || s.assigned != nil || opts.Folds > 0) {
 			continue
 		}
 		if *part, err = s.part(tabular.PartNames[i], rows[i], groups); err != nil {

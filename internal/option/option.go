@@ -100,6 +100,12 @@ func (o *Option) Or(text string) *Option {
 	return o
 }
 
+// Needed says that the option has no default, after a constructor that has set one.
+func (o *Option) Needed() *Option {
+	o.fallback, o.required = "", true
+	return o
+}
+
 // OrRule sets a default that compute derives from other settings; from lists their names. The rule
 // describes the default in the help: "0.9/(2 rho)".
 func (o *Option) OrRule(rule string, compute func() string, from ...string) *Option {

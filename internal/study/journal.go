@@ -26,8 +26,9 @@ type Journal[T any] struct {
 }
 
 // OpenJournal reads the journal of an earlier, possibly interrupted study; a journal without a file
-// is empty. It removes the end of a line that the interruption cut off. key returns the key of a
-// record, or an error that says why a line is no record of the study. Errors name the line.
+// is empty, and a journal without a path stays in memory. It removes the end of a line that the
+// interruption cut off. key returns the key of a record, or an error that says why a line is no
+// record of the study. Errors name the line.
 func OpenJournal[T any](path string, key func(T) (string, error)) (*Journal[T], error) {
 	j := &Journal[T]{path: path, at: map[string]int{}}
 	records, size, err := readJournal(path, func(record T) error {
@@ -117,6 +118,10 @@ func (j *Journal[T]) Add(key string, record T) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.path == "" {
+		j.keep(key, record)
+		return nil
+	}
 	if err := j.append(line.Bytes()); err != nil {
 		return err
 	}

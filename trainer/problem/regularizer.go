@@ -33,6 +33,9 @@ func (k RegularizerKind) String() string {
 	return regularizerNames[k]
 }
 
+// Weighted reports whether the kind has a weight.
+func (k RegularizerKind) Weighted() bool { return k == L1 || k == SquaredL2 || k == GroupL1 }
+
 // RegularizerNames returns the names of all kinds in their order.
 func RegularizerNames() []string { return slices.Clone(regularizerNames[:]) }
 
@@ -63,7 +66,8 @@ func (r *Regularizer) options() []*option.Option {
 	return []*option.Option{
 		option.Enum("regularizer", &r.Kind, "choose the convex term r on the weights", RegularizerNames()...),
 		option.Number("theta", &r.Radius, option.Positive, "set the radius of the ball").With(kind(Ball)),
-		option.Number("regularizer-weight", &r.Weight, option.Positive, "set the factor of the regularizer").With(kind(L1, SquaredL2, GroupL1)),
+		option.NumberOr("regularizer-weight", &r.Weight, option.Positive, "auto",
+			"set the factor of the regularizer; auto: chosen on the validation rows (train)").Needed().With(kind(L1, SquaredL2, GroupL1)),
 		option.Range("box", &r.Lower, &r.Upper, "set the bounds of every weight").With(kind(Box)),
 	}
 }

@@ -34,6 +34,9 @@ func (s Table) flagSettings(seed uint64) (flags []*option.Option, beyond []strin
 	if s.Attributes != nil {
 		beyond = append(beyond, "the attributes")
 	}
+	if s.Folds != 0 || s.Held != 0 {
+		beyond = append(beyond, "the folds of the training rows")
+	}
 	if s.Raw != nil {
 		beyond = append(beyond, "the columns that are not standardised")
 	}

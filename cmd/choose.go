@@ -1,0 +1,316 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"ppal/internal/choose"
+	"ppal/internal/config"
+	"ppal/internal/option"
+	"ppal/internal/rundir"
+	"ppal/internal/study"
+	"ppal/models"
+	"ppal/trainer/problem"
+	"ppal/trainer/session"
+)
+
+const (
+	nameWeight = "regularizer-weight"
+	automatic  = "auto"
+)
+
+// weights are the weights of --regularizer-weight auto, from the default on. Larger weights need
+// fewer gradients.
+var weights = []string{option.Float(session.DefaultRidge), "0.0001", "0.001", "0.003", "0.01", "0.03", "0.1", "1"}
+
+// The rows with which a run chooses the weight although nobody asks for it: fewer training rows for
+// each weight of a linear model than crowded, and enough validation rows to judge. Measured in
+// docs/evidence/tables.md.
+const (
+	crowded       = 20
+	leastJudges   = 100
+	mostChoices   = 100 // trainings of --choose
+	choiceFile    = "choice.jsonl"
+	defaultReason = "there are fewer than 20 training rows for each weight: the validation rows choose --regularizer-weight; with a number, no choice"
+)
+
+// choosing is what --choose, --folds and --regularizer-weight auto ask for.
+type choosing struct {
+	values config.Values
+	flags  trainFlags
+	file   *config.File
+	cfg    config.Train
+	dir    string // of the data sets
+
+	points []config.Values // the settings of each candidate
+	amend  func(o *session.Options)
+}
+
+// given reports whether a flag or the file of --config gives the setting.
+func (c *choosing) given(name string) bool { return c.values[name] != "" || c.file.Value(name) != "" }
+
+// asks reports whether the user asks for a choice.
+func (c *choosing) asks() bool {
+	return c.flags.choose != "" || c.flags.folds != 0 || c.weightOpen() && c.given(nameWeight)
+}
+
+// weightOpen reports whether the weight of the regularizer is to be chosen.
+func (c *choosing) weightOpen() bool { return c.cfg.Text(nameWeight) == automatic }
+
+// mayChoose reports whether the run may choose the weight although nobody asks for it.
+func (c *choosing) mayChoose() bool {
+	task, decisions := c.cfg.Task.(*session.Decisions)
+	_, table := c.cfg.Source(c.dir).(session.Table)
+	return decisions && table && task.Confidence == 0 && !c.given(nameWeight) && c.flags.resume == "" && !c.flags.oracle && c.cfg.Regularizer.Kind == problem.SquaredL2 &&
+		c.cfg.Text("model") == models.KindLinear && c.cfg.Session.TimeLimit == 0 && c.cfg.Table.Query == ""
+}
+
+// pays reports whether the choice of the weight pays on the rows of a session.
+func pays(d session.Description) bool {
+	return d.Rows.Validation >= leastJudges && d.Rows.Train < crowded*d.Parameters
+}
+
+// refuse returns the error for a flag.
+func (c *choosing) refuse(flag, format string, args ...any) error {
+	return &config.Error{Where: "--" + flag + ":", Problem: fmt.Sprintf(format, args...)}
+}
+
+// prepare makes the candidates.
+func (c *choosing) prepare() error {
+	flag := "choose"
+	if c.flags.choose == "" {
+		if flag = "folds"; c.flags.folds == 0 {
+			flag = nameWeight + " " + automatic
+		}
+	}
+	task, decisions := c.cfg.Task.(*session.Decisions)
+	_, table := c.cfg.Source(c.dir).(session.Table)
+	switch {
+	case c.flags.resume != "":
+		return c.refuse(flag, "the run in %s keeps its settings; leave it out", c.flags.resume)
+	case !decisions || c.cfg.Text("model") == models.KindScores:
+		return c.refuse(flag, "needs a model that is trained on counted decisions (--subject-to, or a table without bounds)")
+	case c.flags.folds < 0 || c.flags.folds == 1:
+		return c.refuse("folds", "want at least 2 parts of the training rows; 0: no folds")
+	case c.flags.oracle:
+		return c.refuse(flag, "trains several models, and --oracle serves one; leave it out")
+	case c.cfg.Session.TimeLimit > 0:
+		return c.refuse(flag, "trains several models, and --time-limit bounds one; use --iterations")
+	case c.flags.folds > 0 && !table || c.flags.folds > 0 && c.cfg.Table.Query != "":
+		return c.refuse("folds", "divides the rows of tables without --query; leave it out")
+	case c.flags.folds == 0 && task.Confidence > 0:
+		return c.refuse(flag, "the validation rows of --confidence must not choose settings; add --folds 5, which divides the training rows")
+	}
+	c.points = []config.Values{{}}
+	settings := option.SplitStatements(c.flags.choose)
+	if c.weightOpen() && !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, nameWeight) }) {
+		settings = append(settings, nameWeight+"="+automatic)
+	}
+	for _, s := range settings {
+		if err := c.cross(s); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.points {
+		if _, err := c.resolve(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cross gives every point each value of a setting, such as hidden=0,16,64x32.
+func (c *choosing) cross(text string) error {
+	name, list, found := strings.Cut(text, "=")
+	name = strings.TrimSpace(name)
+	k := slices.IndexFunc(config.Keys(), func(k *config.Key) bool { return k.Name == name })
+	switch {
+	case !found || strings.TrimSpace(list) == "":
+		return c.refuse("choose", "%q: want NAME=VALUE,VALUE", text)
+	case k < 0:
+		return config.Unknown(name)
+	case !config.Keys()[k].Chosen():
+		return c.refuse("choose", "%s changes the rows, the problem or the output; choose settings of the model, the method or the regularizer", name)
+	case slices.ContainsFunc(c.points, func(p config.Values) bool { return p[name] != "" }):
+		return c.refuse("choose", "%s is given twice", name)
+	}
+	var values []string
+	for v := range strings.SplitSeq(list, ",") {
+		if v = strings.TrimSpace(v); name == nameWeight && v == automatic {
+			values = append(values, weights...)
+		} else {
+			values = append(values, v)
+		}
+	}
+	if len(c.points)*len(values) > mostChoices {
+		return c.refuse("choose", "makes more than %d trainings; give fewer values", mostChoices)
+	}
+	var crossed []config.Values
+	for _, p := range c.points {
+		for _, v := range values {
+			next := maps.Clone(p)
+			next[name] = v
+			crossed = append(crossed, next)
+		}
+	}
+	c.points = crossed
+	return nil
+}
+
+// resolve returns the configuration with the settings of a candidate. The network hidden=0 is the
+// linear model, and hidden=64x32 has two layers.
+func (c *choosing) resolve(point config.Values) (config.Train, error) {
+	values := maps.Clone(c.values)
+	maps.Copy(values, point)
+	if hidden, ok := point["hidden"]; ok && hidden == "0" {
+		delete(values, "hidden")
+		values["model"] = models.KindLinear
+	} else if ok {
+		values["hidden"] = strings.ReplaceAll(hidden, "x", ",")
+		if !c.given("model") {
+			values["model"] = "mlp"
+		}
+	}
+	return config.ResolveWith(values, c.flags.set, c.file)
+}
+
+// candidates returns the names of the candidates, and whether each follows the one before: it
+// differs in the weight of the regularizer alone.
+func (c *choosing) candidates() (names []string, follows []bool) {
+	for k, p := range c.points {
+		var texts []string
+		for _, name := range slices.Sorted(maps.Keys(p)) {
+			texts = append(texts, name+" "+p[name])
+		}
+		if texts == nil {
+			texts = []string{"the given settings"}
+		}
+		names = append(names, strings.Join(texts, ", "))
+		same := k > 0 && p[nameWeight] != ""
+		for name, text := range p {
+			same = same && (name == nameWeight || c.points[k-1][name] == text)
+		}
+		follows = append(follows, same)
+	}
+	return names, follows
+}
+
+// choose trains the candidates, and returns the configuration of the best and what was tried.
+func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []choose.Tried, error) {
+	names, follows := c.candidates()
+	atFold := 0
+	study := &choose.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds, Open: a.open,
+		Options: func(k, fold int) (session.Options, error) {
+			cfg, err := c.resolve(c.points[k])
+			if err != nil {
+				return session.Options{}, err
+			}
+			o, err := cfg.SessionOptions(c.dir)
+			if err != nil {
+				return o, err
+			}
+			if fold != atFold {
+				table := o.Data.(session.Table)
+				table.Folds, table.Held = c.flags.folds, fold
+				rows, atFold = session.Cached(table), fold
+			}
+			o.Data = rows
+			return o, nil
+		},
+		Progress: func(done, total int, t *choose.Tried) {
+			report.info(fmt.Sprintf("%d of at most %d trainings to choose: %s: %s %.4f", done, total, t.Settings, t.Objective, t.Value))
+		}}
+	tried, err := study.Do(ctx)
+	if errors.Is(err, choose.ErrNoRows) && c.flags.choose == "" {
+		cfg, err := c.resolve(config.Values{nameWeight: weights[0]})
+		report.info(fmt.Sprintf("there are no validation rows to choose --%s: it is %s, the default (--split 70/15/15 takes some, and --folds 5 needs none)", nameWeight, weights[0]))
+		return cfg, nil, err
+	}
+	if errors.Is(err, choose.ErrNoRows) {
+		err = c.refuse("choose", "needs validation rows that judge: take some with --split, as in 70/15/15, or add --folds 5")
+	}
+	if err != nil {
+		return c.cfg, nil, err
+	}
+	at := slices.IndexFunc(tried, func(t choose.Tried) bool { return t.Chosen })
+	cfg, err := c.resolve(c.points[slices.Index(names, tried[at].Settings)])
+	return cfg, tried, err
+}
+
+// chosenNotes adds to the options what was chosen, for the page and config.yaml.
+func (c *choosing) chosenNotes(o *session.Options, tried []choose.Tried) {
+	o.Files.Notes = append(o.Files.Notes, choose.Why(tried, c.flags.folds)+".")
+	for name := range c.points[0] {
+		var values []string
+		for _, p := range c.points {
+			if !slices.Contains(values, p[name]) {
+				values = append(values, p[name])
+			}
+		}
+		o.Files.Settings = append(o.Files.Settings, session.Setting{Name: name, Note: "chosen among " + strings.Join(values, ", ")})
+	}
+}
+
+// writeChoice writes what was tried into the directory of the run.
+func writeChoice(dir string, tried []choose.Tried) error {
+	var out bytes.Buffer
+	lines := json.NewEncoder(&out)
+	lines.SetEscapeHTML(false)
+	for k := range tried {
+		if err := lines.Encode(&tried[k]); err != nil {
+			return err
+		}
+	}
+	return rundir.WriteFile(dir+"/"+choiceFile, out.Bytes())
+}
+
+// readChoice returns what a run tried; nil if it did not choose.
+func readChoice(dir string) (tried []choose.Tried, err error) {
+	err = study.ReadJournal(dir+"/"+choiceFile, func(t choose.Tried) error {
+		tried = append(tried, t)
+		return nil
+	})
+	return tried, err
+}
+
+// printChoice prints what was tried with its values on the rows that judged.
+func printChoice(out io.Writer, tried []choose.Tried) {
+	g := grid{{"tried, on the rows that judged", tried[0].Objective}}
+	for _, b := range tried[0].Bounds {
+		g[0] = append(g[0], b.Constraint)
+	}
+	g[0] = append(g[0], "")
+	value := func(x, spread float64) string {
+		if spread > 0 {
+			return fmt.Sprintf("%.4f ± %.4f", x, spread)
+		}
+		return fmt.Sprintf("%.4f", x)
+	}
+	for k := range tried {
+		t := &tried[k]
+		row := []string{t.Settings, value(t.Value, t.Spread)}
+		for _, b := range t.Bounds {
+			row = append(row, value(b.Value, b.Spread))
+		}
+		state := ""
+		switch {
+		case t.Unmet > 0:
+			state = "a bound is not met in training"
+		case t.Beyond() > 0:
+			state = "a bound is beyond its interval"
+		}
+		if t.Chosen {
+			state = strings.TrimSuffix("chosen; "+state, "; ")
+		}
+		g = append(g, append(row, state))
+	}
+	fmt.Fprintln(out)
+	g.without().print(out)
+}

@@ -1,0 +1,175 @@
+package cmd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/internal/choose"
+	"ppal/trainer/session"
+)
+
+// crowdedTable writes a table with a split column and few training rows for each weight. With
+// other, the labels and the values of its test rows are different.
+func crowdedTable(t *testing.T, other bool) string {
+	t.Helper()
+	const columns = 16
+	rng := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	for j := range columns {
+		fmt.Fprintf(&text, "x%d,", j)
+	}
+	text.WriteString("sex,part,y\n")
+	for i := range 420 {
+		part := []string{"train", "train", "train", "validation", "validation", "test"}[i%6]
+		sum := rng.NormFloat64() * 2
+		for j := range columns {
+			x := rng.NormFloat64()
+			if sum += x * float64(j%3); other && part == "test" {
+				x = 7 - x
+			}
+			fmt.Fprintf(&text, "%.4g,", x)
+		}
+		y := sum > 0
+		if other && part == "test" {
+			y = !y
+		}
+		fmt.Fprintf(&text, "%s,%s,%v\n", []string{"a", "b"}[rng.IntN(2)], part, y)
+	}
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// trainCrowded trains on a table, and returns the run's directory and output.
+func trainCrowded(t *testing.T, file string, flags ...string) (string, outcome) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	got := commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"train", "--file", file, "--label", "y=true", "--ignore", "part",
+		"--split-column", "part", "--subject-to", "gap(positive_rate, sex) <= 0.05", "--allow-violation", "--out", dir}, flags...)...)
+	if got.status != exitDone {
+		t.Fatalf("%v: %+v", flags, got)
+	}
+	return dir, got
+}
+
+func read(t *testing.T, elements ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(elements...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// With few training rows for each weight, the validation rows choose the weight of the regularizer.
+// The run is the run with this weight, bit for bit, is verified, and repeats from its config.yaml.
+// The path takes fewer gradients than one training.
+func TestWeightOfCrowdedTable(t *testing.T) {
+	file := crowdedTable(t, false)
+	dir, got := trainCrowded(t, file)
+	tried, err := readChoice(dir)
+	if err != nil || len(tried) < 3 {
+		t.Fatalf("tried %v, %v", tried, err)
+	}
+	k := slices.IndexFunc(tried, func(t choose.Tried) bool { return t.Chosen })
+	weight := strings.TrimPrefix(tried[k].Settings, nameWeight+" ")
+	rest := 0
+	for _, t := range tried[1:] {
+		rest += t.Gradients
+	}
+	if rest > tried[0].Gradients {
+		t.Errorf("the path takes %d gradients after %d", rest, tried[0].Gradients)
+	}
+	if !strings.Contains(got.stdout, "chosen") || !strings.Contains(got.stderr, tried[k].Settings+": the smallest error on the validation rows of") {
+		t.Errorf("the output does not name the choice:\n%s%s", got.stderr, got.stdout)
+	}
+	if config := read(t, dir, "config.yaml"); !strings.Contains(config, "regularizer-weight: "+weight+" # chosen among 1e-05, 0.0001,") {
+		t.Errorf("config.yaml does not say what was chosen:\n%.600s", config)
+	}
+	given, _ := trainCrowded(t, file, "--regularizer-weight", weight)
+	again, _ := trainCrowded(t, file, "--config", filepath.Join(dir, "config.yaml"))
+	asked, _ := trainCrowded(t, file, "--regularizer-weight", automatic)
+	for _, other := range []string{given, again, asked} {
+		if read(t, other, "model.safetensors") != read(t, dir, "model.safetensors") {
+			t.Errorf("%s has other weights than the run that chose", other)
+		}
+	}
+	if more, err := readChoice(again); more != nil || err != nil {
+		t.Errorf("config.yaml chooses again: %v, %v", more, err)
+	}
+	if got := with("", "verify", dir); got.status != exitDone {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Neither the labels nor the values of the test rows change a choice or the weights.
+func TestTestRowsChooseNothing(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--folds", "3", "--regularizer-weight", "auto"}, {"--choose", "hidden=0,3", "--iterations", "40"}} {
+		dir, _ := trainCrowded(t, crowdedTable(t, false), flags...)
+		other, _ := trainCrowded(t, crowdedTable(t, true), flags...)
+		for _, name := range []string{choiceFile, "model.safetensors"} {
+			if read(t, dir, name) != read(t, other, name) {
+				t.Errorf("%v: the test rows change %s", flags, name)
+			}
+		}
+	}
+}
+
+// Settings of the model are chosen like the weight; folds give a spread, and go with a confidence.
+func TestChosenSettings(t *testing.T) {
+	file := crowdedTable(t, false)
+	dir, got := trainCrowded(t, file, "--choose", "hidden=0,4x2; regularizer-weight=0.01,0.1", "--folds", "2", "--iterations", "30", "--confidence", "0.8")
+	tried, err := readChoice(dir)
+	if err != nil || len(tried) < 3 || tried[0].Settings != "hidden 0, regularizer-weight 0.01" || tried[0].Spread == 0 || tried[0].Bounds[0].Spread == 0 {
+		t.Fatalf("tried %+v, %v", tried, err)
+	}
+	if !strings.Contains(got.stdout, " ± ") || !strings.Contains(got.stderr, "on 2 folds of the training rows") {
+		t.Errorf("no spread in\n%s%s", got.stderr, got.stdout)
+	}
+}
+
+// Without validation rows the weight is the default, in one line.
+func TestWeightWithoutValidationRows(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	got := commandOn(t.Context(), func(a *app) { a.open = session.New }, "train", "--file", crowdedTable(t, false), "--label", "y=true", "--ignore", "part",
+		"--split", "80/0/20", "--regularizer-weight", "auto", "--iterations", "30", "--out", dir)
+	if got.status != exitDone || !strings.Contains(got.stderr, "there are no validation rows to choose --regularizer-weight: it is 1e-05, the default") {
+		t.Fatalf("%+v", got)
+	}
+	if config := read(t, dir, "config.yaml"); !strings.Contains(config, "regularizer-weight: 1e-05") {
+		t.Errorf("%.600s", config)
+	}
+}
+
+// What cannot be chosen is refused in one line.
+func TestChoiceRefused(t *testing.T) {
+	table := []string{"train", "--file", "../testdata/rows.csv", "--label", "outcome=yes", "--missing", "impute"}
+	for _, c := range []struct{ flags, want string }{
+		{"--choose hidden", `--choose: "hidden": want NAME=VALUE,VALUE`},
+		{"--choose hiden=3", "unknown setting --hiden; did you mean --hidden?"},
+		{"--choose minimize=fnr,fpr", "--choose: minimize changes the rows, the problem or the output"},
+		{"--choose hidden=3;hidden=4", "--choose: hidden is given twice"},
+		{"--choose hidden=-1", "--hidden -1: must be"},
+		{"--choose heads=separate", "--heads separate:"},
+		{"--choose hidden=1,2 --time-limit 9s", "--choose: trains several models"},
+		{"--regularizer-weight auto --subject-to fpr<=0.5 --confidence 0.9", "--regularizer-weight auto: the validation rows of --confidence must not choose settings; add --folds 5"},
+		{"--folds 1", "--folds: want at least 2"},
+		{"--choose hidden=1,2 --split 90/0/10", "--choose: needs validation rows that judge"},
+	} {
+		got := commandOn(t.Context(), func(a *app) { a.open = session.New }, append(slices.Clone(table), strings.Fields(c.flags)...)...)
+		if got.status != exitUsage || !strings.Contains(got.stderr, c.want) || strings.Count(got.stderr[strings.Index(got.stderr, "ppal: "):], "\n") != 1 {
+			t.Errorf("%s: status %d, %s", c.flags, got.status, got.stderr)
+		}
+	}
+	if got := with("", "sweep", "--over", "fpr", "--values", "0.1,0.05", "--dataset", "synthetic-compas", "--regularizer-weight", "auto"); got.status != exitUsage ||
+		!strings.Contains(got.stderr, "only ppal train chooses the weight; give a number") {
+		t.Errorf("%+v", got)
+	}
+}
