@@ -33,8 +33,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `Verify recomputes the claims of a finished run in float64 from its weights and its data: objective, constraints, KKT
 certificate, counted decisions, measures and rates of every split with their intervals, promises, probabilities, the best
 feasible record, and the proof of a run that ended as infeasible. The computation is a plain loop over the rows. It uses
-neither the device nor the kernels that trained, and counts decisions by itself. Verify writes preparation.yaml, rows.csv
-and model.json again and compares them, and it compares the checksums of the run's files and of the data.
+neither the device nor the kernels that trained, and counts decisions by itself. Convolutional networks are the exception:
+the CPU computes all scores in float64, and the loops compare a sample. Verify writes preparation.yaml, rows.csv and
+model.json again and compares them, and it compares the checksums of the run's files and of the data.
 
 What cannot be recomputed, such as times and warnings, is listed as not checked. With --files, verify compares the
 checksums of the run's files only.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -28,10 +29,11 @@ type model interface {
 	kinks() bool
 }
 
-// architecture is the model of an architecture for which this package has no loops. models.Predict
-// computes the scores, for networks of pictures by loops of their own. The CPU device computes the
-// derivatives in float64, block by block, because Gorgonia's machine takes many times as long; on
-// some rows, spread over the matrix, Gorgonia's machine must give the same derivatives.
+// architecture is the model of an architecture for which this package has no loops. The CPU device
+// computes the scores and the derivatives in float64, block by block, because loops and Gorgonia's
+// machine take many times as long. On some rows, spread over the matrix, models.Predict, which has
+// loops of its own for networks of pictures, must give the same scores, and Gorgonia's machine the
+// same derivatives.
 type architecture struct {
 	models.Model // weights as trained
 	center       []float64
@@ -41,10 +43,12 @@ type architecture struct {
 }
 
 // comparedRows is the largest number of rows on which Gorgonia's machine checks the derivatives,
-// and derivativeError the largest relative difference: the order of the sums differs.
+// and predictedRows the largest on which models.Predict checks the scores. deviceError is the
+// largest relative difference: the order of the sums differs.
 const (
-	comparedRows    = 8
-	derivativeError = 1e-9
+	comparedRows  = 8
+	predictedRows = 256
+	deviceError   = 1e-9
 )
 
 // gradientBlock is the number of rows that Gorgonia differentiates at a time.
@@ -90,17 +94,42 @@ func (a *architecture) scores(x matrix.Matrix) []float64 {
 	_, outputs := a.Architecture.Dims()
 	all := make([]float64, 0, n*outputs)
 	for from := 0; from < n; from += gradientBlock {
-		part, err := models.Predict(a.Architecture, a.Weights, a.rows(x, from, min(from+gradientBlock, n)))
+		to := min(from+gradientBlock, n)
+		p, err := a.onDevice(x, from, to, make([]float64, (to-from)*outputs))
+		if err == nil {
+			_, err = p.Forward(nil)
+		}
+		if err == nil {
+			all, err = p.AppendWatched(all, 0)
+		}
 		if err != nil {
 			a.note(err)
-			part = make([]float64, (min(from+gradientBlock, n)-from)*outputs)
-			for i := range part {
-				part[i] = math.NaN()
-			}
+			return slices.Repeat([]float64{math.NaN()}, n*outputs)
 		}
-		all = append(all, part...)
 	}
+	list := spread(n, predictedRows)
+	if len(list) < n {
+		a.report.sampled("the scores by plain loops: %d of %d rows; the CPU device in float64: all", len(list), n)
+	}
+	some, err := models.Predict(a.Architecture, a.Weights, a.rows(matrix.Pick(x, list), 0, len(list)))
+	difference, size := 0.0, 0.0
+	for k, v := range some {
+		size = max(size, math.Abs(v))
+		difference = max(difference, math.Abs(v-all[list[k/outputs]*outputs+k%outputs]))
+	}
+	if err == nil && !(difference <= deviceError*(1+size)) {
+		err = fmt.Errorf("on %d rows, the scores of the CPU device differ from those of models.Predict by %.3g of %.3g", len(list), difference, size)
+	}
+	a.note(err)
 	return all
+}
+
+// spread returns at most most of n row numbers, evenly spread.
+func spread(n, most int) (list []int) {
+	for k := range min(n, most) {
+		list = append(list, k*n/min(n, most))
+	}
+	return list
 }
 
 func (a *architecture) gradient(x matrix.Matrix, d []float64) []float64 {
@@ -109,7 +138,7 @@ func (a *architecture) gradient(x matrix.Matrix, d []float64) []float64 {
 	total := make([]float64, len(a.flat()))
 	for from := 0; from < n; from += gradientBlock {
 		to := min(from+gradientBlock, n)
-		part, err := a.onDevice(x, from, to, d[from*outputs:to*outputs])
+		part, err := gradientOf(a.onDevice(x, from, to, d[from*outputs:to*outputs]))
 		if err == nil && !a.compared {
 			a.compared, err = true, a.compare(x, d)
 		}
@@ -122,8 +151,8 @@ func (a *architecture) gradient(x matrix.Matrix, d []float64) []float64 {
 	return total
 }
 
-// onDevice returns the gradient of <d, scores> of the rows [from, to) on the CPU device.
-func (a *architecture) onDevice(x matrix.Matrix, from, to int, d []float64) ([]float64, error) {
+// onDevice returns <d, scores> of the rows [from, to) on the CPU device.
+func (a *architecture) onDevice(x matrix.Matrix, from, to int, d []float64) (*graph.Problem, error) {
 	_, cols := x.Dims()
 	rows := matrix.Dense{Rows: to - from, Cols: cols, Data: a.rows(x, from, to)}
 	p, known := a.compiled[rows.Rows]
@@ -139,29 +168,25 @@ func (a *architecture) onDevice(x matrix.Matrix, from, to int, d []float64) ([]f
 			a.compiled = map[int]*graph.Problem{}
 		}
 		a.compiled[rows.Rows] = p
-		return gradientOf(p)
+		return p, nil
 	}
 	if err := p.Bind(0, &rows); err != nil {
 		return nil, err
 	}
-	if err := p.Bind(1, &matrix.Dense{Rows: rows.Rows, Cols: len(d) / rows.Rows, Data: d}); err != nil {
-		return nil, err
-	}
-	return gradientOf(p)
+	return p, p.Bind(1, &matrix.Dense{Rows: rows.Rows, Cols: len(d) / rows.Rows, Data: d})
 }
 
 // compare compares the CPU device with Gorgonia's machine.
 func (a *architecture) compare(x matrix.Matrix, d []float64) error {
 	n, cols := x.Dims()
 	outputs := len(d) / n
-	var list []int
+	list := spread(n, comparedRows)
 	var direction []float64
-	for k := range min(n, comparedRows) {
-		i := k * n / min(n, comparedRows)
-		list, direction = append(list, i), append(direction, d[i*outputs:(i+1)*outputs]...)
+	for _, i := range list {
+		direction = append(direction, d[i*outputs:(i+1)*outputs]...)
 	}
 	some := matrix.Pick(x, list)
-	device, err := a.onDevice(some, 0, len(list), direction)
+	device, err := gradientOf(a.onDevice(some, 0, len(list), direction))
 	if err != nil {
 		return err
 	}
@@ -169,24 +194,27 @@ func (a *architecture) compare(x matrix.Matrix, d []float64) error {
 	if err != nil {
 		return err
 	}
-	machine, err := gradientOf(p)
+	machine, err := gradientOf(p, nil)
 	if err != nil {
 		return err
 	}
-	if difference := distance(device, machine); !(difference <= derivativeError*norm(machine)) {
+	if difference := distance(device, machine); !(difference <= deviceError*norm(machine)) {
 		return fmt.Errorf("on %d rows, the derivatives of the CPU device differ from those of Gorgonia's machine by %.3g of %.3g", len(list), difference, norm(machine))
 	}
 	return nil
 }
 
-// gradientOf returns the gradient of the objective.
-func gradientOf(p *graph.Problem) ([]float64, error) {
+// gradientOf returns the gradient of the objective of p, unless p has an error.
+func gradientOf(p *graph.Problem, err error) ([]float64, error) {
+	if err != nil {
+		return nil, err
+	}
 	if _, err := p.Forward(nil); err != nil {
 		return nil, err
 	}
 	n, _ := p.Dims()
 	v, part := p.Space().New(), make([]float64, n)
-	err := p.Backward([]float64{1}, v)
+	err = p.Backward([]float64{1}, v)
 	p.Space().Read(part, v)
 	return part, err
 }
@@ -213,7 +241,7 @@ func (a *architecture) problem(rows matrix.Dense, d []float64, engine graph.Engi
 			return graph.Definition{}, err
 		}
 		sum, err := gorgonia.Sum(product)
-		return graph.Definition{Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction}}, err
+		return graph.Definition{Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction}, Watch: gorgonia.Nodes{scores}}, err
 	}, engine)
 }
 

@@ -1,6 +1,10 @@
 package verify
 
 import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
 	"gorgonia.org/gorgonia"
 
 	"ppal/models"
@@ -31,3 +35,57 @@ func (q quadratic) Scores(x *gorgonia.Node, p gorgonia.Nodes) (*gorgonia.Node, e
 }
 
 func init() { models.Register[quadratic]("quadratic") }
+
+// hosted is quadratic with loops of its own, for weights that differ by Off.
+type hosted struct {
+	quadratic
+	Off float64
+}
+
+func (h hosted) Sized(inputs, outputs int) (models.Architecture, error) {
+	return hosted{quadratic{h.Rank, inputs, outputs}, h.Off}, nil
+}
+
+func (h hosted) PredictRows(scores, rows []float64, weights models.Weights) {
+	weights = weights.Clone()
+	weights[2].Data[0] += h.Off
+	own, err := models.Predict(h.quadratic, weights, rows)
+	if err != nil {
+		panic(err)
+	}
+	copy(scores, own)
+}
+
+// The device's scores of all rows must agree with loops on a sample. The report says how many rows
+// the sample has, once, and nothing if the loops scored all rows.
+func TestScoresAgreeWithLoops(t *testing.T) {
+	for _, c := range []struct {
+		rows       int
+		off        float64
+		says, fine string
+	}{
+		{200, 0, "", ""},
+		{600, 0, "", "the scores by plain loops: 256 of 600 rows; the CPU device in float64: all"},
+		{200, 1e-6, "on 200 rows, the scores of the CPU device differ", ""},
+		{600, 1e-6, "on 256 rows, the scores of the CPU device differ", "the scores by plain loops: 256 of 600 rows; the CPU device in float64: all"},
+	} {
+		h := hosted{quadratic{2, 4, 2}, c.off}
+		w, err := models.Init(h, rand.New(rand.NewPCG(7, 0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, report := rowsOf(c.rows, 2, false, 8).Features, &Report{}
+		a := &architecture{Model: models.Model{Architecture: h, Weights: w}, report: report}
+		scores := a.scores(x)
+		if want, _ := models.Predict(h.quadratic, w, a.rows(x, 0, c.rows)); distance(scores, want) > 1e-12*norm(want) {
+			t.Errorf("%+v: the scores are not those of the weights", c)
+		}
+		a.scores(x)
+		if got := strings.Join(report.Skipped, "\n"); got != c.fine {
+			t.Errorf("%+v: not checked: %q", c, got)
+		}
+		if got := strings.Join(report.Problems, "\n"); !strings.Contains(got, c.says) || (c.says == "") != (got == "") {
+			t.Errorf("%+v: problems %q", c, got)
+		}
+	}
+}

@@ -4,14 +4,14 @@
 // The evaluation uses plain loops over rows in float64: the layers of the model, the losses and
 // rates with their derivatives, the reverse pass, and the residuals of the KKT conditions. It uses
 // neither the graph nor the plan, the devices or the kernels that trained. The exceptions are an
-// architecture other than models.Spec, and an objective that a program defines: models.Predict and
-// Gorgonia's machine evaluate them on the host. The CPU device computes the derivatives of an
-// architecture, and must agree with Gorgonia's machine on some rows. Run reads the text of a
-// constraint in words itself and counts its rates by its own loops. Run shares some code with the
-// training: the readers of the data and of the run's files, the statement of the smooth problem
-// (bounds, groups, cells), the words of the verdict, the formulas of intervals and promises from
-// counts, and the writers of preparation.yaml, rows.csv and model.json, which Run writes again and
-// compares byte by byte.
+// architecture other than models.Spec, and an objective that a program defines, which Gorgonia's
+// machine evaluates. The CPU device computes the scores and the derivatives of an architecture. On
+// some rows, it must agree with models.Predict and Gorgonia's machine; Report.Skipped has their
+// number. Run reads the text of a constraint in words itself and counts its rates by its own loops.
+// Run shares some code with the training: the readers of the data and of the run's files, the
+// statement of the smooth problem (bounds, groups, cells), the words of the verdict, the formulas
+// of intervals and promises from counts, and the writers of preparation.yaml, rows.csv and
+// model.json, which Run writes again and compares byte by byte.
 //
 // Every claim of the files is compared, or listed in Report.Skipped by its key.
 //

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Report is the result of a check.
@@ -67,6 +68,13 @@ func (r *Report) problem(format string, args ...any) {
 
 func (r *Report) skip(format string, args ...any) {
 	r.Skipped = append(r.Skipped, fmt.Sprintf(format, args...))
+}
+
+// sampled is skip for a sentence that several claims may give.
+func (r *Report) sampled(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(r.Skipped, s) {
+		r.Skipped = append(r.Skipped, s)
+	}
 }
 
 // Lines returns the comparisons for a table. A section with more than most comparisons gives one

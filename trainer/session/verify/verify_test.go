@@ -151,6 +151,9 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("own model", two, words(t, constraints.OnDecisions, "gap(tpr, sex) <= 0.2"), own)
 	add("own model l1", two, words(t, constraints.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), own)
 	add("own model of pictures", session.Images{Dataset: "synthetic", RowsPerClass: 10, Normalize: models.NormalizeStandardize}, session.NeymanPearson{}, own)
+	add("conv", session.Images{Dataset: "synthetic", RowsPerClass: 90, Normalize: models.NormalizeStandardize}, session.NeymanPearson{}, func(o *session.Options) {
+		o.Model, o.BatchSize, o.Settings.Iterations = models.Conv{Channels: []int{1}, Stride: 4, Pool: models.NoPool}, 90, 6
+	})
 	add("own model on batches", two, session.DemographicParity{}, func(o *session.Options) { o.Model, o.BatchSize = quadratic{Rank: 3}, 64 })
 	add("l1", two, words(t, constraints.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
 	add("classes", three, words(t, constraints.OnDecisions, "recall[*] >= 0.6"), nil)
@@ -204,6 +207,9 @@ func TestRuns(t *testing.T) {
 			r := verified(t, dir, options())
 			if !r.Verified || len(r.Comparisons) < 20 {
 				t.Fatalf("%d comparisons, %s", len(r.Comparisons), strings.Join(r.Problems, "\n"))
+			}
+			if sampled := strings.Contains(strings.Join(r.Skipped, "\n"), "by plain loops: 256 of 360 rows"); sampled != (name == "conv") {
+				t.Errorf("not checked: %q", r.Skipped)
 			}
 			s, err := rundir.ReadSummary(dir.Summary())
 			if err != nil {
