@@ -290,6 +290,7 @@ func TestWrongArrays(t *testing.T) {
 		`row 3, column 3: files disagree: the key "a" is also in row 1`:             {datatest.NPZ(t, false, x, twice), "id,y\na,1\nb,0\n", "id", dataerr.ErrMismatch},
 		`rows.csv: line 3, column 1: y: missing value: "" in 1 of 4 rows`:           {x.NPY(), "y,z\n0,1\n,1\n0,1\n1,1\n", "", dataerr.ErrMissing},
 		"--table needs a file of arrays, and this file has no arrays":               {[]byte("a,y\n1,0\n2,1\n"), "y\n0\n1\n", "", dataerr.ErrFormat},
+		"byte 0: truncated: the file is empty":                                      {nil, "y\n0\n1\n", "", dataerr.ErrTruncated},
 		"--key needs the table that has this column (--table FILE)":                 {x.NPY(), "", "k", dataerr.ErrOption},
 	} {
 		opts := tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", c.content), Label: "y", Key: c.key, Split: tabular.Split{Train: 100}}

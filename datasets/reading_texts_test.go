@@ -31,6 +31,8 @@ func TestTextsOfForeignFiles(t *testing.T) {
 		{"SAS", strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60\xb3\x14", csv, []string{"a SAS file"}},
 		{"R", "X\n\x00\x00\x00\x03\x00\x04", csv, []string{"a file of R", "readRDS"}},
 		{"HDF5", "\x89HDF\r\n\x1a\n", csv, []string{"an HDF5 file"}},
+		{"PNG", "\x89PNG\r\n\x1a\n\x00\x00", csv, []string{"it is a picture", "to read it: name the folder that holds "}},
+		{"JPEG", "\xff\xd8\xff\xe0\x00\x10JFIF", csv, []string{"it is a picture"}},
 		{"bzip2", "BZh91AY&SY\x00\x01", csv, []string{"compressed by bzip2", "bunzip2"}},
 		{"xz", "\xfd7zXZ\x00\x00", csv, []string{"compressed by xz", "xz -dc"}},
 		{"zstd", "\x28\xb5\x2f\xfd\x04", csv, []string{"compressed by Zstandard", "zstd -dc"}},

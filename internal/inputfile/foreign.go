@@ -48,6 +48,7 @@ var ForeignForms = []struct {
 	{`(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{])`, "a JSON file", pandasReads("read_json")},
 	{`(?i)(\xef\xbb\xbf)?(\s|%[^\n]*\n)*@relation\s`, "an ARFF file", `python -c "import sys, scipy.io.arff as a, pandas; pandas.DataFrame(a.loadarff(sys.argv[1])[0]).to_csv('table.csv', index=False)" %s`},
 	{`\x00\x00[\x08-\x0e][\x01-\x04]\x00`, "an IDX file", `%s holds pictures or their labels; name a data set of pictures`},
+	{`\x89PNG\r\n|\xff\xd8\xff`, "a picture", `name the folder that holds %s`},
 	{`version https://git-lfs`, "a pointer of Git LFS", `git lfs pull fetches %s`},
 }
 
@@ -85,7 +86,7 @@ func CheckText(head []byte, name, want string) error {
 	begin := string(latin(head[:min(len(head), formBytes)]))
 	for i, f := range ForeignForms {
 		if foreignPatterns[i].MatchString(begin) {
-			return fail("convert it: "+strings.ReplaceAll(f.Convert, "%s", option.ShellWord(name)), "it is %s, want %s", f.form, want)
+			return fail("to read it: "+strings.ReplaceAll(f.Convert, "%s", option.ShellWord(name)), "it is %s, want %s", f.form, want)
 		}
 	}
 	if encoding := wideEncoding(head); encoding != "" {

@@ -132,7 +132,7 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 		d.Header, err = d.binary.ColumnNames()
 		return d, nil, err
 	}
-	if layout.Beside != "" {
+	if layout.Beside != "" && len(begin.head) > 0 {
 		return nil, nil, noArraysError(name)
 	}
 	buffered, layout, lines, err := openText(begin, name, layout)
