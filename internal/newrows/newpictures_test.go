@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 )
 
@@ -50,5 +51,15 @@ func TestNewRowsPictures(t *testing.T) {
 		if err := set.Read(strings.NewReader(tc.text), "file"); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", name, err, tc.want)
 		}
+	}
+}
+
+// An IDX file of pictures of another size is named once.
+func TestPicturesOfAnotherSize(t *testing.T) {
+	set := NewRows{Preparation: &tabular.Preparation{Pictures: &tabular.PictureEncoding{Column: "picture", Height: 2, Width: 2, Channels: 1}},
+		Work: func(_, results []float64) ([]float64, error) { return results, nil }, Emit: func(*Block) error { return nil }}
+	err := set.Read(strings.NewReader(idxFile(9)), "new.idx")
+	if want := "new.idx: wrong format: 2 x 3 pixels, and the training had 2 x 2; train with --size to resize pictures"; err == nil || !strings.HasSuffix(err.Error(), want) || strings.Count(err.Error(), "new.idx") != 1 {
+		t.Errorf("%v, want %q", err, want)
 	}
 }

@@ -112,7 +112,7 @@ func (p *pixelRows) encode(features []float64) (unknown int, err error) {
 	if err == nil {
 		err = p.pixels.Read(file, p.picture)
 	}
-	if err != nil && inputfile.IsFolder(p.pixels.table) {
+	if err != nil && (p.pixels.idx || inputfile.IsFolder(p.pixels.table)) { // it names the file
 		return 0, err
 	}
 	if err != nil {
