@@ -117,8 +117,21 @@ func (k *Kernels[F]) LossGradFromTailsWhere(phi Loss, out, tails, minus []F, set
 	if add {
 		pass = k.tails.gradAddWhere[phi]
 	}
-	pass(len(out), &out[0], &tails[0], &minus[0], set.at(lo, len(out)), yes, no)
+	if words := set.at(lo, len(out)); words != nil {
+		pass(len(out), &out[0], &tails[0], &minus[0], words, yes, no)
+		return
+	}
+	for i := range out {
+		word := &lone[0]
+		if set.has(lo + i) {
+			word = &lone[1]
+		}
+		pass(1, &out[i], &tails[i], &minus[i], word, yes, no)
+	}
 }
+
+// lone has the words of sets without and with their first row.
+var lone = [2]uint16{0, 1}
 
 // productLanes is the number of sums and of products of a LogisticSum. The generator has the same
 // constant. A factor of a product is at least 1/2, so a product of mostFactors factors is at least

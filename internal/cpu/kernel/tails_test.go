@@ -82,10 +82,16 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 }
 
 // checkTailGradWhere compares the gradient with weights from a set of rows with the gradient with
-// the same weights in a vector, to the bit.
+// the same weights in a vector, to the bit, also for rows that do not begin a word of the set.
 func checkTailGradWhere[F Float](t *testing.T, k *Kernels[F], out, tails, minus []F) {
 	t.Helper()
-	const lo = 2 * RowSetAlign
+	for _, lo := range []int{2 * RowSetAlign, RowSetAlign + 9} {
+		checkTailGradFrom(t, k, lo, out, tails, minus)
+	}
+}
+
+func checkTailGradFrom[F Float](t *testing.T, k *Kernels[F], lo int, out, tails, minus []F) {
+	t.Helper()
 	set, d, want := NewRowSet(lo+len(out)), make([]F, len(out)), make([]F, len(out))
 	for i := range d {
 		if d[i] = -0.75; i*i%3 == 1 {
