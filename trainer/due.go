@@ -29,7 +29,7 @@ type timed struct {
 // newTimed returns the intervals of the settings.
 func newTimed(s *Settings, now func() time.Time) timed {
 	t := timed{now: now, training: math.Inf(1), began: now(), free: cmp.Or(s.FreeRecords, freeRecords)}
-	if !s.checksChoose() && s.NearEvery == 0 {
+	if !s.ChecksChoose() && s.NearEvery == 0 {
 		t.share = s.RecordShare
 	}
 	if s.RecordEvery > 0 {

@@ -166,7 +166,7 @@ type Sample struct {
 
 // Samples reports whether no record decides something, so that records can measure a sample.
 func (s *Settings) Samples() bool {
-	return s.RecordEvery == 0 && s.Tolerance == 0 && s.NearEvery == 0 && !s.checksChoose() && s.Output != OutputRandom
+	return s.RecordEvery == 0 && s.Tolerance == 0 && s.NearEvery == 0 && !s.ChecksChoose() && s.Output != OutputRandom
 }
 
 // DefaultFeasibilityTolerance is the default of Settings.FeasibilityTolerance.
@@ -196,7 +196,7 @@ func (s Settings) Intervals() (record, check int) {
 func (s *Settings) automatic() (record, check int) {
 	planned := cmp.Or(s.Planned, s.Iterations)
 	check = cmp.Or(s.CheckEvery, max(1, planned/defaultRecords))
-	if s.checksChoose() || s.RecordWork == 0 {
+	if s.ChecksChoose() || s.RecordWork == 0 {
 		return check, check
 	}
 	most := planned / cmp.Or(s.LeastRecords, leastRecords) / check
@@ -208,8 +208,8 @@ func (s *Settings) automatic() (record, check int) {
 	return check * max(1, apart(allowed-1-float64(early))), check
 }
 
-// checksChoose reports whether measures at the checks choose the output or end the run.
-func (s *Settings) checksChoose() bool {
+// ChecksChoose reports whether measures at the checks choose the output or end the run.
+func (s *Settings) ChecksChoose() bool {
 	switch s.Output {
 	case OutputBest, OutputBestTrain, OutputBestValidation:
 		return true

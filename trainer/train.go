@@ -325,7 +325,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		}
 		scheduled, checked := t.scheduled(), t.at.Iteration%t.check == 0
 		due := ending || t.due()
-		measured := due || checked && t.set.checksChoose()
+		measured := due || checked && t.set.ChecksChoose()
 		if !measured && checked {
 			var err error
 			if measured, err = t.meets(); err != nil {

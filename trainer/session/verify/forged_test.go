@@ -62,6 +62,12 @@ func TestForgedSummaries(t *testing.T) {
 			c := &s.Outcome.Constraints[0]
 			c.Tolerance, c.Exceeded = 0, nil
 		}},
+	}, "best": {
+		"record":   {"best_feasible.objective of the records", func(s *results.Summary) { s.BestFeasible.Iteration = 16 }},
+		"too late": {"best_feasible.iteration", func(s *results.Summary) { s.BestFeasible.Iteration = s.Iterations + 1 }},
+		"worse":    {"best_feasible.iteration", func(s *results.Summary) { s.BestFeasible.Objective += 0.5 }},
+		"better":   {"best_feasible.objective of best.safetensors", func(s *results.Summary) { s.BestFeasible.Objective -= 0.001 }},
+		"other":    {"output_iteration", func(s *results.Summary) { s.BestFeasible.Iteration-- }},
 	}, "gap": {
 		"threshold": {"constraints[0]", func(s *results.Summary) { s.Outcome.Threshold += 0.01 }},
 		"words":     {"is about", func(s *results.Summary) { s.Outcome.Constraints[0].Constraint = "gap(tpr, sex) <= 0.1" }},

@@ -84,20 +84,36 @@ func (c *check) fitting() {
 	}
 }
 
-// bestFeasible compares the best feasible record with the records and with its weights.
+// unwritten reports whether the run may have judged an iterate without writing a record.
+func (c *check) unwritten(iteration int) bool {
+	set := &c.in.Settings
+	_, every := set.Intervals()
+	return (set.ChecksChoose() || set.Tolerance > 0) && iteration >= 0 && iteration <= c.summary.Iterations && iteration%every == 0
+}
+
+// bestFeasible compares the best feasible record with the records and with its weights. The run
+// also judges iterates that it does not write: at its checks, if they choose the output or may end
+// the run. Such an iterate must have a smaller objective than the feasible records before it, and
+// none of those after it may have a smaller one.
 func (c *check) bestFeasible() error {
 	s, r := &c.summary, c.report
+	reported := s.BestFeasible
 	var best *trainer.Record
+	written := false
 	for k := range c.records {
-		if one := &c.records[k]; (one.Sample == 0 || k == len(c.records)-1) && one.MaxViolation <= c.in.Tolerance && !c.in.GivenUp(one.Objective) && (best == nil || one.Objective < best.Objective) {
+		one := &c.records[k]
+		written = written || reported != nil && one.Iteration == reported.Iteration
+		if (one.Sample == 0 || k == len(c.records)-1) && one.MaxViolation <= c.in.Tolerance && !c.in.GivenUp(one.Objective) && (best == nil || one.Objective < best.Objective) {
 			best = one
 		}
 	}
-	reported := s.BestFeasible
 	if c.in.BoundsOn == constraints.OnDecisions || len(c.records) == 0 {
 		r.skip("best_feasible.iteration: with bounds on decisions, records describe rounds with other shifts")
 	} else {
+		between := reported != nil && !written && c.unwritten(reported.Iteration)
 		switch {
+		case between && (best == nil || reported.Objective < best.Objective || reported.Objective == best.Objective && reported.Iteration < best.Iteration):
+			best = nil
 		case (best == nil) != (reported == nil):
 			r.problem("best_feasible: summary.json and metrics.jsonl differ in whether a record is feasible")
 		case best != nil:

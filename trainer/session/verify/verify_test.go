@@ -165,7 +165,9 @@ func runs(t *testing.T) map[string]func() session.Options {
 		o.Regularizer = &problem.Regularizer{Kind: problem.Ball, Radius: 4}
 	})
 	add("impossible classes", three, session.NeymanPearson{Kappa: []float64{0.02}}, func(o *session.Options) { o.Settings.Iterations = 1000 })
-	add("best", two, session.DemographicParity{Epsilon: []float64{0.2}}, func(o *session.Options) { o.Settings.Output = trainer.OutputBest })
+	add("best", two, session.DemographicParity{Epsilon: []float64{0.2}}, func(o *session.Options) {
+		o.Settings.Output, o.Settings.RecordEvery = trainer.OutputBest, 16 // the best iterate has no record
+	})
 	return list
 }
 
