@@ -32,13 +32,22 @@ func (p *Preparation) Decode(row []float64) (texts []string) {
 	return texts
 }
 
+// Restored returns the whole number that x, a sum of which center is a term, is up to rounding,
+// or x: a feature of 0 that was centred and scaled comes back as 0, not as -7e-18.
+func Restored(x, center float64) float64 {
+	if whole := math.Round(x); math.Abs(x-whole) <= 1e-9*max(math.Abs(x), math.Abs(center)) {
+		return whole + 0 // not -0
+	}
+	return x
+}
+
 // decode returns the column's text from its features.
 func (e *Encoding) decode(features []float64) string {
 	if e.Missing && features[len(features)-1] != 0 {
 		return ""
 	}
 	if e.Numeric() {
-		x := features[0]*e.Scale + e.Center
+		x := Restored(features[0]*e.Scale+e.Center, e.Center)
 		if e.Part == textvalue.DatePart {
 			return time.Unix(0, 0).UTC().AddDate(0, 0, int(math.Floor(x))).Format(time.DateOnly)
 		}

@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,21 @@ func TestDecode(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, p.Decode(c.row)); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// Every whole number comes back from its feature, whatever the center and the scale.
+func TestRestored(t *testing.T) {
+	for k := range 2000 {
+		x, e := float64(k%40-20), Encoding{Column: "n", Center: 0.37 * float64(k) / 7, Scale: 0.1 + float64(k)/3}
+		if got, want := e.decode([]float64{(x - e.Center) / e.Scale}), strconv.Itoa(k%40-20); got != want {
+			t.Fatalf("%g with center %g and scale %g is %s", x, e.Center, e.Scale, got)
+		}
+	}
+	for _, x := range []float64{0.5, 1e-5, -3.25, 7.000001} {
+		if got := Restored(x, 2); got != x {
+			t.Errorf("%g became %g", x, got)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (r *Display) fill(x *results.Example, i int) (err error) {
 	}
 	if r.Scale != nil { // the first layer standardises the columns
 		for j := range r.room {
-			r.room[j] = (r.room[j] - r.Center[j]) * r.Scale[j]
+			r.room[j] = tabular.Restored((r.room[j]-r.Center[j])*r.Scale[j], r.Center[j]*r.Scale[j])
 		}
 	}
 	if r.Preparation != nil && r.Preparation.Encodings != nil {
