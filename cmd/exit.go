@@ -95,12 +95,15 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 }
 
 // errorText returns the error's text in one line; the problems of a file's columns have a line
-// each.
+// each. A missing file is named without the system call that missed it.
 func errorText(err error) string {
-	var problems *dataerr.Problems
-	lines := []string{err.Error()}
-	if errors.As(err, &problems) {
-		lines = strings.Split(err.Error(), "\n")
+	text := err.Error()
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
+		text = strings.Replace(text, missing.Error(), missing.Path+": "+missing.Err.Error(), 1)
+	}
+	lines := []string{text}
+	if errors.As(err, new(*dataerr.Problems)) {
+		lines = strings.Split(text, "\n")
 	}
 	for i, line := range lines {
 		lines[i] = printable(shortened(strings.Join(strings.Fields(line), " ")))
