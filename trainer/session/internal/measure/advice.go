@@ -89,7 +89,7 @@ var advices = []advice{
 	{"patience", stops, "--patience N, which ends a run when the validation rows no longer gain", func(c *Circumstances) bool {
 		return c.Overfitted && c.Patience == 0 && !c.Promises && !c.lengthens()
 	}},
-	{"regularizer-weight", other, "--regularizer-weight auto, or a larger one", func(c *Circumstances) bool {
+	{"regularizer-weight", other, "a larger --regularizer-weight", func(c *Circumstances) bool {
 		return c.Overfitted && c.Weighted && (c.Patience > 0 || c.Promises || c.lengthens())
 	}},
 }

@@ -111,7 +111,7 @@ func TestOverfitting(t *testing.T) {
 	o := results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: number(0.1), Validation: number(0.2)}, ValidationInterval: interval}
 	for want, c := range map[string]Circumstances{
 		"The saved weights are the best on the validation rows.": {Overfitted: true, Patience: 3},
-		"Use --regularizer-weight auto, or a larger one.":        {Overfitted: true, Promises: true, Weighted: true},
+		"Use a larger --regularizer-weight.":                     {Overfitted: true, Promises: true, Weighted: true},
 		"0.2000 on the validation rows.":                         {Overfitted: true, Promises: true},
 	} {
 		if got := c.Overfitting(&o); !strings.HasSuffix(got, want) {
