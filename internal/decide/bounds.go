@@ -124,6 +124,16 @@ func (t *Target) Tightened(amounts []float64) *Target {
 	return &own
 }
 
+// strict returns a copy of the target whose bounds have no slack.
+func (t *Target) strict() *Target {
+	own := *t
+	own.Bounds = slices.Clone(t.Bounds)
+	for j := range own.Bounds {
+		own.Bounds[j].Slack, own.Bounds[j].Coarse = 0, nil
+	}
+	return &own
+}
+
 // Excess writes g_j = sum_r C_jr d_r + constant_j - bound_j of the rates d.
 func (t *Target) Excess(g, d []float64) {
 	for j, b := range t.Bounds {

@@ -47,6 +47,35 @@ func (r *Rates) weight(row int32) float64 {
 // the smooth value of the rate.
 func (r *Rates) Undecided(rate int) { r.undecided = append(r.undecided, rate) }
 
+// AllDecided reports whether decisions determine all rates.
+func (r *Rates) AllDecided() bool { return len(r.undecided) == 0 }
+
+// swings returns, for each kind of rows, by how much the decision for a row of weight 1, of two
+// classes, changes sum_r coefficients_r d_r.
+func (r *Rates) swings(coefficients []float64) []float64 {
+	swings := make([]float64, len(r.kinds))
+	for k, list := range r.kinds {
+		for _, e := range list {
+			swings[k] += float64(2*e.Class-1) * e.Weight * coefficients[e.Rate]
+		}
+		swings[k] = math.Abs(swings[k])
+	}
+	return swings
+}
+
+// noise returns the standard error of the change of sum_r coefficients_r d_r from decisions a to b
+// of two classes, if each change is as likely to be an error as not.
+func (r *Rates) noise(coefficients []float64, a, b []int32) float64 {
+	swings, sum := r.swings(coefficients), 0.0
+	for i, k := range r.kind {
+		if a[i] != b[i] {
+			v := swings[k] * r.weight(int32(i))
+			sum += v * v
+		}
+	}
+	return math.Sqrt(sum)
+}
+
 // at returns the rates with the values h of the rates that decisions do not determine.
 func (r *Rates) at(h []float64) *Rates {
 	own := *r

@@ -78,6 +78,12 @@ const passes = 20
 // class improves the result, which may be a local optimum, or after 20 passes over the classes. The
 // error wraps problem.ErrSettings for wrong lengths, or is a *problem.NonFiniteError for a score.
 func Offsets(rates *Rates, target *Target, scores []float64, resolution float64) (*Exact, error) {
+	return newLine(rates, target).offsets(scores, resolution)
+}
+
+// offsets is Offsets in the memory of the line.
+func (l *line) offsets(scores []float64, resolution float64) (*Exact, error) {
+	rates, target, decisions := l.rates, l.target, l.scratch
 	n, outputs := rates.Rows(), rates.Outputs()
 	if len(scores) != n*outputs {
 		return nil, fmt.Errorf("decide: %w: %d scores for %d rows of %d", problem.ErrSettings, len(scores), n, outputs)
@@ -93,15 +99,13 @@ func Offsets(rates *Rates, target *Target, scores []float64, resolution float64)
 		largest = math.Max(largest, math.Abs(s))
 	}
 	resolution *= largest
-	l := newLine(rates, target)
 	e := &Exact{Offsets: make([]float64, outputs)}
-	decisions := make([]int32, n)
 	Decide(decisions, scores, nil)
 	rates.Count(l.d, decisions)
+	l.hasCoarse = false
 	for j, b := range target.Bounds {
-		if b.Coarse != nil && b.Coarse(l.d) {
-			l.coarse[j], l.hasCoarse = true, true
-		}
+		l.coarse[j] = b.Coarse != nil && b.Coarse(l.d)
+		l.hasCoarse = l.hasCoarse || l.coarse[j]
 	}
 	l.settle()
 	e.Before, e.After, e.Violation, e.Unjudged = l.value, l.value, l.violation(), l.unjudged > 0

@@ -138,12 +138,15 @@ func thresholdStep(o *results.Outcome) string {
 	if o.Thresholds != nil {
 		return givenThresholds(o)
 	}
-	if o.Threshold == 0 && o.Offsets == nil {
+	if o.Threshold == 0 && o.Offsets == nil && o.WeightStep == nil {
 		return ""
 	}
 	step := "moved by " + strconv.FormatFloat(o.Threshold, 'g', 4, 64)
-	if o.Offsets != nil {
+	switch {
+	case o.Offsets != nil:
 		step = "moved for each class"
+	case o.WeightStep != nil:
+		step += ", and the weights changed,"
 	}
 	switch cost := o.ThresholdCost; {
 	case cost > results.Rounding:

@@ -158,14 +158,18 @@ def verify(run: str | Path, data: Any) -> Verification:
             if ranking and f"ndcg@{k}" in summary.get(part, {}):
                 result.compare(f"{part}.ndcg@{k}", summary[part][f"ndcg@{k}"], ndcg(rows, p[:, 0], rows.split == part, k), 1e-12)
 
-    # The smooth problem, at the weights before the threshold was subtracted, or a group's scores were shifted.
+    # The smooth problem, at the weights before the exact step.
     step = summary.get("rank_step") or {}
     if step.get("mixed"):  # the file has a mixture of the weights of two rounds
         result.not_checked += ("the objective, the constraints and the certificate, because the exact step mixed the weights of two rounds",)
         return result
-    if step:
+    change = summary.get("weight_step")
+    if step or change:
         flat = np.concatenate([a.ravel() for layer in network.layers for a in layer])
-        flat[step["weight"]] -= step["change"]
+        if step:
+            flat[step["weight"]] -= step["change"]
+        else:
+            flat -= np.array(change)
         pieces = np.split(flat, np.cumsum([a.size for layer in network.layers for a in layer]))
         shapes = [[a.shape for a in layer] for layer in network.layers]
         network = network._replace(layers=[[pieces.pop(0).reshape(shape) for shape in layer] for layer in shapes])

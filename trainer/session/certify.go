@@ -84,21 +84,46 @@ func (a *assembly) exactStep(f *measure.Solution) error {
 	if err != nil {
 		return err
 	}
-	if f.Orders != nil {
-		return f.RankStep(scores, measure.Resolution(a.dtype == tensor.Float32), problem.FeaturesOf(a.problem).Shallow, func(x []float64) ([]float64, error) {
-			if a.dtype == tensor.Float32 {
-				for i, v := range x {
-					x[i] = float64(float32(v))
-				}
+	resolution := measure.Resolution(a.dtype == tensor.Float32)
+	scoresOn := func(s *split, x []float64) ([]float64, error) {
+		if a.dtype == tensor.Float32 {
+			for i, v := range x {
+				x[i] = float64(float32(v))
 			}
-			b, err := a.builder.exactBlocks(a.splits[0], x)
-			if err != nil {
-				return nil, err
-			}
-			return b.Scores(x)
-		})
+		}
+		b, err := a.builder.exactBlocks(s, x)
+		if err != nil {
+			return nil, err
+		}
+		return b.Scores(x)
 	}
-	return f.ExactStep(scores, measure.Resolution(a.dtype == tensor.Float32), a.confidence, func() ([]float64, error) { return a.scores64(a.part(results.Validation)) })
+	scoresOf := func(x []float64) ([]float64, error) { return scoresOn(a.splits[0], x) }
+	if f.Orders != nil {
+		return f.RankStep(scores, resolution, problem.FeaturesOf(a.problem).Shallow, scoresOf)
+	}
+	if a.mayTurn() {
+		classes, err := rowsOf(a.splits[0].Rows).indices()
+		if err != nil {
+			return err
+		}
+		if scores, err = f.Turn(a.iterate(), scores, classes, resolution, a.confidence, scoresOf); err != nil {
+			return err
+		}
+	}
+	return f.ExactStep(scores, resolution, a.confidence, func() ([]float64, error) {
+		if f.Weights == nil {
+			return a.scores64(a.part(results.Validation))
+		}
+		return scoresOn(a.part(results.Validation), slices.Clone(f.Weights))
+	})
+}
+
+// mayTurn reports whether the exact step may change the weights of the columns: in linear models
+// whose regularizer gives no weight a value of its own, and which no validation rows select.
+func (a *assembly) mayTurn() bool {
+	kind := a.builder.Regularizer.Kind
+	return models.IsLinear(a.builder.Model) && (kind == problem.NoRegularizer || kind == problem.Ball || kind == problem.SquaredL2) &&
+		a.options.Settings.Selects() != trainer.OutputBestValidation
 }
 
 // applyExactStep adds the offsets to the scores: it changes the weights of the iterate.
@@ -110,15 +135,13 @@ func (a *assembly) applyExactStep() error {
 	switch {
 	case a.solved.Weights != nil:
 		copy(x, a.solved.Weights)
-		a.problem.Space().Write(problem.Iterate, x)
-		return nil
 	case a.solved.Orders != nil:
 		x[a.shifts.column] += a.solved.Exact.Offsets[0]
-		a.problem.Space().Write(problem.Iterate, x)
-		return nil
 	}
-	if err := models.AddToScores(a.builder.Model, x, a.solved.Exact.Offsets); err != nil {
-		return err
+	if a.solved.Orders == nil {
+		if err := models.AddToScores(a.builder.Model, x, a.solved.Exact.Offsets); err != nil {
+			return err
+		}
 	}
 	a.problem.Space().Write(problem.Iterate, x)
 	return nil

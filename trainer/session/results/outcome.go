@@ -24,6 +24,9 @@ type Outcome struct {
 	// Offsets are the amounts that the step subtracted from the score of each class; nil for a binary
 	// model.
 	Offsets []float64 `json:"offsets,omitempty"`
+	// WeightStep are the amounts that the exact step added to the weights of a linear model with few
+	// columns, as trained, before the threshold; nil: nothing. The last is that of the bias, 0.
+	WeightStep []float64 `json:"weight_step,omitempty"`
 	// RankStep is the exact step of a ranking; nil: none, or the scores decide the classes of rows.
 	RankStep *RankStep `json:"rank_step,omitempty"`
 	// Thresholds are those on given scores; nil: the run trained the scores, and chose one threshold

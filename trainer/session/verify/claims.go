@@ -165,8 +165,8 @@ func (c *check) outcome(o *results.Outcome) {
 		for name, v := range map[string]float64{"threshold": o.Threshold, "threshold_cost": o.ThresholdCost} {
 			r.exact(sectionDecisions, name, v, 0)
 		}
-		if len(o.Offsets)+len(o.BoundShifts) > 0 {
-			r.problem("offsets, bound_shifts: a run with bounds on surrogates has none")
+		if len(o.Offsets)+len(o.BoundShifts)+len(o.WeightStep) > 0 {
+			r.problem("offsets, bound_shifts, weight_step: a run with bounds on surrogates has none")
 		}
 	}
 	r.skip("gradient_evaluations: the number of evaluations")

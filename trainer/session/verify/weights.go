@@ -9,7 +9,6 @@ import (
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
-	"ppal/trainer/session/results"
 )
 
 // weightsFile holds the weights of a file.
@@ -21,7 +20,7 @@ type weightsFile struct {
 	// the same of the normalization or a threshold.
 	normalized, folded bool
 	offsets            []float64 // what the exact step subtracted from each score; nil: nothing
-	step               *results.RankStep
+	step               []float64 // what the exact step added to the weights; nil: nothing
 }
 
 // weights returns the weights in a file of the run.
@@ -33,15 +32,22 @@ func (c *check) weights(path string, offsets []float64) (*weightsFile, error) {
 	}
 	f := &weightsFile{in: in, report: c.report, raw: m.Weights, normalized: len(in.Normalization.Center) > 0}
 	f.folded = f.normalized
-	if o := c.summary.Outcome; o != nil && o.RankStep != nil && offsets != nil {
+	if o := c.summary.Outcome; o != nil && (o.RankStep != nil || o.WeightStep != nil) && offsets != nil {
 		n := 0
 		for _, t := range f.raw {
 			n += len(t.Data)
 		}
-		if i := o.RankStep.Weight; i < 0 || i >= n {
-			return nil, fmt.Errorf("verify: summary.json has a rank_step of weight %d, and the model has %d weights", i, n)
+		if f.step, f.folded = o.WeightStep, true; o.RankStep != nil {
+			f.step = make([]float64, n)
+			if i := o.RankStep.Weight; i >= 0 && i < n {
+				f.step[i] = o.RankStep.Change
+			} else {
+				return nil, fmt.Errorf("verify: summary.json has a rank_step of weight %d, and the model has %d weights", i, n)
+			}
 		}
-		f.step, f.folded = o.RankStep, true
+		if len(f.step) != n {
+			return nil, fmt.Errorf("verify: summary.json has a weight_step of %d weights, and the model has %d", len(f.step), n)
+		}
 	}
 	for _, b := range offsets {
 		if b != 0 {
@@ -86,12 +92,12 @@ func (f *weightsFile) as(decided bool, moved *rand.Rand) model {
 		}
 	}
 	if f.step != nil && !decided {
-		i := f.step.Weight
+		from := 0
 		for _, t := range own {
-			if i >= 0 && i < len(t.Data) {
-				t.Data[i] -= f.step.Change
+			for i := range t.Data {
+				t.Data[i] -= f.step[from+i]
 			}
-			i -= len(t.Data)
+			from += len(t.Data)
 		}
 	}
 	if m, ok := f.in.Model.(models.Scores); ok {

@@ -227,3 +227,27 @@ func same(t *testing.T, what string, a, b results.Summary, tolerance float64) {
 		}
 	}
 }
+
+// TestWeightSteps checks that a run whose exact step changes the weights is verified, and that a
+// change that is not the run's is found.
+func TestWeightSteps(t *testing.T) {
+	options := runs(t)["round of the loss alone"]
+	dir := trained(t, options())
+	s, err := rundir.ReadSummary(dir.Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Outcome.WeightStep == nil {
+		t.Fatal("the exact step changed no weights")
+	}
+	if r := verified(t, dir, options()); !r.Verified {
+		t.Errorf("not verified: %s", strings.Join(r.Problems, "\n"))
+	}
+	s.Outcome.WeightStep[0] += 0.01
+	if err := dir.WriteSummary(&s); err != nil {
+		t.Fatal(err)
+	}
+	if r := verified(t, dir, options()); r.Verified {
+		t.Error("another change of the weights is verified")
+	}
+}

@@ -53,10 +53,12 @@ type Solution struct {
 	Constant int
 	Accepted int // training rows with a positive decision after the exact step, of a model with one score
 	Positive int // training rows of the positive class
-	// Weights are the weights of the exact step of pairs without offsets: a point between the ends of
-	// two rounds. nil: the weights of the best round.
+	// Weights are the weights of the exact step before its offsets: of pairs a point between the ends
+	// of two rounds, else see Turn. nil: the weights of the best round.
 	Weights []float64
-	flat    bool // the scores order no pair
+	Step    []float64 // the change of the weights by Turn; nil: none
+	before  float64   // the objective on decisions before Turn
+	flat    bool      // the scores order no pair
 }
 
 // NewSolution prepares the rounds for n training rows. With two classes, positive is the number of
@@ -184,6 +186,9 @@ func (f *Solution) ExactStep(scores []float64, resolution float64, c *Confidence
 	if err != nil {
 		return err
 	}
+	if f.Step != nil {
+		f.Exact.Before, f.Exact.Moved = f.before, true
+	}
 	f.end(scores, f.Exact.Offsets, c != nil)
 	return nil
 }
@@ -268,7 +273,7 @@ func (f *Solution) Describe(o *results.Outcome) {
 	case f.Given != nil:
 		o.Thresholds = f.Given.describe()
 		return
-	case f.Weights != nil:
+	case f.Orders != nil && f.Weights != nil:
 		o.RankStep = &results.RankStep{Mixed: true}
 	case f.Orders != nil && f.Exact.Moved:
 		o.RankStep = &results.RankStep{Weight: f.Column, Change: f.Exact.Offsets[0]}
@@ -280,6 +285,7 @@ func (f *Solution) Describe(o *results.Outcome) {
 			o.Offsets = append(o.Offsets, 0-b)
 		}
 	}
+	o.WeightStep = f.Step
 	o.ThresholdCost = f.Exact.Cost()
 	o.BoundShifts = f.Rounds.Rounds[f.Rounds.Best].Shifts
 }
