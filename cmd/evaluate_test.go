@@ -82,7 +82,7 @@ func TestEvaluateErrors(t *testing.T) {
 		"by":            {members(9), []string{run, "--by", "sex"}, exitUsage, `no column "sex"`},
 		"labels":        {members(9), []string{run, "--labels", "x"}, exitUsage, "--labels: the run is for tables"},
 		"no labels":     {"", []string{pictures}, exitUsage, "--labels: the run is for pictures"},
-		"labels' file":  {"", []string{pictures, "--labels", "none"}, exitUsage, "--labels: open none"},
+		"labels' file":  {"", []string{pictures, "--labels", "none"}, exitUsage, "--labels: none: no such file"},
 		"other options": {"", []string{run, "--unknown", "x"}, exitUsage, "must be refuse or ignore"},
 	} {
 		got := with(tc.stdin, append([]string{"evaluate"}, tc.args...)...)
