@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // A model that arrays trained predicts, evaluates and verifies as one that CSV or Parquet with the
-// same rows trained, and each reads the files of the others.
+// same rows trained, and each reads the files of the others. Arrays wider than in training are
+// refused.
 func TestArraysFromTrainingToVerify(t *testing.T) {
 	racing.Skip(t, "the parts have tests of their own")
 	const rows, columns = 300, 4
@@ -61,6 +63,10 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 	if got := forReal(t, "data", "check", "csv", "--file", packed); got.status != exitDone { // with the label y
 		t.Error(got.stderr)
 	}
+	wide, cube := x, x
+	wide.Shape, cube.Shape = []int{rows, columns + 1}, []int{rows, columns, 2}
+	wide.Numbers, cube.Numbers = append(slices.Clone(x.Numbers), x.Numbers[:rows]...), slices.Concat(x.Numbers, x.Numbers)
+	wider := [][]string{{write("wide.npy", wide.NPY())}, {write("wide.npy", wide.NPY()), "--table", beside}, {write("wide.npz", datatest.NPZ(t, true, y, sex, wide))}, {write("cube.npy", cube.NPY())}}
 	var results []string
 	for i, file := range files {
 		run := filepath.Join(dir, fmt.Sprint("run", i))
@@ -89,6 +95,14 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 				}
 				if got := forReal(t, "evaluate", run, "--input", npy); got.status == exitDone || !strings.Contains(got.stderr, "with --table FILE") {
 					t.Errorf("%v: %s", file, got.stderr)
+				}
+			}
+		}
+		for _, file := range wider[:len(wider)*min(1, i/2)] { // of the runs on arrays
+			for _, command := range []string{"predict", "evaluate"} {
+				got := forReal(t, append([]string{command, run, "--input"}, file...)...)
+				if got.status != exitUsage || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, file[0]+": invalid column: the array X has ") {
+					t.Errorf("%s %v: %+v", command, file, got)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -20,6 +21,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/mapped"
+	"ppal/internal/newrows"
 	"ppal/internal/racing"
 )
 
@@ -337,4 +339,94 @@ func TestLabelOfAnArchive(t *testing.T) {
 	}
 	_, err = LoadTable("", "csv", from.arrays["table"])
 	datatest.CheckError(t, err, dataerr.ErrOption, "csv needs the label's column")
+}
+
+// New rows and test rows from arrays wider than those of training are refused in all formats,
+// because a name such as X4 says the place of a column only. A narrower array that lacks columns
+// says so. A preparation of an earlier version does not know the widths.
+func TestArraysOfOtherWidths(t *testing.T) {
+	const rows, columns = 60, 12
+	width := func(shape []int) int {
+		n := 1
+		for _, k := range shape {
+			n *= k
+		}
+		return n
+	}
+	x := func(shape ...int) datatest.Array {
+		a := datatest.Array{Name: "X", Type: "<f4", Shape: append([]int{rows}, shape...)}
+		for i := range rows * width(shape) {
+			a.Numbers = append(a.Numbers, float64(i%7))
+		}
+		return a
+	}
+	y := datatest.Array{Name: "y", Type: "|u1", Shape: []int{rows}}
+	for i := range rows {
+		y.Numbers = append(y.Numbers, float64(i%2))
+	}
+	fortran := func(a datatest.Array) datatest.Array { a.Fortran = true; return a }
+	formats := map[string]func(a datatest.Array) []byte{
+		"npy": datatest.Array.NPY, "fortran": func(a datatest.Array) []byte { return fortran(a).NPY() },
+		"gzip":       func(a datatest.Array) []byte { return datatest.Gzipped(a.NPY()) },
+		"npz":        func(a datatest.Array) []byte { return datatest.NPZ(t, false, y, a) },
+		"compressed": func(a datatest.Array) []byte { return datatest.NPZ(t, true, a, y) },
+	}
+	read := func(p *tabular.Preparation, content []byte, beside string) error {
+		n := newrows.NewRows{Preparation: p, Beside: beside, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+			Emit: func(*newrows.Block) error { return nil }}
+		return n.Read(bytes.NewReader(content), "new")
+	}
+	beside := datatest.Write(t, t.TempDir(), "beside.csv", []byte("y\n"+strings.Repeat("0\n1\n", rows/2)))
+	for kind, opts := range embeddings(t, rows, false).arrays {
+		opts.Label = "y"
+		got, err := LoadTable("", "csv", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := got.Preparation
+		if diff := cmp.Diff(map[string]int{"X": columns}, p.Arrays); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+		older := *p
+		older.Arrays = nil
+		for format, write := range formats {
+			for _, table := range []string{"", beside} {
+				if table != "" && (p.Key != "" || format == "npz" || format == "compressed") {
+					continue // the table has no key, or the archive has y
+				}
+				for _, shape := range [][]int{{columns + 1}, {columns, 2}} {
+					datatest.CheckError(t, read(p, write(x(shape...)), table), dataerr.ErrColumn, fmt.Sprintf("new: invalid column: the array X has %d columns, and training had 12: give", width(shape)))
+				}
+				datatest.CheckError(t, read(p, write(x(columns-1)), table), dataerr.ErrColumn, "the array X has 11 columns, and training had 12")
+				for _, err := range []error{read(p, write(x(columns)), table), read(p, write(x(3, 4)), table), read(&older, write(x(columns+1)), table)} {
+					if err != nil {
+						t.Errorf("%s, %s: %v", kind, format, err)
+					}
+				}
+			}
+		}
+		if kind == "npz" {
+			opts.TestFile = datatest.Write(t, t.TempDir(), "test.npz", formats["npz"](x(columns+1)))
+			_, err = LoadTable("", "csv", opts)
+			datatest.CheckError(t, err, dataerr.ErrColumn, opts.TestFile+": invalid column: the array X has 13 columns")
+		}
+	}
+	texts := datatest.Array{Name: "T", Type: "<U1", Shape: []int{rows, 2}, Texts: slices.Repeat([]string{"a", "b", "b", "a"}, rows/2)}
+	unused := x(2)
+	unused.Name = "Z"
+	opts := tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "x.npz", datatest.NPZ(t, false, texts, unused, x(3), y)), Label: "y", Ignore: []string{"Z0", "Z1", "X2"}}
+	got, err := LoadTable("", "csv", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"X": 3, "T": 2}, got.Preparation.Arrays); diff != "" {
+		t.Error(diff)
+	}
+	more := texts
+	more.Shape, more.Texts = []int{rows, 3}, slices.Repeat(texts.Texts[:3], rows)
+	datatest.CheckError(t, read(got.Preparation, datatest.NPZ(t, false, x(3), more), ""), dataerr.ErrColumn, "the array T has 3 columns, and training had 2")
+	unused.Shape, unused.Numbers = []int{rows, 1}, unused.Numbers[:rows]
+	if err := read(got.Preparation, datatest.NPZ(t, false, x(2), texts, unused), ""); err != nil { // X2 is ignored
+		t.Error(err)
+	}
 }

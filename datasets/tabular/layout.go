@@ -22,6 +22,8 @@ type Layout struct {
 	Separator string `json:"separator,omitempty" yaml:"separator,omitempty"`
 	// QuoteNone, or QuoteDouble (also "")
 	Quote string `json:"quote,omitempty" yaml:"quote,omitempty"`
+	// number of columns of each array of two dimensions or more of the training file, by its name
+	Arrays map[string]int `json:"arrays,omitempty" yaml:"arrays,omitempty,flow"`
 	// path of the table beside a file of arrays; "": none
 	Beside string `json:"-" yaml:"-"`
 	// column of the table beside a file of arrays that joins each row to a row of the arrays: by

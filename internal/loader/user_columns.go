@@ -52,6 +52,7 @@ type UserTable struct {
 	duplicates      []string             // places of the columns with the name of an earlier used column, unless they are ignored
 	duplicateErrors []*dataerr.FileError // the problems of these columns
 	repeated        []string             // names that several columns have, of which the first counts
+	arrays          map[string]int       // as in Layout: the arrays with a used column
 	notes           []string
 	warnings        []string
 	places          recordio.Names // of the columns
@@ -163,6 +164,14 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 		}
 		c.Profile = columnar.NewProfile(c.Categorical || c.Split || c.picture || c.Label && t.When == nil)
 		t.Columns = append(t.Columns, c)
+	}
+	for _, a := range text.Arrays() {
+		if slices.ContainsFunc(t.Columns, func(c *UserColumn) bool { return c.Field >= a.First && c.Field < a.First+a.Columns }) {
+			if t.arrays == nil {
+				t.arrays = map[string]int{}
+			}
+			t.arrays[a.Name] = a.Columns
+		}
 	}
 	return t, problems.Found(nil)
 }

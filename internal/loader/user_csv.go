@@ -165,14 +165,14 @@ func (t *UserTable) summarise(s *columnar.Schema) {
 	}
 }
 
-// layout returns the layout of the file for another reading: with the names of the columns if no
-// line has them.
+// layout returns the layout of the file for another reading, and for new rows: with the names of
+// the columns if no line has them.
 func (t *UserTable) layout() tabular.Layout {
 	l := layoutOf(t.Opts)
 	if l.Header != nil {
 		l.Header = t.Header
 	}
-	l.Repeated = t.repeated
+	l.Repeated, l.Arrays = t.repeated, t.arrays
 	return l
 }
 

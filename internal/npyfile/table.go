@@ -169,6 +169,18 @@ func readRows[T float32 | float64](t *table, a *array, dst []T, from, to int) er
 	return nil
 }
 
+// Arrays implements ArrayTable.
+func (t *table) Arrays() (list []recordio.Array) {
+	first := 0
+	for _, a := range t.arrays {
+		if len(a.shape) > 1 {
+			list = append(list, recordio.Array{Name: a.Name, First: first, Columns: a.columns})
+		}
+		first += a.columns
+	}
+	return list
+}
+
 // Aside implements ArrayTable: in a file with an array of two dimensions or more, an array of one
 // dimension is a label, a group or the like, and not a feature.
 func (t *table) Aside(field int) bool {

@@ -44,6 +44,14 @@ type ArrayTable interface {
 	Blocks() []Block
 	// Aside reports whether a column is no feature unless the user says so.
 	Aside(field int) bool
+	// Arrays returns the arrays of two dimensions or more.
+	Arrays() []Array
+}
+
+// Array is an array of two dimensions or more, as columns of a table.
+type Array struct {
+	Name           string
+	First, Columns int // fields of a record
 }
 
 // RowRange is a range of rows, from 0.

@@ -120,7 +120,10 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 		return nil, nil, err
 	}
 	if table != nil {
-		d = &Delimited{Name: name, Layout: tabular.Layout{Repeated: layout.Repeated}, binary: table}
+		d = &Delimited{Name: name, Layout: tabular.Layout{Repeated: layout.Repeated, Arrays: layout.Arrays}, binary: table}
+		if wider := d.otherWidth(func(now, training int) bool { return now > training }); wider != "" {
+			return nil, nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: %s", dataerr.ErrColumn, wider)}
+		}
 		if d.Pictures() != nil && layout.Beside == "" {
 			layout.Beside = LabelsOf(name)
 		}
@@ -210,9 +213,32 @@ func (d *Delimited) Aside(field int) bool {
 	return ok && arrays.Aside(field)
 }
 
+// Arrays returns the arrays of two dimensions or more of a file of arrays.
+func (d *Delimited) Arrays() []Array {
+	if arrays, ok := d.binary.(ArrayTable); ok {
+		return arrays.Arrays()
+	}
+	return nil
+}
+
+// otherWidth says what to do about the first array whose number of columns is wrong, compared with
+// training; "": there is none. Columns of arrays are named by their places, so the names in a wider
+// array do not say which columns training had.
+func (d *Delimited) otherWidth(wrong func(now, training int) bool) string {
+	for _, a := range d.Arrays() {
+		if training, known := d.Layout.Arrays[a.Name]; known && wrong(a.Columns, training) {
+			return fmt.Sprintf("the array %s has %d columns, and training had %d: give the columns of training, in their order", a.Name, a.Columns, training)
+		}
+	}
+	return ""
+}
+
 // BesideAdvice returns advice about a column that a file of arrays does not have; "" for other
-// files and beside a table.
+// files and, unless an array is narrower than in training, beside a table.
 func (d *Delimited) BesideAdvice() string {
+	if narrower := d.otherWidth(func(now, training int) bool { return now < training }); narrower != "" {
+		return narrower
+	}
 	if _, is := d.binary.(*joined); is || len(d.Blocks()) == 0 && d.Pictures() == nil {
 		return ""
 	}

@@ -128,6 +128,9 @@ func (t *IDX) Blocks() []Block { return nil }
 // Aside implements ArrayTable.
 func (t *IDX) Aside(int) bool { return true }
 
+// Arrays implements ArrayTable.
+func (t *IDX) Arrays() []Array { return nil }
+
 // Single implements BinaryTable.
 func (t *IDX) Single(int) bool { return false }
 
