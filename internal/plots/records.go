@@ -57,6 +57,7 @@ type builder struct {
 	x       [][]float64      // of each axis
 	shown   []int            // the constraints with a line
 	some    string           // says that some constraints have no line
+	sampled string           // says that the values are of a sample of the rows
 }
 
 func newBuilder(run *Run) *builder {
@@ -71,6 +72,9 @@ func newBuilder(run *Run) *builder {
 	}
 	if all := len(run.last().Constraints); len(b.shown) < all {
 		b.some = fmt.Sprintf(" The chart shows the %d constraints closest to their bounds, of %d.", len(b.shown), all)
+	}
+	if rows := run.last().Sample; rows > 0 {
+		b.sampled = fmt.Sprintf(" All points but the last measure a random sample of each split, of %d training rows.", rows)
 	}
 	return b
 }
@@ -137,13 +141,13 @@ func (b *builder) objective() *chart.Chart {
 			c.Levels = append(c.Levels, chart.Level{Name: fmt.Sprintf("bound %g", bound), Value: bound})
 		}
 	}
-	c.Note += b.some
+	c.Note += b.some + b.sampled
 	c.Log = c.Decades() >= 1
 	return c
 }
 
 func (b *builder) violations() *chart.Chart {
-	c := b.chart("violations", "Violations", "How far each smooth constraint exceeds its bound; 0 is met."+b.some, true)
+	c := b.chart("violations", "Violations", "How far each smooth constraint exceeds its bound; 0 is met."+b.some+b.sampled, true)
 	for k, j := range b.shown {
 		g := element(constraints, j)
 		b.add(c, chart.LineOf(name(b.run.Bounded, j), k), func(r *trainer.Record) (float64, bool) {
@@ -155,7 +159,10 @@ func (b *builder) violations() *chart.Chart {
 }
 
 func (b *builder) residuals() *chart.Chart {
-	c := b.chart("residuals", "KKT residuals", "The three parts of the certificate. A solution has none of them.", true)
+	c := b.chart("residuals", "KKT residuals", "The three parts of the certificate. A solution has none of them."+b.sampled, true)
+	if b.sampled != "" {
+		c.Note += " The last stationarity is of this sample, too."
+	}
 	b.add(c, chart.LineOf("stationarity", 4), always(func(r *trainer.Record) float64 { return r.Stationarity }))
 	b.add(c, chart.LineOf("infeasibility", 0), always(func(r *trainer.Record) float64 { return r.Infeasibility }))
 	b.add(c, chart.LineOf("complementarity", 2), always(func(r *trainer.Record) float64 { return r.Complementarity }))
@@ -191,7 +198,7 @@ func (b *builder) steps() *chart.Chart {
 }
 
 func (b *builder) errors() *chart.Chart {
-	c := b.chart("errors", "Error", "Counted decisions during training.", false)
+	c := b.chart("errors", "Error", "Counted decisions during training."+b.sampled, false)
 	c.PercentY, c.Fixed = true, true
 	for _, s := range []struct{ key, color, name string }{
 		{"train_error", "train", "training rows"}, {"validation_error", "validation", "validation rows"}, {"test_error", "test", "test rows"},

@@ -91,6 +91,22 @@ func TestBoundsInNames(t *testing.T) {
 	}
 }
 
+// The charts of a run whose records measure a sample say so, and those of other runs do not.
+func TestSampledRecords(t *testing.T) {
+	run := sample([]string{"Trouser"})
+	for _, rows := range []int{0, 1024} {
+		for i := range run.Records {
+			run.Records[i].Sample = rows
+		}
+		for _, c := range run.Charts() {
+			want := rows > 0 && c.Name != "multipliers"
+			if strings.Contains(c.Note, "All points but the last measure a random sample of each split, of 1024 training rows.") != want {
+				t.Errorf("%d rows, %s: %q", rows, c.Name, c.Note)
+			}
+		}
+	}
+}
+
 // A run with many constraints shows those with the largest final values.
 func TestManyConstraints(t *testing.T) {
 	run := sample(strings.Split(strings.Repeat("c ", 20), " ")[:20])
