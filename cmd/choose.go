@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -206,7 +207,15 @@ func (c *choosing) candidates() (names []string, follows []bool) {
 func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []choose.Tried, error) {
 	names, follows := c.candidates()
 	atFold := 0
-	study := &choose.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds, Open: a.open,
+	study := &choose.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds,
+		Train: func(ctx context.Context, o session.Options) (*session.Result, error) {
+			s, err := a.open(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			result, err := s.Train(ctx)
+			return result, cmp.Or(err, s.Close())
+		},
 		Options: func(k, fold int) (session.Options, error) {
 			cfg, err := c.resolve(c.points[k])
 			if err != nil {
@@ -297,7 +306,11 @@ func printChoice(out io.Writer, tried []choose.Tried) {
 		t := &tried[k]
 		row := []string{t.Settings, value(t.Value, t.Spread)}
 		for _, b := range t.Bounds {
-			row = append(row, value(b.Value, b.Spread))
+			cell := "" // no row that judges
+			if b.Value != nil {
+				cell = value(*b.Value, b.Spread)
+			}
+			row = append(row, cell)
 		}
 		state := ""
 		switch {

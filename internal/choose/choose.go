@@ -11,8 +11,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 
 	"ppal/internal/decide"
 	"ppal/internal/study"
@@ -33,8 +34,8 @@ type Choice struct {
 	// Options returns the options of a candidate, on a fold from 1; fold is 0 without folds. The
 	// options of a fold have the same Data.
 	Options func(candidate, fold int) (session.Options, error)
-	// Open opens a run.
-	Open func(ctx context.Context, o session.Options) (*session.Session, error)
+	// Train trains with the options.
+	Train func(ctx context.Context, o session.Options) (*session.Result, error)
 	// Progress is called after each training; nil: nothing.
 	Progress func(done, total int, t *Tried)
 }
@@ -55,9 +56,9 @@ type Tried struct {
 
 // Bound is the value of a constraint.
 type Bound struct {
-	Constraint string  `json:"constraint"`
-	Value      float64 `json:"value"`
-	Spread     float64 `json:"spread,omitempty"`
+	Constraint string   `json:"constraint"`
+	Value      *float64 `json:"value"` // nil: the constraint counts no row that judges
+	Spread     float64  `json:"spread,omitempty"`
 	// Beyond is the distance of the interval of the value beyond the bound; 0: new rows may meet it.
 	Beyond float64 `json:"beyond,omitempty"`
 }
@@ -139,14 +140,7 @@ func (r *runner) try(ctx context.Context, k, fold int) (Tried, error) {
 		o.Settings.Resume, o.Settings.Gradients = decide.Warm(r.state), r.budget
 		o.Settings.Tolerance = max(o.Settings.Tolerance, looseEpsilon)
 	}
-	s, err := r.Open(ctx, o)
-	if err != nil {
-		return Tried{}, err
-	}
-	result, err := s.Train(ctx)
-	if closeErr := s.Close(); err == nil {
-		err = closeErr
-	}
+	result, err := r.Train(ctx, o)
 	switch {
 	case err != nil:
 		return Tried{}, err
@@ -174,13 +168,11 @@ func newTried(name string, fold int, r *session.Result) Tried {
 	t := Tried{Settings: name, Fold: fold, Objective: o.Objective.Name, Value: *o.Objective.Validation, Unmet: len(o.Unmet()), Gradients: o.GradientEvaluations}
 	for j := range o.Constraints {
 		c := &o.Constraints[j]
-		v := c.Of(results.Validation)
-		if v == nil {
-			continue
-		}
-		b := Bound{Constraint: c.Constraint, Value: *v, Beyond: max(0, c.Over(*v))}
-		if i := c.ValidationInterval; i != nil {
+		b := Bound{Constraint: c.Constraint, Value: c.Of(results.Validation)}
+		if i := c.ValidationInterval; b.Value != nil && i != nil {
 			b.Beyond = max(0, min(c.Over(i[0]), c.Over(i[1])))
+		} else if b.Value != nil {
+			b.Beyond = max(0, c.Over(*b.Value))
 		}
 		t.Bounds = append(t.Bounds, b)
 	}
@@ -214,26 +206,37 @@ func mean(folds []Tried) Tried {
 		return all
 	}
 	all.Fold, all.Bounds = 0, slices.Clone(all.Bounds)
-	of := func(value func(t *Tried) float64) (mean, spread float64) {
-		for k := range folds {
-			mean += value(&folds[k]) / float64(len(folds))
+	var values []float64
+	for k := range folds {
+		values = append(values, folds[k].Value)
+		if k > 0 {
+			all.Unmet, all.Gradients = max(all.Unmet, folds[k].Unmet), all.Gradients+folds[k].Gradients
 		}
-		for k := range folds {
-			d := value(&folds[k]) - mean
-			spread += d * d / float64(len(folds)-1)
-		}
-		return mean, math.Sqrt(spread)
 	}
-	all.Value, all.Spread = of(func(t *Tried) float64 { return t.Value })
-	for k := range folds[1:] {
-		all.Unmet, all.Gradients = max(all.Unmet, folds[k+1].Unmet), all.Gradients+folds[k+1].Gradients
-	}
+	all.Value, all.Spread = meanOf(values)
 	for j := range all.Bounds {
-		b := &all.Bounds[j]
-		b.Value, b.Spread = of(func(t *Tried) float64 { return t.Bounds[j].Value })
-		b.Beyond, _ = of(func(t *Tried) float64 { return t.Bounds[j].Beyond })
+		var values, beyond []float64 // of the folds that have the constraint's rows
+		for k := range folds {
+			if b := &folds[k].Bounds[j]; b.Value != nil {
+				values, beyond = append(values, *b.Value), append(beyond, b.Beyond)
+			}
+		}
+		if len(values) > 0 {
+			b := &all.Bounds[j]
+			value, spread := meanOf(values)
+			b.Value, b.Spread = &value, spread
+			b.Beyond, _ = meanOf(beyond)
+		}
 	}
 	return all
+}
+
+// meanOf returns the mean of values and their standard deviation, which is 0 for one value.
+func meanOf(values []float64) (mean, spread float64) {
+	if len(values) == 1 {
+		return values[0], 0
+	}
+	return stat.MeanStdDev(values, nil)
 }
 
 // Why says why the candidate was chosen, with the rows that judged.
