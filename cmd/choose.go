@@ -31,27 +31,30 @@ const (
 // fewer gradients.
 var weights = []string{option.Float(session.DefaultRidge), "0.0001", "0.001", "0.003", "0.01", "0.03", "0.1", "1"}
 
-// The rows with which a run chooses the weight although nobody asks for it: fewer training rows for
-// each weight of a linear model than crowded, and enough validation rows to judge. Measured in
-// docs/evidence/tables.md.
+// A run chooses the weight by default if a linear model has fewer than crowded training rows for
+// each weight, and at least leastJudges validation rows judge. docs/evidence/tables.md has the
+// measurements.
 const (
 	crowded       = 20
 	leastJudges   = 100
-	mostChoices   = 100 // trainings of --choose
-	choiceFile    = "choice.jsonl"
-	defaultReason = "there are fewer than 20 training rows for each weight: the validation rows choose --regularizer-weight; with a number, no choice"
+	defaultReason = "there are fewer than 20 training rows for each weight: the validation rows choose --regularizer-weight; a number for the flag prevents the choice"
 )
 
-// choosing is what --choose, --folds and --regularizer-weight auto ask for.
+const (
+	mostChoices = 100 // candidates of --choose
+	choiceFile  = "choice.jsonl"
+)
+
+// choosing holds the request of --choose, --folds and --regularizer-weight auto.
 type choosing struct {
 	values config.Values
 	flags  trainFlags
 	file   *config.File
 	cfg    config.Train
-	dir    string // of the data sets
+	dir    string // directory of the data sets
 
-	points []config.Values // the settings of each candidate
-	amend  func(o *session.Options)
+	points []config.Values          // the settings of each candidate
+	amend  func(o *session.Options) // sets options that the configuration does not have
 }
 
 // given reports whether a flag or the file of --config gives the setting.
@@ -65,7 +68,7 @@ func (c *choosing) asks() bool {
 // weightOpen reports whether the weight of the regularizer is to be chosen.
 func (c *choosing) weightOpen() bool { return c.cfg.Text(nameWeight) == automatic }
 
-// mayChoose reports whether the run may choose the weight although nobody asks for it.
+// mayChoose reports whether the run may choose the weight by default, before its rows are known.
 func (c *choosing) mayChoose() bool {
 	task, decisions := c.cfg.Task.(*session.Decisions)
 	_, table := c.cfg.Source(c.dir).(session.Table)
@@ -73,7 +76,7 @@ func (c *choosing) mayChoose() bool {
 		c.cfg.Text("model") == models.KindLinear && c.cfg.Session.TimeLimit == 0 && c.cfg.Table.Query == ""
 }
 
-// pays reports whether the choice of the weight pays on the rows of a session.
+// pays reports whether the numbers of rows of a session meet the conditions of the default choice.
 func pays(d session.Description) bool {
 	return d.Rows.Validation >= leastJudges && d.Rows.Train < crowded*d.Parameters
 }
@@ -83,7 +86,8 @@ func (c *choosing) refuse(flag, format string, args ...any) error {
 	return &config.Error{Where: "--" + flag + ":", Problem: fmt.Sprintf(format, args...)}
 }
 
-// prepare makes the candidates.
+// prepare makes the candidates. The error is a *config.Error if the settings do not permit a
+// choice.
 func (c *choosing) prepare() error {
 	flag := "choose"
 	if c.flags.choose == "" {
@@ -95,17 +99,17 @@ func (c *choosing) prepare() error {
 	_, table := c.cfg.Source(c.dir).(session.Table)
 	switch {
 	case c.flags.resume != "":
-		return c.refuse(flag, "the run in %s keeps its settings; leave it out", c.flags.resume)
+		return c.refuse(flag, "a resumed run keeps its settings (--resume %s); leave this flag out", c.flags.resume)
 	case !decisions || c.cfg.Text("model") == models.KindScores:
 		return c.refuse(flag, "needs a model that is trained on counted decisions (--subject-to, or a table without bounds)")
 	case c.flags.folds < 0 || c.flags.folds == 1:
 		return c.refuse("folds", "want at least 2 parts of the training rows; 0: no folds")
 	case c.flags.oracle:
-		return c.refuse(flag, "trains several models, and --oracle serves one; leave it out")
+		return c.refuse(flag, "trains several models, and --oracle serves one model; leave --oracle out")
 	case c.cfg.Session.TimeLimit > 0:
-		return c.refuse(flag, "trains several models, and --time-limit bounds one; use --iterations")
+		return c.refuse(flag, "trains several models, and --time-limit limits one training; use --iterations")
 	case c.flags.folds > 0 && !table || c.flags.folds > 0 && c.cfg.Table.Query != "":
-		return c.refuse("folds", "divides the rows of tables without --query; leave it out")
+		return c.refuse("folds", "works for tables without --query only; leave --folds out")
 	case c.flags.folds == 0 && task.Confidence > 0:
 		return c.refuse(flag, "the validation rows of --confidence must not choose settings; add --folds 5, which divides the training rows")
 	}
@@ -127,7 +131,8 @@ func (c *choosing) prepare() error {
 	return nil
 }
 
-// cross gives every point each value of a setting, such as hidden=0,16,64x32.
+// cross replaces the points by their product with the values of a setting, such as
+// hidden=0,16,64x32.
 func (c *choosing) cross(text string) error {
 	name, list, found := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
@@ -182,8 +187,8 @@ func (c *choosing) resolve(point config.Values) (config.Train, error) {
 	return config.ResolveWith(values, c.flags.set, c.file)
 }
 
-// candidates returns the names of the candidates, and whether each follows the one before: it
-// differs in the weight of the regularizer alone.
+// candidates returns the names of the candidates, and for each whether it follows the previous one:
+// whether the two differ only in the weight of the regularizer.
 func (c *choosing) candidates() (names []string, follows []bool) {
 	for k, p := range c.points {
 		var texts []string
@@ -191,7 +196,7 @@ func (c *choosing) candidates() (names []string, follows []bool) {
 			texts = append(texts, name+" "+p[name])
 		}
 		if texts == nil {
-			texts = []string{"the given settings"}
+			texts = []string{"the settings"}
 		}
 		names = append(names, strings.Join(texts, ", "))
 		same := k > 0 && p[nameWeight] != ""
@@ -203,7 +208,8 @@ func (c *choosing) candidates() (names []string, follows []bool) {
 	return names, follows
 }
 
-// choose trains the candidates, and returns the configuration of the best and what was tried.
+// choose trains the candidates. It returns the configuration of the best candidate, and the tried
+// candidates.
 func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []choose.Tried, error) {
 	names, follows := c.candidates()
 	atFold := 0
@@ -239,11 +245,11 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 	tried, err := study.Do(ctx)
 	if errors.Is(err, choose.ErrNoRows) && c.flags.choose == "" {
 		cfg, err := c.resolve(config.Values{nameWeight: weights[0]})
-		report.info(fmt.Sprintf("there are no validation rows to choose --%s: it is %s, the default (--split 70/15/15 takes some, and --folds 5 needs none)", nameWeight, weights[0]))
+		report.info(fmt.Sprintf("no validation rows can choose --%s, so it is %s, the default (--split 70/15/15 makes validation rows; --folds 5 needs none)", nameWeight, weights[0]))
 		return cfg, nil, err
 	}
 	if errors.Is(err, choose.ErrNoRows) {
-		err = c.refuse("choose", "needs validation rows that judge: take some with --split, as in 70/15/15, or add --folds 5")
+		err = c.refuse("choose", "needs validation rows: make some with --split 70/15/15, or add --folds 5")
 	}
 	if err != nil {
 		return c.cfg, nil, err
@@ -253,7 +259,7 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 	return cfg, tried, err
 }
 
-// chosenNotes adds to the options what was chosen, for the page and config.yaml.
+// chosenNotes adds the choice to the options, for the page and config.yaml.
 func (c *choosing) chosenNotes(o *session.Options, tried []choose.Tried) {
 	o.Files.Notes = append(o.Files.Notes, choose.Why(tried, c.flags.folds)+".")
 	for name := range c.points[0] {
@@ -267,7 +273,7 @@ func (c *choosing) chosenNotes(o *session.Options, tried []choose.Tried) {
 	}
 }
 
-// writeChoice writes what was tried into the directory of the run.
+// writeChoice writes the tried candidates to choice.jsonl in the directory of the run.
 func writeChoice(dir string, tried []choose.Tried) error {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
@@ -280,7 +286,7 @@ func writeChoice(dir string, tried []choose.Tried) error {
 	return rundir.WriteFile(dir+"/"+choiceFile, out.Bytes())
 }
 
-// readChoice returns what a run tried; nil if it did not choose.
+// readChoice returns the candidates that a run tried; nil if the run did not choose.
 func readChoice(dir string) (tried []choose.Tried, err error) {
 	err = study.ReadJournal(dir+"/"+choiceFile, func(t choose.Tried) error {
 		tried = append(tried, t)
@@ -289,9 +295,9 @@ func readChoice(dir string) (tried []choose.Tried, err error) {
 	return tried, err
 }
 
-// printChoice prints what was tried with its values on the rows that judged.
+// printChoice prints the tried candidates with their values on the rows that judged.
 func printChoice(out io.Writer, tried []choose.Tried) {
-	g := grid{{"tried, on the rows that judged", tried[0].Objective}}
+	g := grid{{"settings tried", tried[0].Objective}}
 	for _, b := range tried[0].Bounds {
 		g[0] = append(g[0], b.Constraint)
 	}
@@ -317,7 +323,7 @@ func printChoice(out io.Writer, tried []choose.Tried) {
 		case t.Unmet > 0:
 			state = "a bound is not met in training"
 		case t.Beyond() > 0:
-			state = "a bound is beyond its interval"
+			state = "an interval is beyond its bound"
 		}
 		if t.Chosen {
 			state = strings.TrimSuffix("chosen; "+state, "; ")
@@ -326,4 +332,5 @@ func printChoice(out io.Writer, tried []choose.Tried) {
 	}
 	fmt.Fprintln(out)
 	g.without().print(out)
+	fmt.Fprintln(out, "The values are of the tries. The run trains anew with the chosen settings.")
 }

@@ -79,7 +79,7 @@ func TestWeightOfCrowdedTable(t *testing.T) {
 	}
 	k := slices.IndexFunc(tried, func(t choose.Tried) bool { return t.Chosen })
 	weight := strings.TrimPrefix(tried[k].Settings, nameWeight+" ")
-	if !strings.Contains(got.stdout, "chosen") || !strings.Contains(got.stderr, tried[k].Settings+": the smallest error on the validation rows of") {
+	if !strings.Contains(got.stdout, "chosen") || !strings.Contains(got.stderr, "chose "+tried[k].Settings+" of ") {
 		t.Errorf("the output does not name the choice:\n%s%s", got.stderr, got.stdout)
 	}
 	if config := read(t, dir, "config.yaml"); !strings.Contains(config, "regularizer-weight: "+weight+" # chosen among 1e-05, 0.0001,") {
@@ -146,7 +146,7 @@ func TestWeightWithoutValidationRows(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	got := commandOn(t.Context(), func(a *app) { a.open = session.New }, "train", "--file", crowdedTable(t, false), "--label", "y=true", "--ignore", "part",
 		"--split", "80/0/20", "--regularizer-weight", "auto", "--iterations", "30", "--out", dir)
-	if got.status != exitDone || !strings.Contains(got.stderr, "there are no validation rows to choose --regularizer-weight: it is 1e-05, the default") {
+	if got.status != exitDone || !strings.Contains(got.stderr, "no validation rows can choose --regularizer-weight, so it is 1e-05, the default") {
 		t.Fatalf("%+v", got)
 	}
 	if config := read(t, dir, "config.yaml"); !strings.Contains(config, "regularizer-weight: 1e-05") {
@@ -167,7 +167,7 @@ func TestChoiceRefused(t *testing.T) {
 		{"--choose hidden=1,2 --time-limit 9s", "--choose: trains several models"},
 		{"--regularizer-weight auto --subject-to fpr<=0.5 --confidence 0.9", "--regularizer-weight auto: the validation rows of --confidence must not choose settings; add --folds 5"},
 		{"--folds 1", "--folds: want at least 2"},
-		{"--choose hidden=1,2 --split 90/0/10", "--choose: needs validation rows that judge"},
+		{"--choose hidden=1,2 --split 90/0/10", "--choose: needs validation rows: make some"},
 	} {
 		got := commandOn(t.Context(), func(a *app) { a.open = session.New }, append(slices.Clone(table), strings.Fields(c.flags)...)...)
 		if got.status != exitUsage || !strings.Contains(got.stderr, c.want) || strings.Count(got.stderr[strings.Index(got.stderr, "ppal: "):], "\n") != 1 {

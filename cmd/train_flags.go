@@ -40,8 +40,8 @@ type trainFlags struct {
 	oracle         bool // the method is another program on standard input and output
 	// resume is the directory of a run that continues; "": a new run.
 	resume          string
-	choose          string // settings and their values, of which validation rows choose
-	folds           int    // parts of the training rows that judge in place of the validation rows; 0: none
+	choose          string // settings and their values, from which the validation rows choose
+	folds           int    // number of parts of the training rows that judge instead of the validation rows; 0: no parts
 	checkpointEvery time.Duration
 }
 
@@ -78,7 +78,7 @@ killed run.
 	addConfig(cmd, &f.config)
 	addSettings(cmd, values)
 	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
-	cmd.Flags().BoolVar(&f.oracle, "oracle", false, "serve f, g and gradients to another program on standard input and output, and count its evaluations (ppal reproduce suite --help has the protocol)")
+	cmd.Flags().BoolVar(&f.oracle, "oracle", false, "let another program train: serve f, g and gradients to it on standard input and output, and count its evaluations (ppal reproduce suite --help has the protocol)")
 	cmd.Flags().Lookup("oracle").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 	addChoice(cmd, &f)
 	addTrainOutput(cmd, &f)
@@ -113,8 +113,8 @@ func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 
 // addChoice adds the flags of the choice of settings.
 func addChoice(cmd *cobra.Command, f *trainFlags) {
-	cmd.Flags().StringVar(&f.choose, "choose", "", "let the validation rows choose settings among these `VALUES`, as in \"hidden=0,16,64x32; regularizer-weight=auto\"")
-	cmd.Flags().IntVar(&f.folds, "folds", 0, "choose and judge by `K` parts of the training rows in turn instead of the validation rows, with means and spreads; 0: no folds")
+	cmd.Flags().StringVar(&f.choose, "choose", "", "train with each combination of these `VALUES`, and let the validation rows choose one, as in \"hidden=0,16,64x32; regularizer-weight=auto\"")
+	cmd.Flags().IntVar(&f.folds, "folds", 0, "divide the training rows into `K` parts, which judge in turn instead of the validation rows (--choose, --regularizer-weight auto); 0: the validation rows judge")
 	for _, name := range []string{"choose", "folds"} {
 		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 	}

@@ -190,7 +190,7 @@ var _ gorgonia.SDOp = (*GroupMeansGrad)(nil)
 // one pass over the rows. A row's sum runs in float64, in the groups' order. The op cannot be
 // differentiated again: see ErrSecondDerivative.
 type GroupMeansGrad struct {
-	pureOp
+	derivative
 	members *Membership
 	scalar  bool
 }
@@ -198,7 +198,7 @@ type GroupMeansGrad struct {
 // The offsets affect neither the derivative nor its hash: two means that differ only in their
 // offsets share one derivative.
 func newGroupMeansGrad(means *GroupMeans) *GroupMeansGrad {
-	return &GroupMeansGrad{pureOp{kind: means.kind + "Grad", arity: 1, digest: means.members.digest}, means.members, means.scalar}
+	return &GroupMeansGrad{derivative{pureOp{kind: means.kind + "Grad", arity: 1, digest: means.members.digest}}, means.members, means.scalar}
 }
 
 // Type is Vector a -> Vector a, or a -> Vector a.
@@ -225,14 +225,6 @@ func (op *GroupMeansGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 		return newTensor(transposeTimes(m, w), m.rows), nil
 	}
 	panic("unreachable")
-}
-
-// DiffWRT reports the input as differentiable, so that Gorgonia calls SymDiff, which refuses.
-func (op *GroupMeansGrad) DiffWRT(int) []bool { return []bool{true} }
-
-// SymDiff returns ErrSecondDerivative.
-func (op *GroupMeansGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
 }
 
 // String returns the op's kind and shape.

@@ -148,12 +148,12 @@ var _ gorgonia.SDOp = (*MarginLossGrad)(nil)
 // Every row of dS sums to zero up to rounding. The op cannot be differentiated again: see
 // ErrSecondDerivative.
 type MarginLossGrad struct {
-	pureOp
+	derivative
 	loss *MarginLoss
 }
 
 func newMarginLossGrad(loss *MarginLoss) *MarginLossGrad {
-	return &MarginLossGrad{pureOp{kind: "MarginLossGrad", arity: 2, digest: loss.digest}, loss}
+	return &MarginLossGrad{derivative{pureOp{kind: "MarginLossGrad", arity: 2, digest: loss.digest}}, loss}
 }
 
 // Type is Matrix a -> Vector a -> Matrix a.
@@ -170,29 +170,9 @@ func (op *MarginLossGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, err
 // Do returns dS for the values of S and dl.
 func (op *MarginLossGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	n, c := op.loss.Rows(), op.loss.classes
-	in, err := inputs(op, values, n*c, n)
-	if err != nil {
-		return nil, err
-	}
-	switch s := in[0].(type) {
-	case []float64:
-		if dl, ok := in[1].([]float64); ok {
-			return newTensor(marginLossGrads(op.loss, s, dl), n, c), nil
-		}
-	case []float32:
-		if dl, ok := in[1].([]float32); ok {
-			return newTensor(marginLossGrads(op.loss, s, dl), n, c), nil
-		}
-	}
-	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
-}
-
-// DiffWRT reports both inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
-func (op *MarginLossGrad) DiffWRT(int) []bool { return []bool{true, true} }
-
-// SymDiff returns ErrSecondDerivative.
-func (op *MarginLossGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
+	return pullBack(op, values, [2]int{n * c, n}, tensor.Shape{n, c},
+		func(s, w []float64) []float64 { return marginLossGrads(op.loss, s, w) },
+		func(s, w []float32) []float32 { return marginLossGrads(op.loss, s, w) })
 }
 
 // String returns the op's surrogate and shape.

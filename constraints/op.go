@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/chewxy/hm"
@@ -35,6 +36,18 @@ type pureOp struct {
 	kind   string
 	arity  int
 	digest lazyDigest
+}
+
+// derivative implements the methods that the derivatives of this package's ops share: no derivative
+// can be differentiated again.
+type derivative struct{ pureOp }
+
+// DiffWRT reports all inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
+func (o *derivative) DiffWRT(int) []bool { return slices.Repeat([]bool{true}, o.arity) }
+
+// SymDiff returns ErrSecondDerivative.
+func (o *derivative) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
+	return nil, fmt.Errorf("%w: %s", ErrSecondDerivative, o.kind)
 }
 
 // lazyDigest returns the digest of an op's constants. The first call computes the digest. Only a
@@ -187,6 +200,28 @@ func inputs(op gorgonia.Op, values []gorgonia.Value, sizes ...int) ([]any, error
 		}
 	}
 	return data, nil
+}
+
+// pullBack returns the tensor of ds for the values of scores s and of a gradient w, which have the
+// numbers of elements in sizes. double and single compute ds in the element type of the values; the
+// values must have the same type.
+func pullBack(op gorgonia.Op, values []gorgonia.Value, sizes [2]int, shape tensor.Shape,
+	double func(s, w []float64) []float64, single func(s, w []float32) []float32) (gorgonia.Value, error) {
+	in, err := inputs(op, values, sizes[:]...)
+	if err != nil {
+		return nil, err
+	}
+	switch s := in[0].(type) {
+	case []float64:
+		if w, ok := in[1].([]float64); ok {
+			return newTensor(double(s, w), shape...), nil
+		}
+	case []float32:
+		if w, ok := in[1].([]float32); ok {
+			return newTensor(single(s, w), shape...), nil
+		}
+	}
+	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
 }
 
 // newTensor wraps out, without copying, as a tensor of the given shape.

@@ -169,12 +169,12 @@ func marginOf[T float](s []T, i, j int32) float64 {
 //
 // The op cannot be differentiated again: see ErrSecondDerivative.
 type PairMeansGrad struct {
-	pureOp
+	derivative
 	means *PairMeans
 }
 
 func newPairMeansGrad(means *PairMeans) *PairMeansGrad {
-	return &PairMeansGrad{pureOp{kind: "PairMeansGrad", arity: 2, digest: means.digest}, means}
+	return &PairMeansGrad{derivative{pureOp{kind: "PairMeansGrad", arity: 2, digest: means.digest}}, means}
 }
 
 // Means returns the op whose derivative this op is.
@@ -199,29 +199,9 @@ func (op *PairMeansGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, erro
 // Do returns ds for the values of s and w.
 func (op *PairMeansGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	p := op.means.pairs
-	in, err := inputs(op, values, p.Rows(), p.Cells())
-	if err != nil {
-		return nil, err
-	}
-	switch s := in[0].(type) {
-	case []float64:
-		if w, ok := in[1].([]float64); ok {
-			return newTensor(pairMeansGrad(op.means, s, w), op.means.scoresShape()...), nil
-		}
-	case []float32:
-		if w, ok := in[1].([]float32); ok {
-			return newTensor(pairMeansGrad(op.means, s, w), op.means.scoresShape()...), nil
-		}
-	}
-	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
-}
-
-// DiffWRT reports both inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
-func (op *PairMeansGrad) DiffWRT(int) []bool { return []bool{true, true} }
-
-// SymDiff returns ErrSecondDerivative.
-func (op *PairMeansGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
+	return pullBack(op, values, [2]int{p.Rows(), p.Cells()}, op.means.scoresShape(),
+		func(s, w []float64) []float64 { return pairMeansGrad(op.means, s, w) },
+		func(s, w []float32) []float32 { return pairMeansGrad(op.means, s, w) })
 }
 
 // String returns the op's surrogate and shape.

@@ -284,12 +284,12 @@ var _ gorgonia.SDOp = (*SignedLossGrad)(nil)
 //
 // The op cannot be differentiated again: see ErrSecondDerivative.
 type SignedLossGrad struct {
-	pureOp
+	derivative
 	loss *SignedLoss
 }
 
 func newSignedLossGrad(loss *SignedLoss) *SignedLossGrad {
-	return &SignedLossGrad{pureOp{kind: "SignedLossGrad", arity: 2, digest: loss.digest}, loss}
+	return &SignedLossGrad{derivative{pureOp{kind: "SignedLossGrad", arity: 2, digest: loss.digest}}, loss}
 }
 
 // Type is s -> Vector a -> s, with s a Matrix a or a Vector a.
@@ -306,29 +306,9 @@ func (op *SignedLossGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, err
 // Do returns ds for the values of s and dl.
 func (op *SignedLossGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	n := op.loss.Rows()
-	in, err := inputs(op, values, n, n)
-	if err != nil {
-		return nil, err
-	}
-	switch s := in[0].(type) {
-	case []float64:
-		if dl, ok := in[1].([]float64); ok {
-			return newTensor(signedLossGrads(op.loss, s, dl), op.loss.scoresShape()...), nil
-		}
-	case []float32:
-		if dl, ok := in[1].([]float32); ok {
-			return newTensor(signedLossGrads(op.loss, s, dl), op.loss.scoresShape()...), nil
-		}
-	}
-	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
-}
-
-// DiffWRT reports both inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
-func (op *SignedLossGrad) DiffWRT(int) []bool { return []bool{true, true} }
-
-// SymDiff returns ErrSecondDerivative.
-func (op *SignedLossGrad) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, fmt.Errorf("%w: %v", ErrSecondDerivative, op)
+	return pullBack(op, values, [2]int{n, n}, op.loss.scoresShape(),
+		func(s, w []float64) []float64 { return signedLossGrads(op.loss, s, w) },
+		func(s, w []float32) []float32 { return signedLossGrads(op.loss, s, w) })
 }
 
 // String returns the op's surrogate and number of rows.

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	_ plan.Device = (*Device)(nil)
-	_ plan.Roomy  = (*Device)(nil)
+	_ plan.Device      = (*Device)(nil)
+	_ plan.LayerKeeper = (*Device)(nil)
 )
 
 // Options configure a device.
@@ -136,8 +136,8 @@ func (d *Device) set(t kernels.Dtype) (*kernels.Set, error) {
 	return d.sets[t], nil
 }
 
-// Room implements plan.Roomy: half of the device's memory.
-func (d *Device) Room() int { return int(d.Info().Memory / 2) }
+// KeptBytes implements plan.LayerKeeper: half of the device's memory.
+func (d *Device) KeptBytes() int { return int(d.Info().Memory / 2) }
 
 // Prepare implements driver.GPU.
 func (d *Device) Prepare(stop func() bool) {

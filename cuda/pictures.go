@@ -20,11 +20,12 @@ type convolution struct {
 	*Program
 	plan.Window
 	filters int
-	others  int // rows of places beside the patches
-	most    int // pictures of a part
+	others  int // rows with the places' other elements, which a part stores after its patches
+	most    int // largest number of pictures of a part
 }
 
-// newConvolution returns the convolution of a number of pictures, and notes the memory of a part.
+// newConvolution returns the convolution of a number of pictures, and raises l.patches, the size of
+// the shared memory in bytes, to the size of a part.
 func (l *lowering) newConvolution(w plan.Window, pictures, filters, others int) convolution {
 	c := convolution{Program: l.Program, Window: w, filters: filters, others: others}
 	if c.whole() {
@@ -44,7 +45,8 @@ func (c convolution) whole() bool {
 	return w.Places() == 1 && w.Top == 0 && w.Left == 0 && w.Lines == w.Height && w.Columns == w.Width && w.DilationY == 1 && w.DilationX == 1
 }
 
-// part is a part of the pictures, with its patches and other rows of places beside them.
+// part is a part of the pictures. patches [K, count P] and other [others, count P] are its views of
+// the shared memory.
 type part struct {
 	from, count    int
 	patches, other kernels.Operand
@@ -52,15 +54,15 @@ type part struct {
 
 // each calls do for the parts of the pictures.
 func (c convolution) each(pictures int, do func(p part) error) error {
-	room := &c.device.queue.patches
-	if _, err := room.grow(c.device, "patches of pictures", c.Program.patches); err != nil {
+	memory := &c.device.queue.patches
+	if _, err := memory.grow(c.device, "patches of pictures", c.Program.patches); err != nil {
 		return err
 	}
 	for from := 0; from < pictures; from += c.most {
 		p := part{from: from, count: min(c.most, pictures-from)}
 		cols := p.count * c.Places()
-		p.patches = kernels.Operand{At: room.at, Rows: c.Patch(), Cols: cols, Stride: cols}
-		p.other = kernels.Operand{At: room.at.Offset(c.Patch() * cols * c.size), Rows: c.others, Cols: cols, Stride: cols}
+		p.patches = kernels.Operand{At: memory.at, Rows: c.Patch(), Cols: cols, Stride: cols}
+		p.other = kernels.Operand{At: memory.at.Offset(c.Patch() * cols * c.size), Rows: c.others, Cols: cols, Stride: cols}
 		if err := do(p); err != nil {
 			return err
 		}

@@ -62,6 +62,28 @@ func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
 	}
 }
 
+// halves returns the names of the kernels and products of a forward and a backward half.
+func halves(t testing.TB, p *graph.Problem, r *double.Driver) (names []string) {
+	t.Helper()
+	from := len(r.Calls())
+	_, m := p.Dims()
+	if _, err := p.Forward(make([]float64, m)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Backward(slices.Repeat([]float64{1}, 1+m), p.Space().New()); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range r.Calls()[from:] {
+		switch call.Kind {
+		case "Launch":
+			names = append(names, strings.TrimSuffix(call.Name, "_f32"))
+		case "Multiply":
+			names = append(names, call.Kind)
+		}
+	}
+	return names
+}
+
 // Every case makes its calls in a valid order: no kernel reads unwritten memory, and the device
 // releases every object. The device captures each half once for each output vector. After the
 // captures a half is a single graph launch, and the device allocates nothing.
@@ -120,22 +142,7 @@ func TestFusedLaunches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := len(r.Calls())
-	if _, err := p.Forward(make([]float64, 2)); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Backward([]float64{1, 1, 1}, p.Space().New()); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, call := range r.Calls()[from:] {
-		switch call.Kind {
-		case "Launch":
-			got = append(got, strings.TrimSuffix(call.Name, "_f32"))
-		case "Multiply":
-			got = append(got, call.Kind)
-		}
-	}
+	got := halves(t, p, r)
 	want := []string{
 		"column_sums", "pair", "Multiply", "output_forward_wide_3_sigmoid", "means_margin",
 		"unpack", "margin_loss_grad", "output_backward_wide_3_sigmoid", "Multiply", "rank_one",
@@ -229,22 +236,7 @@ func TestConvolutionLaunches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := len(r.Calls())
-	if _, err := p.Forward(make([]float64, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Backward([]float64{1, 1}, p.Space().New()); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, call := range r.Calls()[from:] {
-		switch call.Kind {
-		case "Launch":
-			got = append(got, strings.TrimSuffix(call.Name, "_f32"))
-		case "Multiply":
-			got = append(got, call.Kind)
-		}
-	}
+	got := halves(t, p, r)
 	want := strings.Fields(`interpret total_sum interpret patches Multiply interpret max_pool patches Multiply interpret max_pool Multiply pair
 		interpret total_sum interpret pack unpack interpret interpret interpret Multiply max_pool_grad relu_grad Multiply patches_sum max_pool_grad
 		relu_grad patches patches Multiply patches patches Multiply patches patches Multiply Multiply copy copy interpret`)

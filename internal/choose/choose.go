@@ -1,10 +1,11 @@
 // Package choose trains with several settings, judges each by the counted decisions and bounds on
 // rows that do not train, and chooses one. It runs on package study. Test rows are not read.
 //
-// A candidate that differs from the one before only in the weight of the regularizer may start from
-// the weights and multipliers of that one. Only the first training of such a path is a whole one:
-// all others together take at most 3/4 of its gradients. With the training of the choice, which
-// begins anew, the run thus takes about 3 times as long as one with the first weight.
+// A path is a list of candidates that differ only in the weight of the regularizer. Each candidate
+// of a path may start from the weights and multipliers of the previous candidate. The first
+// training of a path has the full budget; all later ones together take at most 3/4 of its
+// gradients. The chosen settings are then trained from the start, so a run that chooses takes up to
+// 3 times as long as a run with the first weight.
 package choose
 
 import (
@@ -24,15 +25,15 @@ import (
 
 // Choice describes a choice.
 type Choice struct {
-	// Candidates are the names of the settings that are tried, in the order of the trainings.
+	// Candidates are the names of the settings to try, in the order of the trainings.
 	Candidates []string
-	// Follows says for each candidate whether it starts from the one before.
+	// Follows says for each candidate whether it starts from the previous candidate.
 	Follows []bool
-	// Folds is the number of parts of the training rows, each of which judges the models of the
-	// others; 0: the validation rows judge.
+	// Folds is the number of parts of the training rows. Each part judges models that the other
+	// parts train. 0: the validation rows judge.
 	Folds int
-	// Options returns the options of a candidate, on a fold from 1; fold is 0 without folds. The
-	// options of a fold have the same Data.
+	// Options returns the options of a candidate (an index into Candidates) on a fold. Folds count
+	// from 1; fold is 0 without folds. All candidates of a fold have the same Data.
 	Options func(candidate, fold int) (session.Options, error)
 	// Train trains with the options.
 	Train func(ctx context.Context, o session.Options) (*session.Result, error)
@@ -40,26 +41,27 @@ type Choice struct {
 	Progress func(done, total int, t *Tried)
 }
 
-// Tried is a candidate with its values on the rows that judge, as in choice.jsonl. With folds, a
-// value is the mean over the folds, and its spread their standard deviation.
+// Tried is a candidate with its values on the rows that judge: a line of choice.jsonl. With folds,
+// a value is the mean over the folds, and a spread is the sample standard deviation over the folds.
 type Tried struct {
 	Settings  string  `json:"settings"`
 	Fold      int     `json:"fold,omitempty"`
-	Objective string  `json:"objective"` // its name
-	Value     float64 `json:"value"`
+	Objective string  `json:"objective"` // name of the objective
+	Value     float64 `json:"value"`     // objective on the rows that judge
 	Spread    float64 `json:"spread,omitempty"`
 	Bounds    []Bound `json:"bounds,omitempty"`
-	Unmet     int     `json:"unmet,omitempty"` // bounds that the training decisions do not meet
-	Gradients int     `json:"gradient_evaluations"`
+	Unmet     int     `json:"unmet,omitempty"`      // bounds that the training decisions do not meet
+	Gradients int     `json:"gradient_evaluations"` // of all folds
 	Chosen    bool    `json:"chosen,omitempty"`
 }
 
-// Bound is the value of a constraint.
+// Bound is the value of a constraint on the rows that judge.
 type Bound struct {
 	Constraint string   `json:"constraint"`
 	Value      *float64 `json:"value"` // nil: the constraint counts no row that judges
 	Spread     float64  `json:"spread,omitempty"`
-	// Beyond is the distance of the interval of the value beyond the bound; 0: new rows may meet it.
+	// Beyond is the distance from the bound to the value's confidence interval (to the value if it
+	// has no interval); 0: the interval contains values that meet the bound.
 	Beyond float64 `json:"beyond,omitempty"`
 }
 
@@ -72,7 +74,9 @@ const (
 	pathShare    = 0.75 // of the gradients of the first training, for all that follow it
 )
 
-// Do trains the candidates and returns those that it tried, in their order, with one chosen.
+// Do trains the candidates and returns the trained ones in their order, one of them with Chosen. A
+// candidate that the budget of its path does not reach in every fold is left out. The error is
+// ErrNoRows, the cause of ctx, or an error of Options or Train.
 func (c *Choice) Do(ctx context.Context) ([]Tried, error) {
 	r := &runner{Choice: c}
 	var jobs []study.Job[Tried]
@@ -102,7 +106,7 @@ func (c *Choice) Do(ctx context.Context) ([]Tried, error) {
 				folds = append(folds, all[at])
 			}
 		}
-		if len(folds) == max(1, c.Folds) { // a path may end before in some folds
+		if len(folds) == max(1, c.Folds) { // the budget of a path may end earlier in some folds
 			tried = append(tried, mean(folds))
 		}
 	}
@@ -116,15 +120,15 @@ func (c *Choice) Do(ctx context.Context) ([]Tried, error) {
 	return tried, nil
 }
 
-// runner holds the path at work.
+// runner holds the state of the current path.
 type runner struct {
 	*Choice
-	done   int
-	state  *trainer.State // of the candidate before
-	budget int            // the gradients that are left to the path
+	done   int            // finished trainings
+	state  *trainer.State // end of the previous candidate's training
+	budget int            // remaining gradients of the path
 }
 
-// try trains a candidate.
+// try trains a candidate. The error is study.ErrNoRecord if the path has no gradients left.
 func (r *runner) try(ctx context.Context, k, fold int) (Tried, error) {
 	follows := r.Follows[k] && r.state != nil
 	if !follows {
@@ -162,7 +166,7 @@ func (r *runner) try(ctx context.Context, k, fold int) (Tried, error) {
 	return t, nil
 }
 
-// newTried returns the values of a training on its validation rows.
+// newTried returns the values of a trained candidate on its validation rows.
 func newTried(name string, fold int, r *session.Result) Tried {
 	o := r.Outcome
 	t := Tried{Settings: name, Fold: fold, Objective: o.Objective.Name, Value: *o.Objective.Validation, Unmet: len(o.Unmet()), Gradients: o.GradientEvaluations}
@@ -179,8 +183,8 @@ func newTried(name string, fold int, r *session.Result) Tried {
 	return t
 }
 
-// better reports whether t is better than the other: fewer bounds that training does not meet, a
-// smaller distance of the intervals beyond the bounds, and then the smaller objective.
+// better reports whether t is better than other: fewer bounds that the training decisions do not
+// meet; with as many, a smaller Beyond; with an equal Beyond, a smaller objective.
 func (t *Tried) better(other *Tried) bool {
 	if t.Unmet != other.Unmet {
 		return t.Unmet < other.Unmet
@@ -191,7 +195,7 @@ func (t *Tried) better(other *Tried) bool {
 	return t.Value < other.Value
 }
 
-// Beyond returns the largest distance of an interval beyond its bound.
+// Beyond returns the largest Bound.Beyond.
 func (t *Tried) Beyond() (largest float64) {
 	for _, b := range t.Bounds {
 		largest = max(largest, b.Beyond)
@@ -247,12 +251,12 @@ func Why(tried []Tried, folds int) string {
 	}
 	at := slices.IndexFunc(tried, func(t Tried) bool { return t.Chosen })
 	t := &tried[at]
-	text := fmt.Sprintf("%s: the smallest %s on %s of %d tried", t.Settings, t.Objective, rows, len(tried))
-	if len(t.Bounds) > 0 {
-		text += ", among those that meet the bounds in training and within their intervals on these rows"
-		if t.Unmet > 0 || t.Beyond() > 0 {
-			text = fmt.Sprintf("%s: the nearest to the bounds on %s of %d tried, none of which meets them", t.Settings, rows, len(tried))
-		}
+	switch {
+	case t.Unmet > 0 || t.Beyond() > 0:
+		return fmt.Sprintf("chose %s of %d settings: none meets all bounds, and this one is the nearest on %s", t.Settings, len(tried), rows)
+	case len(t.Bounds) > 0:
+		return fmt.Sprintf("chose %s of %d settings: the smallest %s on %s, among settings that meet all bounds in training and, within their intervals, on these rows",
+			t.Settings, len(tried), t.Objective, rows)
 	}
-	return text
+	return fmt.Sprintf("chose %s of %d settings: the smallest %s on %s", t.Settings, len(tried), t.Objective, rows)
 }

@@ -77,21 +77,21 @@ func TestJudge(t *testing.T) {
 		name, want, why string
 		all             []*session.Result
 	}{
-		{"no bounds: the objective", "b", "b: the smallest error on the validation rows of 3 tried", []*session.Result{trained(0.3, 1), trained(0.1, 1), trained(0.2, 1)}},
-		{"equal: the first", "a", "a: the smallest error", []*session.Result{trained(0.1, 1), trained(0.1, 1)}},
-		{"met in training, before validation and objective", "b", "among those that meet the bounds in training and within their intervals",
+		{"no bounds: the objective", "b", "chose b of 3 settings: the smallest error on the validation rows", []*session.Result{trained(0.3, 1), trained(0.1, 1), trained(0.2, 1)}},
+		{"equal: the first", "a", "chose a of 2 settings: the smallest error", []*session.Result{trained(0.1, 1), trained(0.1, 1)}},
+		{"met in training, before validation and objective", "b", "among settings that meet all bounds in training and, within their intervals,",
 			[]*session.Result{trained(0.1, 1, bound{unmet: true, value: 0.05}), trained(0.3, 1, bound{value: 0.09, interval: interval(0.05, 0.2)})}},
-		{"the fewer unmet bounds", "b", "b: the nearest to the bounds on the validation rows of 2 tried, none of which meets them",
+		{"the fewer unmet bounds", "b", "chose b of 2 settings: none meets all bounds, and this one is the nearest on the validation rows",
 			[]*session.Result{trained(0.1, 1, bound{unmet: true}, bound{unmet: true}), trained(0.2, 1, bound{unmet: true, value: 0.9}, bound{value: 0.9})}},
 		{"unmet on fewer validation rows is no excuse", "a", "", []*session.Result{trained(0.3, 1, bound{value: 0.3}), trained(0.1, 1, bound{unmet: true, noRow: true})}},
-		{"an interval with the bound is within", "b", "among those", []*session.Result{trained(0.2, 1, bound{value: 0.05}), trained(0.1, 1, bound{value: 0.3, interval: interval(0.1, 0.5)})}},
-		{"an interval beyond the bound, before the objective", "a", "among those", []*session.Result{trained(0.2, 1, bound{value: 0.05}), trained(0.1, 1, bound{value: 0.3, interval: interval(0.101, 0.5)})}},
-		{"at least: the upper end", "b", "among those", []*session.Result{trained(0.2, 1, bound{ratio: true, value: 0.9}), trained(0.1, 1, bound{ratio: true, value: 0.5, interval: interval(0.3, 0.8)})}},
-		{"at least: beyond", "a", "among those", []*session.Result{trained(0.2, 1, bound{ratio: true, value: 0.9}), trained(0.1, 1, bound{ratio: true, value: 0.5, interval: interval(0.3, 0.79)})}},
-		{"without an interval: the value", "a", "none of which", []*session.Result{trained(0.2, 1, bound{value: 0.12}), trained(0.1, 1, bound{value: 0.13})}},
-		{"the largest distance of a candidate, not the sum", "b", "none of which",
+		{"an interval with the bound is within", "b", "among settings", []*session.Result{trained(0.2, 1, bound{value: 0.05}), trained(0.1, 1, bound{value: 0.3, interval: interval(0.1, 0.5)})}},
+		{"an interval beyond the bound, before the objective", "a", "among settings", []*session.Result{trained(0.2, 1, bound{value: 0.05}), trained(0.1, 1, bound{value: 0.3, interval: interval(0.101, 0.5)})}},
+		{"at least: the upper end", "b", "among settings", []*session.Result{trained(0.2, 1, bound{ratio: true, value: 0.9}), trained(0.1, 1, bound{ratio: true, value: 0.5, interval: interval(0.3, 0.8)})}},
+		{"at least: beyond", "a", "among settings", []*session.Result{trained(0.2, 1, bound{ratio: true, value: 0.9}), trained(0.1, 1, bound{ratio: true, value: 0.5, interval: interval(0.3, 0.79)})}},
+		{"without an interval: the value", "a", "none meets", []*session.Result{trained(0.2, 1, bound{value: 0.12}), trained(0.1, 1, bound{value: 0.13})}},
+		{"the largest distance of a candidate, not the sum", "b", "none meets",
 			[]*session.Result{trained(0.1, 1, bound{value: 0.14}, bound{}), trained(0.2, 1, bound{value: 0.13}, bound{value: 0.13})}},
-		{"a bound that no validation row counts", "b", "among those", []*session.Result{trained(0.2, 1, bound{}), trained(0.1, 1, bound{noRow: true})}},
+		{"a bound that no validation row counts", "b", "among settings", []*session.Result{trained(0.2, 1, bound{}), trained(0.1, 1, bound{noRow: true})}},
 	} {
 		all := make([][]*session.Result, len(c.all))
 		for k := range all {
@@ -132,7 +132,7 @@ func TestFolds(t *testing.T) {
 	if a.Gradients != 21 || a.Fold != 0 || tried[1].Unmet != 1 || tried[2].Bounds[0].Value != nil {
 		t.Errorf("%+v", tried)
 	}
-	if why := Why(tried, 3); !strings.Contains(why, "on 3 folds of the training rows of 3 tried") {
+	if why := Why(tried, 3); !strings.Contains(why, "this one is the nearest on 3 folds of the training rows") {
 		t.Error(why)
 	}
 }

@@ -49,8 +49,10 @@ func (r *Run) Tail(value func(r *trainer.Record) (value float64, known bool)) (m
 	return sum / float64(max(n, 1)), n > 0 && r.Failure == ""
 }
 
-// Objective and Violation return numbers of a record for Tail.
+// Objective returns the objective of a record, for Tail.
 func Objective(r *trainer.Record) (value float64, known bool) { return r.Objective, true }
+
+// Violation returns the largest violation of a record, for Tail.
 func Violation(r *trainer.Record) (value float64, known bool) { return r.MaxViolation, true }
 
 // MetThroughout reports whether the run did not fail and each record of its last tenth is feasible.

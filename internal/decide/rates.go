@@ -47,11 +47,11 @@ func (r *Rates) weight(row int32) float64 {
 // the smooth value of the rate.
 func (r *Rates) Undecided(rate int) { r.undecided = append(r.undecided, rate) }
 
-// AllDecided reports whether decisions determine all rates.
+// AllDecided reports whether decisions determine all rates: no rate is Undecided.
 func (r *Rates) AllDecided() bool { return len(r.undecided) == 0 }
 
-// swings returns, for each kind of rows, by how much the decision for a row of weight 1, of two
-// classes, changes sum_r coefficients_r d_r.
+// swings returns, for each kind of rows, the absolute change of sum_r coefficients_r d_r if the
+// decision for one row of weight 1 changes to the other of two classes.
 func (r *Rates) swings(coefficients []float64) []float64 {
 	swings := make([]float64, len(r.kinds))
 	for k, list := range r.kinds {
@@ -63,8 +63,8 @@ func (r *Rates) swings(coefficients []float64) []float64 {
 	return swings
 }
 
-// noise returns the standard error of the change of sum_r coefficients_r d_r from decisions a to b
-// of two classes, if each change is as likely to be an error as not.
+// noise returns the standard error of the change of sum_r coefficients_r d_r from decisions a to
+// decisions b of two classes, if each changed decision is right with probability 1/2.
 func (r *Rates) noise(coefficients []float64, a, b []int32) float64 {
 	swings, sum := r.swings(coefficients), 0.0
 	for i, k := range r.kind {

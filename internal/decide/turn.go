@@ -13,48 +13,60 @@ import (
 
 const (
 	// turnRandom is the number of random directions for each dimension that Turn compares before it
-	// refines any. If none of the first turnFew is near the first start, there are no more, and Turn
-	// ends when a direction that it refines is no better than the best.
+	// refines any. If none of the first turnFew is near the first start (turnErrors), the signals
+	// are strong: Turn then draws no more, and ends at the first refined direction that is no
+	// better than the best.
 	turnRandom = 64
 	turnFew    = 16
-	// turnRefined is the number of directions that Turn refines in turn, beside the first start.
+	// turnRefined is the largest number of directions that Turn refines in addition to the first
+	// start.
 	turnRefined = 11
 	// turnTangents is the number of tangents for each dimension that Turn tries at an angle.
 	turnTangents = 2
-	// turnLeast is the least angle of Turn's steps: the first is 1 (57 degrees).
+	// turnLeast is the smallest angle of a step in radians. The first angle is 1 (57 degrees).
 	turnLeast = 1. / 4096
-	// turnErrors is by how many standard errors of the objective a direction may be behind the first
-	// start so that Turn refines it. Where signals are strong, other directions are farther behind.
+	// turnErrors is the distance up to which a direction is near the first start, in standard
+	// errors of the objective. Turn refines near directions only.
 	turnErrors = 2
-	// turnGain is the decrease of the objective for which Turn changes weights.
+	// turnGain is the smallest decrease of the objective for which Turn changes weights.
 	turnGain = 0.001
-	// turnNoise is the number of standard errors of the objective's change that Turn adds to it: with
-	// smaller ones, more runs violate the bounds on new rows.
+	// turnNoise is the number of standard errors of the objective's change that Turn adds to the
+	// objective. With a smaller number, more runs violate the bounds on new rows.
 	turnNoise = 0.75
-	// turnWork is the largest number of rows that Turn counts, over all directions: about 0.06 s.
+	// turnWork is the largest number of rows that Turn counts, summed over the directions.
 	turnWork = 1_000_000
 	// turnMost is the largest number of directions that Turn counts.
 	turnMost = 1500
-	// turnResolution is the least relative distance of scores that differ: several rounding units of
-	// float32, to which Turn rounds scores, because they sort in half the time.
+	// turnResolution is the smallest relative distance at which scores differ, several rounding
+	// units of float32. Turn rounds scores to float32, because float32 numbers sort in half the
+	// time.
 	turnResolution = 1e-6
-	// turnCounts is the number of directions below which Turn does nothing, because the rows are many.
+	// turnCounts is the smallest number of directions for which Turn searches: with more rows,
+	// turnWork allows fewer directions.
 	turnCounts = 32
 )
 
-// Turn is the exact step along the weights of a linear score with few columns: it searches weights
-// whose decisions, with the best threshold (Offsets), meet the bounds with the least objective. The
-// score of row i is sum_k w_k columns[k][i]. starts are weights to begin with, the first those of
-// the model.
+// Turn searches weights w of a linear score with few columns whose decisions, with the best
+// threshold (Offsets), meet the bounds with the least objective. The score of row i is
 //
-// Smooth rates have local minima, the more the less the columns say about the classes. Turn
-// compares the starts, their opposites and random directions, and refines the best by steps along
-// random tangents, of about an angle that falls when no step is better. The weights keep the norm
-// of the first start; round rounds them to the numbers of the model. Turn adds to the objective 3/4
-// of the standard error of its change, (sum of v_i^2)^(1/2) over the rows i whose decisions change,
-// with the weight v_i of row i in the objective: c changes of equal weight must gain 3/4 c^(1/2)
-// rows. Turn returns nil if no weights are then better by a tenth of a point, or violate the bounds
-// less. The error is that of Offsets.
+//	s_i = sum_k w_k columns[k][i].
+//
+// starts are weights from which the search begins; starts[0] are the weights of the model. round
+// rounds weights in place to the precision of the model. resolution is as in Offsets. The result
+// has about the norm of starts[0].
+//
+// Turn exists because smooth rates have local minima, especially if the columns say little about
+// the classes. It compares the starts, their opposites and random directions. It refines the best
+// ones by steps along random tangents; the angle of the steps falls when no step improves.
+//
+// Turn adds the noise 3/4 (sum of v_i^2)^(1/2) to the objective, over the rows i whose decisions
+// differ from those of starts[0]. v_i is the share of row i in the objective, and the root is the
+// standard error of the change. If c decisions of rows with equal shares change, the change must
+// therefore gain more than 3/4 c^(1/2) rows.
+//
+// Turn returns nil if it finds no weights that violate the bounds less, or that lower the objective
+// with its noise by 0.001; also if there are too many rows to search. The error wraps
+// problem.ErrSettings for wrong lengths, or is that of Offsets.
 func Turn(rates *Rates, target *Target, columns, starts [][]float64, round func(w []float64), resolution float64) ([]float64, error) {
 	if rates.Outputs() != 1 || len(columns) == 0 || len(starts) == 0 || len(starts[0]) != len(columns) {
 		return nil, fmt.Errorf("decide: %w: %d starts for %d columns of a model with %d scores", problem.ErrSettings, len(starts), len(columns), rates.Outputs())
@@ -67,12 +79,12 @@ func Turn(rates *Rates, target *Target, columns, starts [][]float64, round func(
 	if t.norm == 0 {
 		t.norm = 1
 	}
-	first, err := t.at(starts[0])
+	first, err := t.at(starts[0]) // with the slacks of the bounds, as the exact step without Turn
 	if err != nil {
 		return nil, err
 	}
 	t.line = newLine(rates, target.strict())
-	row := slices.Max(rates.swings(target.Objective.Coefficients)) // the most that a row of the least weight changes
+	row := slices.Max(rates.swings(target.Objective.Coefficients)) // largest change by a row of the smallest weight
 	if rates.weights != nil {
 		row *= slices.Min(rates.weights)
 	}
@@ -110,7 +122,7 @@ func Turn(rates *Rates, target *Target, columns, starts [][]float64, round func(
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(list[1:], compare)
+	slices.SortStableFunc(list[1:], turned.compare)
 	best := list[0]
 	list = slices.DeleteFunc(list[:min(len(list), 1+turnRefined)], func(own turned) bool { return !near(own) })
 	for k := 0; t.left > 0 && len(list) > 0; k++ {
@@ -130,8 +142,8 @@ func Turn(rates *Rates, target *Target, columns, starts [][]float64, round func(
 	return best.w, nil
 }
 
-// compare orders a before b if a is better.
-func compare(a, b turned) int {
+// compare returns -1 if a is better than b, and 1 if b is better than a.
+func (a turned) compare(b turned) int {
 	switch {
 	case a.betterThan(&b, 0):
 		return -1
@@ -144,29 +156,30 @@ func compare(a, b turned) int {
 // turn is the search of Turn.
 type turn struct {
 	line       *line
-	before     []int32 // the decisions of the first start
+	before     []int32 // decisions of the first start
 	columns    [][]float64
 	round      func(w []float64)
 	resolution float64
 	scores     []float64
-	norm       float64
+	norm       float64 // of all weights
 	random     *rand.Rand
-	left       int // directions that may still be counted
+	left       int // number of directions that Turn may still count
 }
 
-// turned describes the decisions of weights with their best threshold. worth is the objective with
-// the noise of its change.
+// turned describes the decisions of the weights w with their best threshold: the violation of the
+// bounds, and the objective with its noise (worth).
 type turned struct {
 	w                []float64
 	violation, worth float64
 }
 
-// betterThan reports whether a is better than b by more than a gain.
+// betterThan reports whether a is better than b: a lower violation, or an equal violation and an
+// objective that is lower by more than gain.
 func (a *turned) betterThan(b *turned, gain float64) bool {
 	return better(a.violation, a.worth+gain, b.violation, b.worth)
 }
 
-// direction returns a random direction.
+// direction returns a vector of independent normal numbers.
 func (t *turn) direction() []float64 {
 	w := make([]float64, len(t.columns))
 	for k := range w {
@@ -175,8 +188,8 @@ func (t *turn) direction() []float64 {
 	return w
 }
 
-// at scales the weights to the norm and takes the exact step of their scores. The result is the
-// worst if the work is spent.
+// at scales w to the norm and finds the best threshold of its scores. If no directions are left or
+// w is 0, the result is worse than any other.
 func (t *turn) at(w []float64) (turned, error) {
 	own := turned{slices.Clone(w), math.Inf(1), math.Inf(1)}
 	norm := vec.Norm(w)
@@ -208,7 +221,7 @@ func (t *turn) at(w []float64) (turned, error) {
 	return own, nil
 }
 
-// refine takes steps from the weights along tangents.
+// refine takes steps from the weights along random tangents while they improve.
 func (t *turn) refine(from turned) (turned, error) {
 	for angle := 1.0; angle >= turnLeast && t.left > 0; {
 		improved := false

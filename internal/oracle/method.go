@@ -16,14 +16,15 @@ import (
 // Name is the method that `ppal train --oracle` runs.
 const Name = "oracle"
 
-// Method is another program as a method: a forward pass that the program asks for is an iteration,
-// and the larger number of forward and backward passes counts as gradients. The program works on
-// all rows. It ends by itself, or with the run.
+// Method lets another program train. Each forward pass that the program requests is an iteration.
+// The gradient evaluations are the larger of the numbers of forward and backward passes. The
+// program computes on all rows. The run ends when the program ends, and a run that ends first ends
+// the program.
 type Method struct {
-	// Program is the name of the method; "" is Name.
+	// Program is the name of the method; "" means Name.
 	Program string
-	// Command starts the program: words separated by spaces. Without a command, the program is at
-	// the other end of In and Out.
+	// Command starts the program: words separated by spaces, without a shell. If Command is "", the
+	// program runs already, writes requests to In and reads answers from Out.
 	Command string
 	In      io.Reader
 	Out     io.Writer
@@ -56,11 +57,12 @@ func (m *Method) Name() string {
 // Needs implements trainer.Method.
 func (m *Method) Needs() trainer.Needs { return trainer.Needs{Of: m.Name(), Evaluations: true} }
 
-// Init implements trainer.Method: it starts the program. A new round of a run starts it again, at
-// the iterate.
+// Init implements trainer.Method: it starts the program at the iterate. Each round of a run starts
+// the program again. The error wraps problem.ErrSettings for mini-batches, without a program,
+// and for a second round with a program that Method did not start.
 func (m *Method) Init(p problem.Problem, at *problem.Point) error {
 	if problem.FeaturesOf(p).Batches != nil {
-		return fmt.Errorf("oracle: %w: another program computes on all rows: use --batch-size 0", problem.ErrSettings)
+		return fmt.Errorf("oracle: %w: another program needs all rows: use --batch-size 0", problem.ErrSettings)
 	}
 	if err := m.start(); err != nil {
 		return err
@@ -152,8 +154,9 @@ func (m *Method) Iterate(p problem.Problem, at *problem.Point) error {
 	}
 }
 
-// failed ends the program after an error, nil at the end of its requests. It returns an error that
-// says what the program wrote last, unless the program ended well.
+// failed ends the program after err, which is nil at the end of the requests. It returns nil if the
+// program then exits with status 0, and otherwise an error with the last line that the program
+// wrote to standard error.
 func (m *Method) failed(err error) error {
 	m.ended = true
 	if m.process == nil {
@@ -192,10 +195,10 @@ func (m *Method) Resting() bool { return m.ended }
 // Report implements trainer.Method.
 func (m *Method) Report() trainer.Report { return trainer.NewReport(math.NaN(), nil) }
 
-// VisitState implements trainer.Method. The state is the program's.
+// VisitState implements trainer.Method. The method has no state; the program has.
 func (m *Method) VisitState(problem.StateVisitor) {}
 
-// tail keeps the end of what a program writes.
+// tail keeps the last tailLength bytes that a program writes.
 type tail struct{ text []byte }
 
 const tailLength = 4096

@@ -1,14 +1,14 @@
-// Package oracle serves a problem to another program: f, g and gradients, over a binary protocol on
-// the program's standard streams. Method makes such a program a method of a run, so that ppal gives
-// it the start, counts its evaluations, and keeps the records.
+// Package oracle serves f, g and gradients of a problem to another program, over a binary protocol
+// on the program's standard input and output. Method makes such a program a method of a run: ppal
+// sends the start, counts the evaluations, and keeps the records.
 //
 // The oracle first writes a line of JSON (Header) and the start, n numbers. All numbers are
-// little-endian float64. A request is a byte and its numbers:
+// little-endian float64. A request of the program is a byte and numbers:
 //
-//	F x    gets f and g(x), 1 + m numbers
-//	B w    gets w_0 grad f + J^T w at the x of the last F, n numbers; w has 1 + m numbers
-//	R x    names a point that the program returns, without an answer
-//	Q      ends, as the end of the input does
+//	F x    answer: f(x) and g(x), 1 + m numbers
+//	B w    answer: w_0 grad f + sum_j w_j grad g_j at the last x of F, n numbers; w has 1 + m
+//	R x    no answer: the program returns the point x
+//	Q      no answer: the program ends; the end of its output means the same
 package oracle
 
 import (
@@ -23,7 +23,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Header is the first line of an oracle.
+// Header is the first line that an oracle writes.
 type Header struct {
 	Problem string   `json:"problem"`
 	N       int      `json:"n"`

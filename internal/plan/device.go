@@ -69,10 +69,12 @@ type Keeper interface {
 	Keep(v View, m matrix.Matrix) (use func(), err error)
 }
 
-// Roomy is a Device with memory of its own for the layers that Forward keeps for Backward.
-type Roomy interface {
-	// Room returns the bytes of layers of pictures above which a plan computes them again.
-	Room() int
+// LayerKeeper is a Device that sets how much memory Forward may use to keep layers of pictures for
+// Backward.
+type LayerKeeper interface {
+	// KeptBytes returns the largest size of the kept layers in bytes. Backward computes larger
+	// layers again.
+	KeptBytes() int
 }
 
 // Grader is a Program whose products with the data can be coarse: faster and less accurate.

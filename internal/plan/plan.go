@@ -151,7 +151,7 @@ type Source struct {
 	Data         []matrix.Matrix // matrices that replace the inputs' values; nil entries keep the nodes' values
 	Coefficients gorgonia.Nodes  // the backward half's inputs
 	Gradients    gorgonia.Nodes
-	Room         int // bytes of layers of pictures that the device keeps from forward to backward; 0: 256 MiB
+	KeptBytes    int // see LayerKeeper; 0: 256 MiB
 }
 
 // Lower returns the plan of the source. It returns an error if the graph contains values that are

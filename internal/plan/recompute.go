@@ -26,7 +26,7 @@ func (g *dag) recompute() {
 			}
 		}
 	}
-	if bytes <= cmp.Or(g.source.Room, keptBytes) {
+	if bytes <= cmp.Or(g.source.KeptBytes, keptBytes) {
 		return
 	}
 	for _, v := range g.all() {

@@ -12,15 +12,7 @@ const (
 	CannotTell Ruling = "cannot be told"
 )
 
-// Ruled returns Confirmed or NotConfirmed.
-func Ruled(yes bool) Ruling {
-	if yes {
-		return Confirmed
-	}
-	return NotConfirmed
-}
-
-// Both returns the ruling on a claim that two claims make up.
+// Both returns the ruling on the conjunction of two claims: Confirmed only if both are.
 func Both(a, b Ruling) Ruling {
 	switch {
 	case a == NotConfirmed || b == NotConfirmed:

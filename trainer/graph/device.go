@@ -70,11 +70,11 @@ func (e deviceEngine) plan(l *Lagrangian) (*plan.Plan, error) {
 	if e.device == nil {
 		return nil, errForeign
 	}
-	room := 0
-	if r, ok := e.device.(plan.Roomy); ok {
-		room = r.Room()
+	keptBytes := 0
+	if k, ok := e.device.(plan.LayerKeeper); ok {
+		keptBytes = k.KeptBytes()
 	}
-	lowered, err := l.lower(room)
+	lowered, err := l.lower(keptBytes)
 	if err == nil && e.check != nil {
 		err = e.check(lowered.LeastBytes())
 	}

@@ -55,10 +55,10 @@ type Lagrangian struct {
 	findings
 }
 
-// lower returns the plan of the definition and its gradients.
-func (l *Lagrangian) lower(room int) (*plan.Plan, error) {
+// lower returns the plan of the definition and its gradients. keptBytes: see plan.LayerKeeper.
+func (l *Lagrangian) lower(keptBytes int) (*plan.Plan, error) {
 	return plan.Lower(plan.Source{Graph: l.Graph, Dtype: l.Dtype, Objective: l.Objective, Constraints: l.Constraints, Watched: l.Watch,
-		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients, Room: room})
+		Parameters: l.Parameters, Inputs: l.Inputs, Data: l.Data, Coefficients: l.Coefficients, Gradients: l.Gradients, KeptBytes: keptBytes})
 }
 
 // Cost returns the floating-point operations of a forward pass, and the number of elements that

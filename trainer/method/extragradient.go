@@ -18,16 +18,16 @@ import (
 //
 // It converges on convex problems with a saddle point if e is less than 1/L for the Lipschitz
 // constant L of z = (x, lambda/sqrt(gamma)) -> F(z) = (grad f + J^T lambda, -sqrt(gamma) g), where
-// GDA can circle for ever. An iteration costs two gradients, both on the same mini-batch. Cooper
-// has the same method with an optimizer's steps.
+// GDA can circle for ever. An iteration costs at least two gradients, all on the same mini-batch.
+// Cooper has the same method with the steps of any optimizer.
 //
-// The zero value finds e by the rule of Khobotov ("Modification of the extra-gradient method",
-// 1987): it repeats the trial step with a shorter e until e <= 0.9 ||z - z'||/||F(z) - F(z')||. e
-// grows by at most a fifth in an iteration.
+// With Step 0, the method finds e by the rule of Khobotov ("Modification of the extra-gradient
+// method", 1987): it repeats the trial step with a shorter e until e <= 0.9 ||z - z'||/||F(z) -
+// F(z')||. e grows by at most a fifth in an iteration.
 type Extragradient struct {
-	// Step is e > 0; 0 is the rule.
+	// Step is e > 0; 0 is the default, Khobotov's rule.
 	Step float64
-	// DualStep is gamma > 0, the step of the multipliers over e; 0 is the default, 1.
+	// DualStep is gamma > 0, the multipliers' step divided by e; 0 is the default, 1.
 	DualStep float64
 
 	universal
@@ -162,8 +162,8 @@ func (m *Extragradient) VisitState(v problem.StateVisitor) {
 // options returns the settings, bound to the fields of m.
 func (m *Extragradient) options() []*option.Option {
 	return []*option.Option{
-		option.NumberOr("extragradient-step", &m.Step, option.Positive, "auto", "set the step size; auto repeats a trial step that is too long"),
-		option.Number("extragradient-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers over that of the weights").
+		option.NumberOr("extragradient-step", &m.Step, option.Positive, "auto", "set the step size; auto measures it, and repeats trial steps that were too long"),
+		option.Number("extragradient-dual-step", &m.DualStep, option.Positive, "set the multipliers' step size divided by the weights' step size").
 			Or(option.Float(DefaultExtragradientDualStep)),
 	}
 }

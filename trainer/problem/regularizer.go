@@ -67,7 +67,7 @@ func (r *Regularizer) options() []*option.Option {
 		option.Enum("regularizer", &r.Kind, "choose the convex term r on the weights", RegularizerNames()...),
 		option.Number("theta", &r.Radius, option.Positive, "set the radius of the ball").With(kind(Ball)),
 		option.NumberOr("regularizer-weight", &r.Weight, option.Positive, "auto",
-			"set the factor of the regularizer; auto: chosen on the validation rows (train)").Needed().With(kind(L1, SquaredL2, GroupL1)),
+			"set the factor of the regularizer; auto: the validation rows choose the factor (ppal train only)").Needed().With(kind(L1, SquaredL2, GroupL1)),
 		option.Range("box", &r.Lower, &r.Upper, "set the bounds of every weight").With(kind(Box)),
 	}
 }

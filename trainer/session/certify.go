@@ -86,11 +86,7 @@ func (a *assembly) exactStep(f *measure.Solution) error {
 	}
 	resolution := measure.Resolution(a.dtype == tensor.Float32)
 	scoresOn := func(s *split, x []float64) ([]float64, error) {
-		if a.dtype == tensor.Float32 {
-			for i, v := range x {
-				x[i] = float64(float32(v))
-			}
-		}
+		measure.Round(x, resolution)
 		b, err := a.builder.exactBlocks(s, x)
 		if err != nil {
 			return nil, err

@@ -36,6 +36,15 @@ func Resolution(single bool) float64 {
 	return resolutionOfFloat64
 }
 
+// Round rounds weights in place to the precision of a run whose scores have the resolution.
+func Round(x []float64, resolution float64) {
+	if resolution == resolutionOfFloat32 {
+		for i, v := range x {
+			x[i] = float64(float32(v))
+		}
+	}
+}
+
 // Solution is the result of the rounds of feedback for bounds on decisions.
 type Solution struct {
 	System  *constraints.System

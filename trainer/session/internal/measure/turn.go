@@ -9,12 +9,16 @@ import (
 // mostTurned is the largest number of columns whose weights Turn changes.
 const mostTurned = 8
 
-// Turn takes the first part of the exact step of a linear model with one score and few columns: it
-// searches other weights (decide.Turn) from those of the rounds. It returns the scores of the
-// training rows at the found weights, which it keeps as Weights, or the scores given. x are the
-// weights of the best round, the last of them the bias, and scores their scores. accepted tells the
-// rows of the positive class. scoresOf rounds the weights x to the precision of the run, and
-// returns the scores of the training rows at x in float64. resolution is that of ExactStep.
+// Turn is the first part of the exact step for a linear model with one score and at most mostTurned
+// columns. It starts decide.Turn from the weights of the rounds. If the search finds better
+// weights, Turn sets f.Weights and f.Step, and returns the scores of the training rows at these
+// weights; otherwise it returns scores. For other models it returns scores.
+//
+// x [columns + 1] are the weights of the best round with the bias last, and scores the scores of
+// the training rows at x. accepted is 1 for a row of the positive class, else 0. scoresOf rounds x
+// to the precision of the run, and returns the scores of the training rows at x in float64.
+// resolution is as in ExactStep. c tightens the bounds; nil: no promise. Errors come from scoresOf
+// and decide.Turn.
 func (f *Solution) Turn(x, scores []float64, accepted []int, resolution float64, c *Confidence, scoresOf func(x []float64) ([]float64, error)) ([]float64, error) {
 	n := len(x) - 1
 	if n < 1 || n > mostTurned || f.Rates.Outputs() != 1 || !f.Rates.AllDecided() {
@@ -56,14 +60,7 @@ func (f *Solution) Turn(x, scores []float64, accepted []int, resolution float64,
 	for _, end := range f.Rounds.Ends {
 		starts = append(starts, end[:n])
 	}
-	round := func(w []float64) {
-		if resolution == resolutionOfFloat32 {
-			for k, v := range w {
-				w[k] = float64(float32(v))
-			}
-		}
-	}
-	turned, err := decide.Turn(f.Rates, target, columns, starts, round, resolution)
+	turned, err := decide.Turn(f.Rates, target, columns, starts, func(w []float64) { Round(w, resolution) }, resolution)
 	if err != nil || turned == nil {
 		return scores, err
 	}
