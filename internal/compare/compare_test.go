@@ -374,4 +374,11 @@ func TestGridsGrow(t *testing.T) {
 	if grid, fresh := c.beyond(0); len(fresh) != 1 || grid[3]["gdpa-perturbation"] != "0.357" {
 		t.Errorf("%v, %v", grid, fresh)
 	}
+	c.Grid = []config.Values{{"gdpa-step": "auto", "primal": "nesterov"}, {"gdpa-step": "0.1"}, {"gdpa-step": "1"}} // a word is no edge
+	if grid, fresh := c.beyond(2); len(fresh) != 1 || grid[3]["gdpa-step"] != "10" {
+		t.Errorf("%v, %v", grid, fresh)
+	}
+	if grid, fresh := c.beyond(0); fresh != nil {
+		t.Errorf("%v, %v", grid, fresh)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -45,6 +46,29 @@ func (s *Study) claim(dir string) (*folder, error) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	return f, nil
+}
+
+// abandon removes what claim made, unless a run has ended or another process is at work.
+func (f *folder) abandon() error {
+	entries, err := os.ReadDir(f.runs())
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	for _, e := range entries {
+		lock, begun := strings.CutSuffix(e.Name(), ".lock")
+		if !begun {
+			begun = strings.HasSuffix(e.Name(), ".part")
+		} else if release, ok, err := f.Claim(lock); !ok || err != nil || release() != nil {
+			return err
+		}
+		if !begun {
+			return nil
+		}
+	}
+	if err := errors.Join(os.RemoveAll(f.runs()), os.Remove(f.study())); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	return nil
 }
 
 // The names of the files with the description of the study, and with the points of a search.

@@ -205,14 +205,14 @@ func TestWhatContinues(t *testing.T) {
 		_, err := Do(t.Context(), &other, dir, counted(&opened), nil)
 		return int(opened.Load()), err
 	}
-	// Before a run has finished, data and version may change.
+	// After a failure before a run has ended, another study has the folder.
 	failing := func(context.Context, config.Train, trainer.Settings) (Trial, error) {
 		return nil, errors.New("no data")
 	}
 	if _, err := Do(t.Context(), s, dir, failing, nil); err == nil {
 		t.Fatal("no error")
 	}
-	s.Version, s.Data = "2", file("def")
+	s.Title, s.Version, s.Data = "another", "2", file("def")
 	if n, err := do(func(*Study) {}); n != 4 || err != nil {
 		t.Fatalf("%d runs, %v", n, err)
 	}

@@ -80,7 +80,7 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.P
 	for {
 		outcome, err := s.do(ctx, f, open, progress)
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, study.Patient(ctx, dir, f.abandon))
 		}
 		whole := false
 		err = study.Patient(ctx, dir, func() error {

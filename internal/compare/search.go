@@ -124,8 +124,9 @@ func (r *runner) tryPoints(ctx context.Context, contenders []Contender, fresh []
 }
 
 // beyond returns the grid with the points beyond its edges at a point, and the indices of the new
-// points. A setting has an edge if its values are at least two positive numbers. The next number
-// continues the ratio of the two outer ones. A number outside the setting's range is left out.
+// points. A setting has an edge if it has at least two positive numbers, beside words such as auto.
+// The next number continues the ratio of the two outer ones. A number outside the setting's range
+// is left out.
 func (c *Contender) beyond(point int) (grid []config.Values, fresh []int) {
 	grid = slices.Clone(c.Grid)
 	for _, key := range slices.Sorted(maps.Keys(grid[point])) {
@@ -151,15 +152,15 @@ func edge(grid []config.Values, key, value string) (next float64, on bool) {
 	var numbers []float64
 	for _, p := range grid {
 		x, err := strconv.ParseFloat(p[key], 64)
-		if err != nil || !(x > 0) || math.IsInf(x, 1) {
+		if err == nil && (!(x > 0) || math.IsInf(x, 1)) {
 			return 0, false
 		}
-		if !slices.Contains(numbers, x) {
+		if err == nil && !slices.Contains(numbers, x) {
 			numbers = append(numbers, x)
 		}
 	}
 	slices.Sort(numbers)
-	own, _ := strconv.ParseFloat(value, 64) // one of the numbers
+	own, _ := strconv.ParseFloat(value, 64) // one of the numbers, or 0
 	switch n := len(numbers); {
 	case n < 2:
 		return 0, false

@@ -66,7 +66,7 @@ func Figures() []Figure {
 			list = append(list, gaps(problem, dataset))
 		}
 	}
-	return append(list, intersectional(), neymanPearson("fashion-mnist"), neymanPearson("cifar10"), alphaSweep(), betaSweep(), duals(),
+	return append(list, intersectional(), neymanPearson("fashion-mnist"), neymanPearson("cifar10"), rivals("fashion-mnist", "0.2", [2]string{"4", "2"}), rivals("cifar10", "0.6", [2]string{"3", "3"}), alphaSweep(), betaSweep(), duals(),
 		ranking())
 }
 
@@ -115,10 +115,13 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 
 // titleOf returns the name of a comparison in titles and verdicts.
 func titleOf(name string) string {
-	if name == onMQ2008 {
+	switch name {
+	case onMQ2008:
 		return "linear scores on MQ2008"
+	case published, automatic:
+		return name + " steps"
 	}
-	return name + " steps"
+	return name
 }
 
 // contender returns the contender with all settings. The contender's own settings override
