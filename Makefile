@@ -45,7 +45,9 @@ PURE = netgo,osusergo,$(HTTP)
 HEADERS = internal/cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
-GPU_PACKAGES ?= ./cuda/... ./internal/cuda/... ./internal/gpucheck/... ./internal/gpustub
+GPU_PACKAGES ?= ./internal/cuda/... ./internal/gpustub
+# Most tests of these packages are the same in both builds, and `make test` runs them: gpu-test runs those in files with the tag gpu.
+GPU_TAGGED ?= ./cuda ./internal/gpucheck
 # The tests of the program that depend on support for GPUs. `make test` runs the others.
 GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 
@@ -67,6 +69,8 @@ gpu-lint:
 
 gpu-test:
 	$(GPU_ENV) $(GO) test -tags gpu,$(PURE) $(TESTFLAGS) $(GPU_PACKAGES) && \
+		tests=$$(grep -lx '//go:build gpu' $(GPU_TAGGED:%=%/*_test.go) | xargs sed -nE 's/^func (Test[A-Za-z0-9_]*).*/\1/p' | paste -sd'|' -) && \
+		$(GO) test -tags gpu,$(PURE) $(TESTFLAGS) -run "^($$tests)$$" $(GPU_TAGGED) && \
 		$(GO) test -tags gpu,$(PURE) $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd
 	if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then $(MAKE) mpi-gpu-test CUDA=$(CUDA); else echo "no MPI here: the tests of processes with GPUs did not run"; fi
 
@@ -114,8 +118,10 @@ mpi-gpu-test:
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)
 
+# The packages with the longest tests start first, so that both cores are busy until the end.
+LONGEST = ./trainer/session ./cmd ./internal/behaviour ./internal/cpu ./trainer/session/verify
 test:
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test $(TESTFLAGS) $(LONGEST) ./...
 	cd internal/cpu/gen && $(GO) test -count=1 $(TESTFLAGS) ./... # uncached: it reads files of another module, the kernels
 
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
