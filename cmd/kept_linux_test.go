@@ -18,7 +18,7 @@ func keptRun(t *testing.T, change func(kept, run string)) (status int, stderr, r
 	t.Helper()
 	dir := t.TempDir()
 	run = filepath.Join(dir, "run")
-	cmd := process("train", "--file", writeNumbers(t, 20_000), "--label", "y=true", "--model", "mlp", "--hidden", "4", "--subject-to", "gap(positive_rate, sex) <= 0.3",
+	cmd := process("train", "--file", writeNumbers(t, 4000), "--label", "y=true", "--model", "mlp", "--hidden", "4", "--subject-to", "gap(positive_rate, sex) <= 0.3",
 		"--iterations", "1000000", "--time-limit", "20s", "--memory", "64MiB", "--memory-limit", "none", "--threads", "2", "--checkpoint-every", "1ms", "--record-every", "10",
 		"--quiet", "--allow-violation", "--out", run)
 	var out bytes.Buffer

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/racing"
 )
 
 // sparsePeople returns rows of which some combinations of sex and race have no row, and some have
@@ -74,6 +75,7 @@ func bounded(t *testing.T, classes int) (list []constraints.Constraint) {
 // rows. The smooth problem has no rate without rows. The value of a constraint on counted decisions
 // is the value of the linear forms that the smooth problem bounds.
 func TestEmptyCombinations(t *testing.T) {
+	racing.Skip(t, "it starts no goroutines")
 	for classes := 2; classes <= 3; classes++ {
 		rng := rand.New(rand.NewPCG(uint64(classes), 1))
 		p := sparsePeople(rng, classes)

@@ -243,7 +243,7 @@ func TestPairMeansAreDifferentNodes(t *testing.T) {
 // together and far apart, and for long queries, many queries and queries with own cells.
 func TestPairMeansOnHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	for _, c := range []struct{ documents, queries int }{{300, 9}, {2500, 1}, {9000, 300}} {
+	for _, c := range []struct{ documents, queries int }{{300, 9}, {2500, 1}, {3000, 100}} {
 		for _, each := range []bool{false, true} {
 			p := must(NewPairs(randomDocuments(rng, c.documents, c.queries, 2, 2), 2, each))
 			for _, scale := range []float64{0, 2, 60, 1e5} {

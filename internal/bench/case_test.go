@@ -84,6 +84,9 @@ func TestRun(t *testing.T) {
 		}
 		Restrict(all, device, dtype)
 		for _, c := range all {
+			if dtype == tensor.Float64 && slices.Contains([]string{"conv-fashion-mnist", "conv-cifar10", "mnpc-cifar10", "mnpc-fashion-mnist-float32", "ranking-mslr-mlp"}, c.Name) {
+				continue // other shapes of the same steps
+			}
 			t.Run(c.Name+" "+dtype.String(), func(t *testing.T) {
 				r, err := c.Run(t.Context(), o)
 				if c.Missing != "" {

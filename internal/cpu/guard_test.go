@@ -51,7 +51,7 @@ func (c *captured) Compile(p *plan.Plan, x problem.Vectors) (run plan.Program, e
 func TestBuffersAreKept(t *testing.T) {
 	racing.Skip(t, "TestThreadsDoNotChangeResults runs the same goroutines")
 	rng := rand.New(rand.NewPCG(11, 12))
-	for i := range 12 {
+	for i := range 6 {
 		n := randomNetwork(rng, i)
 		checkBuffers(t, n, n.problem)
 	}

@@ -189,7 +189,7 @@ func TestLongQueryOfAnyScores(t *testing.T) {
 	}
 	for _, c := range []struct {
 		scale, last float64
-	}{{0, 0}, {1, 0}, {30, 0}, {1000, 0}, {1e4, 0}, {1, math.Inf(1)}} {
+	}{{0, 0}, {30, 0}, {1e4, 0}, {1, math.Inf(1)}} {
 		scores := make([]float64, len(start))
 		for i, s := range start {
 			scores[i] = float64(float32(c.scale * s))

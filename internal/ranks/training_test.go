@@ -177,9 +177,9 @@ var fixedStep = step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}
 // The weights, the objective and the multipliers of several ranks are those of one rank, up to
 // rounding: 200 iterations with fixed steps to 1e-12. A second run has the same bits.
 func TestRanksTrainAsOne(t *testing.T) {
-	racing.Skip(t, "600 iterations; the tests of package cpu run the same goroutines")
+	racing.Skip(t, "240 iterations; the tests of package cpu run the same goroutines")
 	table := adult(t)
-	one, err := trained(table, nil, fixedStep, 200)
+	one, err := trained(table, nil, fixedStep, 80)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestRanksTrainAsOne(t *testing.T) {
 	for run := range 2 {
 		var own outcome
 		if err := together(3, func(c Collective) error {
-			o, err := trained(table, NewTeam(c), fixedStep, 200)
+			o, err := trained(table, NewTeam(c), fixedStep, 80)
 			if c.Rank() == 0 {
 				own = o
 			}

@@ -17,7 +17,7 @@ import (
 // A run on mini-batches of rows in files equals a run in memory, bit by bit, if several batches are
 // packed together, and after an interruption.
 func TestBatchesInFiles(t *testing.T) {
-	file, dir := wideTable(t, 1500), t.TempDir()
+	file, dir := wideTable(t, 600), t.TempDir()
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		if racing.Detector && dtype == tensor.Float64 {
 			continue // the same goroutines

@@ -123,6 +123,7 @@ func TestConfidenceOfGap(t *testing.T) {
 // rows do not suffice. One sentence states the bound that these rows support and the number of rows
 // that the given bound needs.
 func TestConfidenceWithFewRows(t *testing.T) {
+	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	for text, want := range map[string][]string{
 		"fpr <= 0.01":                      {"fpr <= 0.01 is not promised", "support the bound 0.0", "299 rows", "--split"},
 		"gap(positive_rate, sex) <= 0.005": {"is not promised", "support the bound 0.", "needs at least"},
@@ -165,6 +166,7 @@ func TestConfidenceWithFewRows(t *testing.T) {
 // TestWeightsIgnoreValidation checks that other validation rows of the same sizes change only the
 // threshold. A promise is valid only for weights that do not depend on the validation rows.
 func TestWeightsIgnoreValidation(t *testing.T) {
+	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	weights := func(rows Matrices) []float64 {
 		a := buildOptions(t, confident(t, rows, "fpr <= 0.1"))
 		r, err := a.Optimize(context.Background(), a.options.Settings)

@@ -19,6 +19,7 @@ import (
 // The examples of a table are rows of its file that the model decides wrongly, with their texts.
 // The run's directory has them in details.json, and a page.
 func TestExamplesOfTable(t *testing.T) {
+	racing.Skip(t, "TestConfidenceOfRates and the tests of the program save with the same goroutines")
 	folder := t.TempDir()
 	lines := []string{"age,job,member"}
 	for i := range 300 {

@@ -260,6 +260,7 @@ func TestTrivialDecisionsAreNamed(t *testing.T) {
 // TestUnmeetableBoundsAreNotMet sets bounds that no threshold meets. The outcome says that the
 // constraints are not met, and the warnings say so.
 func TestUnmeetableBoundsAreNotMet(t *testing.T) {
+	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	o := onTable(Decisions{SubjectTo: subject(t, "fpr <= 0.01", "tpr >= 0.95")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 60
 	s, a, r := decideOn(t, o)
@@ -358,6 +359,9 @@ func TestDecisionsOnRealData(t *testing.T) {
 		{"bank", Decisions{Minimize: constraints.FNR(), SubjectTo: subject(t, "fpr <= 0.05")}, 0.37},
 	} {
 		for name, solver := range solvers() {
+			if name == "ppala" && tc.dataset != "compas" {
+				continue // one solver on the larger tables
+			}
 			o := onTable(tc.task, Table{Dataset: tc.dataset, Dir: dir}, nil)
 			o.Method = solver()
 			s, a, r := decideOn(t, o)
@@ -395,6 +399,7 @@ func TestNetworksLeaveThePlateau(t *testing.T) {
 
 // TestRoundOfTheLoss checks which runs begin with a round that minimises the loss.
 func TestRoundOfTheLoss(t *testing.T) {
+	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	bounds := subject(t, "fpr <= 3%")
 	for name, tc := range map[string]struct {
 		task Decisions

@@ -61,7 +61,8 @@ func (m *recordedMeasures) Record(r *trainer.Record) error {
 // A run with its rows in files ends with the same bits as a run with its rows in memory, for
 // features that products read as they are and for packed features.
 func TestRowsInFiles(t *testing.T) {
-	file := wideTable(t, 5000)
+	const rows = 2000
+	file := wideTable(t, rows)
 	for _, hidden := range [][]int{nil, {12}} {
 		if racing.Detector && hidden == nil {
 			continue // the same goroutines
@@ -74,7 +75,7 @@ func TestRowsInFiles(t *testing.T) {
 				o.Model = &models.Spec{Hidden: hidden}
 				o.Device.Memory, o.Device.MemoryDir, o.Device.KeptDir = memory, dir, filepath.Join(dir, "kept")
 			}))
-			if stored := a.devices.Pages.Bytes(); (stored > 70*5000*8) != (memory > 0) {
+			if stored := a.devices.Pages.Bytes(); (stored > 70*rows*8) != (memory > 0) {
 				t.Errorf("%d bytes in files", stored)
 			}
 			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12, RecordEvery: 3, Recorder: &measures})

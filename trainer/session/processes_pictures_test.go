@@ -33,7 +33,11 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 		"conv": {dtype: tensor.Float64, model: models.Conv{Channels: []int{2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Data: Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 150, Split: c.split, Augment: c.copies}, Task: NeymanPearson{Kappa: []float64{0.3}},
+			rows := 150
+			if c.model != nil {
+				rows = 30
+			}
+			o := Options{Data: Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: rows, Split: c.split, Augment: c.copies}, Task: NeymanPearson{Kappa: []float64{0.3}},
 				Model: c.model, Device: Device{Kind: CPU, Dtype: c.dtype}, BatchSize: c.batch,
 				Method: &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}}
 			o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.Seed = 4, 2, 1

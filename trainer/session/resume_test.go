@@ -94,7 +94,7 @@ func TestResume(t *testing.T) {
 		return func(o *Options) {
 			o.Data = Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 3, Augment: picture.AugmentFlip}
 			o.Task, o.Method, o.Model = NeymanPearson{Kappa: []float64{5}}, &method.ALM{Primal: step.Settings{Kind: step.Adam}}, m
-			o.BatchSize, o.Settings.Iterations, o.Settings.RecordEvery = 4, 140, 50
+			o.BatchSize, o.Settings.Iterations, o.Settings.RecordEvery = 4, 60, 20
 		}
 	}
 	for name, change := range map[string]func(o *Options){

@@ -33,7 +33,7 @@ func TestBFloat16Products(t *testing.T) {
 	racing.Skip(t, alone)
 	r := rand.New(rand.NewPCG(81, 82))
 	list := []shape{{1, 1, 1}, {16, 32, 16}, {17, 33, 17}, {33, 160, 16}, {32, 161, 3}, {2*RowBlock + 35, 40, 2}, {60, 321, 20}, {20, 784, 10}}
-	for range 8 {
+	for range 4 {
 		list = append(list, shape{1 + r.IntN(70), 1 + r.IntN(400), 1 + r.IntN(40)})
 	}
 	if testing.Short() {

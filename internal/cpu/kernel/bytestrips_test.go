@@ -14,7 +14,7 @@ func TestStrips(t *testing.T) {
 	racing.Skip(t, alone)
 	r := rand.New(rand.NewPCG(41, 42))
 	var list []shape
-	for range 60 {
+	for range 24 {
 		list = append(list, shape{1 + r.IntN(300), 1 + r.IntN(200), 1 + r.IntN(70)})
 	}
 	list = append(list, shape{33, 784, 17}, shape{50, 832, 16}, shape{20, 3072, 40}, shape{2*RowBlock + 40, 130, 5}, shape{3, 6200, 18},
