@@ -88,7 +88,7 @@ func (o Options) prepareShared(ctx context.Context, err error) (a *assembly, _ e
 
 // checkShared refuses a table that only one process can read: standard input or another pipe.
 func checkShared(data Source) error {
-	t, _ := data.(Table) // other sources have no paths
+	t, _ := readFrom(data).(Table) // other sources have no paths
 	for _, path := range t.OwnFiles() {
 		info, err := os.Stat(path) // fails for no path
 		if path == inputfile.StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"ppal/datasets/matrix"
@@ -145,5 +146,33 @@ func TestSharingFails(t *testing.T) {
 	}
 	if _, err := d.TableShare().Vote(true); !errors.As(err, known) {
 		t.Errorf("a vote: %v", err)
+	}
+}
+
+// counted counts the readings of a source.
+type counted struct {
+	Source
+	times *atomic.Int32
+}
+
+func (c counted) Load(ctx context.Context, on Request) (*Data, error) {
+	c.times.Add(1)
+	return c.Source.Load(ctx, on)
+}
+
+// On a machine without a GPU, each process reads its rows once. The processes wait for each other
+// in a reading, and a Cached source of process 0 does not read again.
+func TestProcessesReadOnce(t *testing.T) {
+	var times atomic.Int32
+	o := onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil)
+	o.Data, o.Device.Kind = counted{o.Data, &times}, ""
+	onEach(t, o, 2, func(_ ranks.Collective, a *assembly) {
+		a.devices.Served = false
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if n := times.Load(); n != 2 {
+		t.Errorf("two processes read their rows %d times, want once each", n)
 	}
 }

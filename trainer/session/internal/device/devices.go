@@ -42,7 +42,6 @@ type Devices struct {
 	opening func() (openedGPU, error) // waits for the GPU that is being opened; nil: none
 	opened  atomic.Bool               // the GPU is needed, so that no more kernels are loaded in advance
 	settled sync.Once
-	changed bool   // the CPU trains instead of the GPU that was being opened
 	failure error  // of the opening
 	name    string // name of the CPU that trains
 	// fallback says why the CPU trains although the program supports GPUs; "" if the options choose
@@ -116,8 +115,8 @@ func (d *Devices) soon() bool {
 	}
 }
 
-// Opened waits for the GPU that Open opens while the caller reads rows. It reports whether the CPU
-// trains instead, so that rows in the form for the GPU are to be read again.
+// Opened waits for the GPU that Open opens while the caller reads rows. The first call reports
+// whether the CPU trains instead, so that rows in the form for the GPU are to be read again.
 func (d *Devices) Opened() (changed bool, err error) {
 	d.settled.Do(func() {
 		if d.opening == nil {
@@ -129,9 +128,9 @@ func (d *Devices) Opened() (changed bool, err error) {
 			d.Opening = o.took
 			d.GPU, d.Train, d.Measure, d.Host = o.gpu, graph.On(o.gpu), graph.On(o.gpu), o.host
 		}
-		d.changed, d.failure = d.settleGPU(d.joinGPUs(err))
+		changed, d.failure = d.settleGPU(d.joinGPUs(err))
 	})
-	return d.changed, d.failure
+	return changed, d.failure
 }
 
 // settleGPU opens the CPU if the GPU cannot train, for any reason, and the device is automatic. err
