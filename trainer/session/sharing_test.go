@@ -176,3 +176,21 @@ func TestProcessesReadOnce(t *testing.T) {
 		t.Errorf("two processes read their rows %d times, want once each", n)
 	}
 }
+
+// A Cached source reads its rows once, but for each session of several processes, which read rows
+// together.
+func TestCachedReads(t *testing.T) {
+	team := &device.Devices{Team: ranks.NewTeam(ranks.Goroutines(2)[0])}
+	for k, share := range []tabular.Share{nil, team.TableShare()} {
+		var times atomic.Int32
+		source := Cached(counted{Matrices{Train: &Matrix{Features: matrix.NewSingles(2, 1), Labels: []int{1, -1}}}, &times})
+		for range 2 {
+			if _, err := source.Load(t.Context(), Request{load.Request{Share: share}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := int(times.Load()); got != k+1 {
+			t.Errorf("%d readings for two sessions, want %d", got, k+1)
+		}
+	}
+}

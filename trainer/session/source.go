@@ -80,8 +80,8 @@ func dataDir(name, explicit string) (string, error) { return datasets.DirOf(name
 
 // Cached returns a source that reads the rows of s once and serves several sessions with the same
 // Options.Device, such as the runs of a sweep. The source reads the rows again for a session with
-// another seed, or with constraints that need other attributes. The source is not safe for
-// concurrent use.
+// another seed, or with constraints that need other attributes, and with several processes, which
+// read the rows of a table together. The source is not safe for concurrent use.
 func Cached(s Source) Source { return &cachedSource{Source: s} }
 
 // cachedSource keeps the rows of a source.
@@ -101,7 +101,7 @@ func readFrom(s Source) Source {
 
 // Load implements Source.
 func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
-	if c.kept == nil || !c.on.same(on) {
+	if c.kept == nil || !c.on.same(on) || on.on.Share != nil {
 		l, err := c.Source.Load(ctx, on)
 		if err != nil {
 			return nil, err
