@@ -86,7 +86,7 @@ func TestNeymanPearsonOfTable(t *testing.T) {
 	file := filepath.Join("..", "testdata", "flowers.csv")
 	got := forReal(t, "train", "--quiet", "--iterations", "300", "--problem", "mnpc", "--file", file, "--label", "species", "--classes", "lily,rose,iris",
 		"--missing", "impute", "--model", "linear", "--kappa", "0.4,0.5", "--split", "60/20/20", "--out", filepath.Join(t.TempDir(), "run"))
-	for _, want := range []string{"alm on csv, mnpc", "error[rose]              0.4", "error[iris]              0.5", "error[lily] (minimised)"} {
+	for _, want := range []string{"alm on flowers.csv, mnpc", "error[rose]              0.4", "error[iris]              0.5", "error[lily] (minimised)"} {
 		if got.status != exitDone || !strings.Contains(got.stdout, want) {
 			t.Errorf("%d: no %q in\n%s%s", got.status, want, got.stdout, got.stderr)
 		}

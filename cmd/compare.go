@@ -330,7 +330,7 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	if session.TraitsOf(cfg.Task).Unbounded {
 		return nil, &config.Error{Where: "--subject-to:", Problem: "missing; without a bound there is nothing to compare: all methods minimise the objective alone"}
 	}
-	s.Title = fmt.Sprintf("%s on %s", cfg.Data.Problem, cfg.Dataset)
+	s.Title = fmt.Sprintf("%s on %s", cfg.Data.Problem, results.DataName(cfg.Dataset, cfg.Table.File))
 	return s, nil
 }
 

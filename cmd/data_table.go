@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -68,10 +69,20 @@ func tableOptions(cmd *cobra.Command, values config.Values, name string) (tabula
 	return cfg.TableOptions(), nil
 }
 
-// mostUses is the largest number of columns that are listed one by one.
+// mostUses is the largest number of lines about columns.
 const mostUses = 60
 
-// printUses prints a text of several lines that says what each column of a file became.
+// continues reports whether two columns that became the same have numbered names in turn: X8, X9.
+func continues(u, next tabular.ColumnUse) bool {
+	stem := strings.TrimRight(u.Name, "0123456789")
+	k, err := strconv.Atoi(u.Name[len(stem):])
+	name := next.Name
+	next.Name = u.Name
+	return err == nil && u == next && name == stem+strconv.Itoa(k+1)
+}
+
+// printUses prints a text of several lines that says what each column of a file became. Columns
+// with numbered names in turn share a line.
 func printUses(print func(text string), uses []tabular.ColumnUse) {
 	if len(uses) == 0 {
 		return
@@ -79,17 +90,28 @@ func printUses(print func(text string), uses []tabular.ColumnUse) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "column\tbecame\tmissing")
-	for _, u := range uses[:min(len(uses), mostUses)] {
-		missing := ""
+	at := 0
+	for lines := 0; at < len(uses) && lines < mostUses; lines++ {
+		u, end := uses[at], at+1
+		for end < len(uses) && continues(uses[end-1], uses[end]) {
+			end++
+		}
+		name, missing := u.Name, ""
+		if end-at > 2 {
+			name += " to " + uses[end-1].Name
+		} else {
+			end = at + 1
+		}
 		if u.Missing > 0 {
 			missing = fmt.Sprint(u.Missing)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", u.Name, u.Text(), missing)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", name, u.Text(), missing)
+		at = end
 	}
 	w.Flush() // a strings.Builder has no errors
-	if len(uses) > mostUses {
+	if len(uses) > at {
 		count := map[string]int{}
-		for _, u := range uses[mostUses:] {
+		for _, u := range uses[at:] {
 			count[u.Became]++
 		}
 		var more []string
@@ -98,7 +120,7 @@ func printUses(print func(text string), uses []tabular.ColumnUse) {
 				more = append(more, fmt.Sprintf("%d %s", n, became))
 			}
 		}
-		fmt.Fprintf(&text, "and %d more columns: %s\n", len(uses)-mostUses, strings.Join(more, ", "))
+		fmt.Fprintf(&text, "and %d more columns: %s\n", len(uses)-at, strings.Join(more, ", "))
 	}
 	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
 	for i := range lines {

@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/cases"
 	"ppal/internal/racing"
 )
@@ -103,5 +106,28 @@ func TestDownloadBar(t *testing.T) {
 	p.finish()
 	if !strings.Contains(out.String(), "source failed") || !strings.Contains(out.String(), "set") {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// Columns with numbered names in turn that became the same share a line: the 1,280 columns of an
+// array are one line.
+func TestPrintUses(t *testing.T) {
+	uses := []tabular.ColumnUse{{Name: "a9", Became: "number"}, {Name: "b9", Became: "number"}, {Name: "b10", Became: "number"}}
+	for k := range 1280 {
+		uses = append(uses, tabular.ColumnUse{Name: fmt.Sprintf("X%d", k), Became: "number"})
+	}
+	uses = append(uses, tabular.ColumnUse{Name: "X1280", Became: "number", Missing: 2}, tabular.ColumnUse{Name: "X1282", Became: "number", Missing: 2}, tabular.ColumnUse{Name: "y", Became: "label"})
+	var got string
+	printUses(func(text string) { got = text }, uses)
+	want := `column       became  missing
+a9           number
+b9           number
+b10          number
+X0 to X1279  number
+X1280        number  2
+X1282        number  2
+y            label`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

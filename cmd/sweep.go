@@ -197,7 +197,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 		return nil, cfg, err
 	}
 	s := &sweep.Sweep{
-		Title: fmt.Sprintf("%s on %s", cfg.Method.Name, cfg.Dataset), Over: over, Values: bounds, Open: a.open,
+		Title: fmt.Sprintf("%s on %s", cfg.Method.Name, results.DataName(cfg.Dataset, cfg.Table.File)), Over: over, Values: bounds, Open: a.open,
 		Settings: []byte(fmt.Sprintf("# A sweep: the bound of the last constraint varies.\nover: %q\nvalues: %v\n---\n%s", over.Measure(), bounds, settings)),
 		Options: func(bound float64) (session.Options, error) {
 			o, err := cfg.SessionOptions(dataDir)

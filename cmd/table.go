@@ -18,7 +18,7 @@ import (
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: printing{r.stdout}}
-	title := r.cfg.Method.Name + " on " + r.cfg.Dataset
+	title := r.cfg.Method.Name + " on " + results.DataName(r.cfg.Dataset, r.cfg.Table.File)
 	if r.cfg.Text("subject-to") == "" { // otherwise the table states the problem
 		title += ", " + r.cfg.Data.Problem
 	}

@@ -54,6 +54,7 @@ type watched struct {
 	settings struct {
 		Method     string             `yaml:"method"`
 		Dataset    string             `yaml:"dataset"`
+		File       string             `yaml:"file"`
 		Iterations int                `yaml:"iterations"`
 		Provenance results.Provenance `yaml:"provenance"`
 	}
@@ -108,6 +109,9 @@ func (a *app) watch(ctx context.Context, dir rundir.Dir) error {
 	}
 }
 
+// data returns what titles call the data.
+func (w *watched) data() string { return results.DataName(w.settings.Dataset, w.settings.File) }
+
 // look returns the result of the run, if there is one, and the records so far. The error says why
 // the run ended without a result.
 func (w *watched) look() (*results.Summary, []trainer.Record, error) {
@@ -144,7 +148,7 @@ func (w *watched) look() (*results.Summary, []trainer.Record, error) {
 // result returns the text of a finished run.
 func (w *watched) result(sum *results.Summary) string {
 	var out strings.Builder
-	printHead(&out, sum, w.settings.Method+" on "+w.settings.Dataset)
+	printHead(&out, sum, w.settings.Method+" on "+w.data())
 	if sum.Outcome != nil {
 		printView(&out, ending.New(sum.Outcome, sum.Rates))
 	}
@@ -172,7 +176,7 @@ func (w *watched) show(r *trainer.Record, now time.Time, last bool) error {
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s on %s: %s\n%s\n%s\n\n", w.settings.Method, w.settings.Dataset, w.dir, line, state)
+	fmt.Fprintf(&text, "%s on %s: %s\n%s\n%s\n\n", w.settings.Method, w.data(), w.dir, line, state)
 	if v := ending.New(ending.Live(w.settings.Provenance.Constraints, r), nil); v.Rows != nil {
 		rowsOf(v).print(&text)
 	}

@@ -227,8 +227,8 @@ func (t *UserTable) FindLabel() (err error) {
 	}
 	c, err := columnar.ParseCondition(t.Opts.Label, t.Header)
 	if err != nil {
-		column, _, _ := columnar.CutOperator(t.Opts.Label)
-		if _, interval := textvalue.Number([]byte(column)); !interval && !slices.Contains(t.Header, column) {
+		column, op, _ := columnar.CutOperator(t.Opts.Label)
+		if _, number := textvalue.Number([]byte(column)); (op == "" || !number) && !slices.Contains(t.Header, column) {
 			return recordio.NoColumn(column, t.Header)
 		}
 		return fmt.Errorf("label: %w", err)

@@ -147,11 +147,8 @@ func (r *run) boundedName(j int) string {
 
 // title returns "ppala on adult".
 func (r *run) title() string {
-	method, dataset := r.setting("method"), r.setting("dataset")
-	switch {
-	case dataset == "csv" || dataset == "libsvm":
-		dataset = filepath.Base(r.setting("file"))
-	case dataset == "" && r.model != nil:
+	method, dataset := r.setting("method"), results.DataName(r.setting("dataset"), r.setting("file"))
+	if dataset == "" && r.model != nil {
 		dataset = r.model.Dataset
 	}
 	if dataset == "" {

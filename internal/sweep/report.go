@@ -87,11 +87,7 @@ func Report(dir Dir) error {
 
 // page returns the content of the page.
 func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
-	dataset := f.dataset
-	if f.file != "" {
-		dataset = filepath.Base(f.file)
-	}
-	s := &report.Sweep{Dir: string(dir), Title: f.method + " on " + dataset + ": bounds on " + f.over, Version: f.version, Measure: f.over, Settings: text, Data: f.data,
+	s := &report.Sweep{Dir: string(dir), Title: f.method + " on " + results.DataName(f.dataset, f.file) + ": bounds on " + f.over, Version: f.version, Measure: f.over, Settings: text, Data: f.data,
 		Kind: "open", Commands: []report.Command{{Purpose: "Write this page again from the directory", Line: "ppal report " + option.ShellWord(string(dir))}}}
 	s.Facts = []report.Fact{{Name: "bounds", Value: fmt.Sprintf("%d of %d", len(points), max(f.values, len(points))), Note: map[bool]string{true: "finished", false: "finished so far"}[len(points) >= f.values]}}
 	if len(points) == 0 {

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"ppal/datasets"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -160,7 +161,13 @@ func (s *Session) drawCurves(d Description) {
 }
 
 // plotTitle returns the title of the plots.
-func (s *Session) plotTitle(d Description) string { return s.options.methodName() + " on " + d.Dataset }
+func (s *Session) plotTitle(d Description) string {
+	file := ""
+	if set, err := datasets.Lookup(d.Dataset); err == nil && set.Own && len(d.Data) > 0 {
+		file = d.Data[0].Name
+	}
+	return s.options.methodName() + " on " + results.DataName(d.Dataset, file)
+}
 
 // details returns the contents of details.json for the session with the description d.
 func (s *Session) details(d Description) rundir.Details {

@@ -1,5 +1,19 @@
 package results
 
+import "path/filepath"
+
+// DataName returns what titles call the data of a run: the name of the user's own file, else the
+// name of the data set.
+func DataName(dataset, file string) string {
+	switch file {
+	case "":
+		return dataset
+	case "-":
+		return "standard input"
+	}
+	return filepath.Base(file)
+}
+
 // Provenance describes the origin of a run. config.yaml contains it in addition to the settings.
 type Provenance struct {
 	Schema        int          `yaml:"schema"`
