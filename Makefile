@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, install, wheel, wheels, gpu, peers, bench-peers, peers-rankings. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-wheel, check-report.
+# Targets for users: run, test, build, install, wheel, wheels, gpu, peers, bench-peers, peers-rankings. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-wheel, check-notebooks, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -9,7 +9,7 @@ export CGO_ENABLED ?= 0
 HTTP = nethttpomithttp2
 export GOFLAGS += -tags=$(HTTP)
 
-.PHONY: install peers-rankings wheel wheels check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate results vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: install peers-rankings wheel wheels wheel-env check-wheel check-notebooks module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate results vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -199,20 +199,22 @@ wheels:
 		GOOS=$${target%-*} GOARCH=$${target#*-} $(MAKE) wheel || exit 1; \
 	done
 
-# Install the wheel in a new virtual environment, or in WHEEL_ENV, and run the type checker and the tests of the package.
+# The wheel in a new virtual environment, or in WHEEL_ENV, with what its checks need.
 WHEEL_ENV ?= build/wheel-env
-check-wheel:
+wheel-env:
 	rm -rf build/check-wheel
 	$(MAKE) wheel WHEELS=build/check-wheel
 	test $(WHEEL_ENV) != build/wheel-env || $(PYTHON) -m venv --clear $(WHEEL_ENV)
 	$(WHEEL_ENV)/bin/python -m pip install -q --force-reinstall --no-deps build/check-wheel/*.whl
 	$(WHEEL_ENV)/bin/python -m pip install -q "ppal[check]"
+
+# Run the type checker and the tests of the package as the wheel installs it.
+check-wheel: wheel-env
 	cd python && ../$(WHEEL_ENV)/bin/python -m mypy ppal
 	cd python/tests && ../../$(WHEEL_ENV)/bin/python -m unittest -v
 
 # Execute the code of the notebooks with the installed wheel, fairlearn and LightGBM.
-check-notebooks: check-wheel
-	$(WHEEL_ENV)/bin/python -m pip install -q -r python/notebooks/requirements.txt
+check-notebooks: wheel-env
 	$(WHEEL_ENV)/bin/python python/notebooks/check.py
 
 .venv-peers/made .venv-using/made .venv-tfco/made: .venv-%/made: internal/peers/requirements.txt internal/peers/using/requirements.txt internal/peers/rankings/requirements.txt

@@ -41,7 +41,7 @@ class Program(BuildHookInterface[Any]):
         flags = f"-s -w -X {_output(go, 'go', 'list', '-m').strip()}/cmd.release={self.metadata.version}"
         subprocess.run(["go", "build", "-trimpath", "-ldflags", flags, "-o", program, "./cmd/ppal"], cwd=go, env={**os.environ, "CGO_ENABLED": "0"}, check=True)
         build_data["pure_python"], build_data["tag"] = False, f"py3-none-{TAGS[target]}"
-        include[str(program)] = f"ppal/bin/{program.name}"
+        build_data["shared_scripts"][str(program)] = program.name
         for name in ("LICENSE", "NOTICE"):
             include[str(go / name)] = f"ppal/{name}"
 

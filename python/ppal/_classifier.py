@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import tempfile
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _data
-from ._errors import InputError, NotConvergedWarning, RunError, ViolationWarning, in_python
-from ._program import UNMET, Progress, call
-from ._run import Floats, Page, Run, read_json
+from ._errors import InputError, NotConvergedWarning, RunError, ViolationWarning, checking, in_python
+from ._program import Progress, start
+from ._run import Fitted, Floats, Run, read_json
 
 ARRAY = "X"  # the name of the features of an array: X0, X1, ...
 OWN_FILE = "estimator.json"  # what Python adds to a saved run
+ADVICE = {
+    "contains NaN": 'fill in the missing values, or use missing="impute"',
+    "contains infinity": "replace it by a number or by NaN (missing)",
+    "could not convert": "give a DataFrame, whose columns may be texts",
+    "not compatible with arrays of bytes": "give a DataFrame, whose columns may be texts",
+    "Expected 2D array": "Reshape your data, as in X.reshape(-1, 1) for one feature",
+}
 
 
-class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model or a neural network whose decisions meet bounds.
 
     Parameters
@@ -39,7 +43,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``"error"`` (with a bound), ``"loss"`` (without one), ``"balanced_error"``, ``"fnr"``, ``"fpr"``, or a sum: ``"5*fnr + fpr"``.
     model : {"linear", "mlp"}, default="linear"
         Linear scores, or a network of hidden layers.
-    hidden : sequence of int, optional
+    hidden_layer_sizes : sequence of int, optional
         Units of each hidden layer of ``"mlp"``; 64 in one layer by default.
     activation : {"relu", "tanh", "sigmoid", "leaky-relu", "softplus"}, optional
         The function between the layers of ``"mlp"``; relu by default.
@@ -54,8 +58,8 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         left out. ``"flag"``: as impute, and missing is also a value of groups.
     handle_unknown : {"error", "ignore"}, default="error"
         Whether `predict` refuses a category that training did not have.
-    regularizer_weight : float, optional
-        The factor of the squared norm of the weights; 1e-5 by default.
+    alpha : float, optional
+        The factor of half the squared norm of the weights; 1e-5 by default.
     max_iter : int, default=1000
         The largest number of iterations.
     random_state : int, RandomState or None, default=None
@@ -108,14 +112,14 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         minimize: str | None = None,
         model: Literal["linear", "mlp"] = "linear",
-        hidden: Sequence[int] | None = None,
+        hidden_layer_sizes: Sequence[int] | None = None,
         activation: str | None = None,
         confidence: float | None = None,
         validation_fraction: float | None = None,
         test_fraction: float = 0.0,
         missing: str = "refuse",
         handle_unknown: Literal["error", "ignore"] = "error",
-        regularizer_weight: float | None = None,
+        alpha: float | None = None,
         max_iter: int = 1000,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
@@ -126,14 +130,14 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.subject_to = subject_to
         self.minimize = minimize
         self.model = model
-        self.hidden = hidden
+        self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.confidence = confidence
         self.validation_fraction = validation_fraction
         self.test_fraction = test_fraction
         self.missing = missing
         self.handle_unknown = handle_unknown
-        self.regularizer_weight = regularizer_weight
+        self.alpha = alpha
         self.max_iter = max_iter
         self.random_state = random_state
         self.device = device
@@ -177,136 +181,100 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             After Ctrl-C. The estimator keeps the weights that the training reached.
         """
         run = Run()
-        with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
-            names, settings = self._prepare(X, y, sensitive_features, Path(folder), sample_weight)
-            progress = Progress() if self.verbose else None
-            try:
-                status, text = call("train", *settings, "--log-format", "json", "--out", str(run.path), names=names, report=progress)
-            except KeyboardInterrupt:
-                if (run.path / "summary.json").exists() and (run.path / "model.json").exists():
-                    self._take(run)
-                raise
-            finally:
-                if progress:
-                    progress.close()
+        data, settings = self._prepare(X, y, sensitive_features, sample_weight)
+        progress = Progress() if self.verbose else None
+        try:
+            unmet = start("train", data, settings, run.path, "--log-format", "json", report=progress)
+        except KeyboardInterrupt:
+            if (run.path / "summary.json").exists() and (run.path / "model.json").exists():
+                self._take(run)
+            raise
+        finally:
+            if progress:
+                progress.close()
         self._take(run)
         summary = run.summary
-        if status == UNMET:
-            warnings.warn(text, ViolationWarning, stacklevel=2)
+        if unmet:
+            warnings.warn(unmet, ViolationWarning, stacklevel=2)
         if not summary.get("converged", True):
             warnings.warn(in_python(summary.get("verdict") or f"not converged: {summary['status']}"), NotConvergedWarning, stacklevel=2)
         return self
 
-    def _prepare(self, X: Any, y: Any, sensitive: Any, folder: Path, weights: Any = None) -> tuple[dict[str, str], list[str]]:
-        """Write the rows and the settings of a training to the folder.
-
-        Returns
-        -------
-        names : dict of str to str
-            The words that replace the paths of the files in errors.
-        arguments : list of str
-            Flags that name the settings.
-        """
-        if _data.is_frame(X):
-            data = _data.columns(X)
-            validate_data(self, X, skip_check_array=True)
-            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        else:
-            try:
-                X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=self._finite(), multi_output=False)
-            except ValueError as e:
-                advice = {"contains NaN": '\nOr use missing="impute".', "could not convert": ": give a DataFrame, whose columns may be texts"}
-                raise InputError(str(e) + next((more for text, more in advice.items() if text in str(e)), "")) from e
-            data = {ARRAY: X if isinstance(X, np.ndarray) else X.toarray()}
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        rows = len(y)
-        if len(self.classes_) < 2:
-            raise InputError(f"y has one class only, {self.classes_.tolist()[0]!r}: give rows of two classes or more")
-        if rows != len(next(iter(data.values()))):
-            raise InputError(f"y has {rows} rows, but X has {len(next(iter(data.values())))}")
-        features = dict(data)
-        if sensitive is not None:
-            data = _data.join(data, _data.groups(sensitive, rows))
+    def _prepare(self, X: Any, y: Any, sensitive: Any, weights: Any = None) -> tuple[_data.Columns, dict[str, Any]]:
+        """Return the rows and the settings of a training, and set the classes."""
+        features = self._columns(X, reset=True)
+        self.classes_, codes = _data.labels(y)
+        rows = len(next(iter(features.values())))
+        if len(codes) != rows:
+            raise InputError(f"y has {len(codes)} rows, but X has {rows}: give one label for each row of X")
+        data = dict(features) if sensitive is None else _data.join(features, _data.groups(sensitive, rows))
         label = _data.free("y", data)
         data[label] = _data.texts(self._class_texts())[codes + 1]
         settings = self._settings(label)
         if weights is not None:
             settings["weight"] = _data.free("sample_weight", data)
             data[settings["weight"]] = _data.weights(weights, rows)
-        settings["file"] = str(folder / "data.npz")
-        settings["ignore"] = [name for name in data if name not in features and name not in (label, settings.get("weight"))] + list((self.settings or {}).get("ignore", []))
+        unread = [name for name in data if name not in features and name not in (label, settings.get("weight"))]
+        settings["ignore"] = unread + list(settings.get("ignore", []))
         settings["categorical"] = [name for name, values in data.items() if values.dtype.kind == "U" and name not in settings["ignore"]]
-        _data.write(folder / "data.npz", data)
-        (folder / "settings.json").write_text(json.dumps(settings))
-        names = {str(folder / "settings.json"): "the settings", str(folder / "data.npz"): "the data"}
-        return names, ["--config", str(folder / "settings.json")]
+        return data, settings
 
-    def _finite(self) -> Any:
-        return True if self.missing == "refuse" else "allow-nan"
+    @checking(advice=ADVICE)
+    def _columns(self, X: Any, reset: bool) -> _data.Columns:
+        """Return the columns of X by their names in training. In training (`reset`), an array is one entry."""
+        if _data.is_frame(X):
+            found = _data.columns(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return found
+        finite = True if self.missing == "refuse" else "allow-nan"
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=finite)
+        X = X if isinstance(X, np.ndarray) else X.toarray()
+        if reset:
+            return {ARRAY: X}
+        names = getattr(self, "feature_names_in_", None)
+        return {f"{ARRAY}{i}" if names is None else str(names[i]): X[:, i] for i in range(X.shape[1])}
 
     def _class_texts(self) -> list[str]:
         return [str(c) for c in self.classes_]
 
     def _settings(self, label: str) -> dict[str, Any]:
         held = self.validation_fraction if self.validation_fraction is not None else (0.3 if self.confidence else 0.0)
-        train = 1 - held - self.test_fraction
-        if held < 0 or self.test_fraction < 0 or train <= 0:
-            raise InputError(f"validation_fraction {held} and test_fraction {self.test_fraction} leave no training rows: their sum must be below 1")
-        if self.handle_unknown not in ("error", "ignore"):
-            raise InputError(f"handle_unknown {self.handle_unknown!r}: choose error or ignore")
-        seed = 1
-        if self.random_state is not None:
-            seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else check_random_state(self.random_state).randint(1, 2**31)
-        settings = {
+        shares = (held, self.test_fraction)
+        if not all(isinstance(s, Real) and s >= 0 for s in shares) or sum(shares) >= 1:
+            raise InputError(f"validation_fraction {held!r} and test_fraction {self.test_fraction!r}: give numbers of at least 0 with a sum below 1")
+        for name, choices in {"model": ("linear", "mlp"), "handle_unknown": ("error", "ignore")}.items():
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} {getattr(self, name)!r}: choose {choices[0]} or {choices[1]}")
+        return {
             "label": label if len(self.classes_) > 2 else f"{label}={self._class_texts()[1]}",
             "subject-to": _data.bounds(self.subject_to),
             "minimize": self.minimize,
             "model": self.model,
-            "hidden": None if self.hidden is None else list(self.hidden),
+            "hidden": self.hidden_layer_sizes,
             "activation": self.activation,
             "confidence": self.confidence,
-            "split": "/".join(f"{100 * share:.6g}" for share in (train, held, self.test_fraction)),
+            "split": "/".join(f"{100 * share:.6g}" for share in (1 - sum(shares), *shares)),
             "missing": self.missing,
             "missing-values": _data.NO_TEXT,
-            "regularizer-weight": self.regularizer_weight,
-            "iterations": int(self.max_iter),
-            "seed": int(seed),
+            "regularizer-weight": self.alpha,
+            "iterations": self.max_iter,
+            "seed": _data.seed(self.random_state),
             "device": self.device,
-            "threads": self.n_jobs if self.n_jobs and self.n_jobs > 0 else None,
+            "threads": None if self.n_jobs in (-1, 0) else self.n_jobs,
             "quiet": not self.verbose,
-            **(self.settings or {}),
+            **_data.further(self.settings),
         }
-        return {key: value for key, value in settings.items() if value is not None and value != []}
 
     def _take(self, run: Run) -> None:
-        """Set the run, and the attributes that its files determine."""
-        summary, self.run_ = run.summary, run
-        self.rates_, self.constraints_ = run.rates(), run.constraints()
-        self.certificate_ = summary["certificate"]
-        self.n_iter_ = max(1, summary["iterations"])
+        super()._take(run)
+        summary = run.summary
+        self.certificate_, self.n_iter_ = summary["certificate"], max(1, summary["iterations"])
         values = {text: i for i, text in enumerate(self._class_texts())}
         self._order = np.array([values[v] for v in run.model.values])  # of the run's classes in classes_
 
-    def _with(self, run: Run) -> PpalClassifier:
-        """Return a copy of this object with another run. Call `_prepare` first, which sets the classes."""
-        other = copy.copy(self)
-        other._take(run)
-        return other
-
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "run_")
-        model = self.run_.model
-        if _data.is_frame(X):
-            rows = _data.columns(X)
-            validate_data(self, X, reset=False, skip_check_array=True)
-        else:
-            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric", ensure_all_finite=self._finite())
-            X = X if isinstance(X, np.ndarray) else X.toarray()
-            names = getattr(self, "feature_names_in_", None)
-            rows = {f"{ARRAY}{i}" if names is None else str(names[i]): X[:, i] for i in range(X.shape[1])}
-        return model.scores(rows, self.handle_unknown == "ignore")
+        return self.run_.model.scores(self._columns(X, reset=False), self.handle_unknown == "ignore")
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores of rows.
@@ -360,11 +328,6 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         return self.run_.model.probabilities(scores)[:, np.argsort(self._order)]
 
-    def report(self) -> Page:
-        """Return the page of the run, which a notebook shows."""
-        check_is_fitted(self, "run_")
-        return Page(self.run_.path / "report.html")
-
     def save(self, path: str | Path) -> None:
         """Write the run to a new directory, which `load` and the command ``ppal`` read.
 
@@ -379,7 +342,7 @@ class PpalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If the directory exists.
         """
         check_is_fitted(self, "run_")
-        self.run_.copy(Path(path))
+        shutil.copytree(self.run_.path, path)
         params = {k: v for k, v in self.get_params(deep=False).items() if not isinstance(v, np.random.RandomState)}
         names = getattr(self, "feature_names_in_", None)
         own = {"parameters": params, "classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str, "n_features_in": self.n_features_in_}

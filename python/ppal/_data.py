@@ -1,7 +1,8 @@
-"""Writes rows for the program: a file of arrays, whose types tell numbers from categories."""
+"""Rows as columns of numbers and texts, and the file of arrays by which the program reads them."""
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
 
-from ._errors import InputError
+from ._errors import InputError, checking
 
 Columns = dict[str, NDArray[Any]]
 # The program takes these texts and empty ones for missing values. The package writes a missing text as "".
@@ -26,20 +30,7 @@ def is_frame(X: Any) -> bool:
 def columns(X: Any) -> Columns:
     """Return the columns of a data frame as arrays: numbers (NaN where missing), or texts ("" where missing).
 
-    Categories, strings and booleans become texts, and numbers stay as they are.
-
-    Parameters
-    ----------
-    X : pandas.DataFrame or polars.DataFrame of shape (rows, columns)
-
-    Returns
-    -------
-    dict of str to ndarray of shape (rows,)
-
-    Raises
-    ------
-    InputError
-        If there are no rows or columns, if two columns have the same name, or if a column has dates or values of several types.
+    Categories, strings and booleans become texts, and numbers stay as they are. Dates and other objects are an `InputError`.
     """
     names = [str(name) for name in X.columns]
     if not len(X) or not names:
@@ -53,7 +44,7 @@ def _column(name: str, series: Any) -> NDArray[Any]:
     """Return a series of pandas or polars as numbers or texts."""
     if not isinstance(series, pd.Series):
         numeric, boolean = series.dtype.is_numeric(), str(series.dtype) == "Boolean"
-        series = pd.Series(series.to_numpy()) if numeric else pd.Series(series.to_list(), dtype="boolean" if boolean else object)
+        series = pd.Series(series.to_numpy()) if numeric else pd.Series(series.to_list(), dtype="boolean" if boolean else None)
     kind = series.dtype
     if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
         if pd.api.types.is_complex_dtype(kind):
@@ -64,8 +55,8 @@ def _column(name: str, series: Any) -> NDArray[Any]:
         if values.dtype.kind == "f" and np.isinf(values).any():
             raise InputError(f"column {name!r} of X contains infinity: replace it by a number or by NaN (missing)")
         return np.asarray(values)
-    if pd.api.types.is_datetime64_any_dtype(kind) or kind.kind == "m":
-        raise InputError(f"column {name!r} has dates ({kind}): give numbers, such as days since a date, or drop it")
+    if pd.api.types.is_datetime64_any_dtype(kind) or kind.kind == "m" or isinstance(kind, pd.PeriodDtype):
+        raise InputError(f"column {name!r} has dates or times ({kind}): give numbers, such as days since a date, or drop it")
     try:
         codes, found = pd.factorize(series)
     except TypeError:  # lists and the like
@@ -87,53 +78,41 @@ def texts(values: list[str]) -> NDArray[np.str_]:
 
 
 def groups(sensitive: Any, rows: int) -> Columns:
-    """Return the sensitive features as columns.
-
-    Parameters
-    ----------
-    sensitive : Series, DataFrame, dict of arrays, or array of shape (rows,) or (rows, features)
-        Arrays without names are called ``sensitive_feature_0``, ``sensitive_feature_1``, ...
-    rows : int
-        The number of rows of X.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (rows,)
-
-    Raises
-    ------
-    InputError
-        If the number of rows differs, or as in `columns`.
-    """
+    """Return the sensitive features as columns. Arrays without names are called ``sensitive_feature_0``, ``sensitive_feature_1``, ..."""
     if isinstance(sensitive, Mapping):
         frame: Any = {str(k): v if hasattr(v, "dtype") else np.asarray(v) for k, v in sensitive.items()}
-        lengths = {name: len(v) for name, v in frame.items()}
     elif is_frame(sensitive):
-        frame, lengths = sensitive, {"sensitive_features": len(sensitive)}
+        frame = sensitive
+    elif getattr(sensitive, "name", None) is not None:
+        frame = {str(sensitive.name): sensitive}
     else:
-        name = getattr(sensitive, "name", None)
-        values = sensitive if name is not None else np.asarray(sensitive)
-        if getattr(values, "ndim", 1) == 2:
-            frame = {f"sensitive_feature_{i}": values[:, i] for i in range(values.shape[1])}
-        else:
-            frame = {"sensitive_feature_0" if name is None else str(name): values}
-        lengths = {"sensitive_features": len(values)}
-    for name, n in lengths.items():
-        if n != rows:
-            raise InputError(f"{name} has {n} rows, but X has {rows}: give one value for each row of X")
-    if is_frame(frame):
-        return columns(frame)
-    return {name: _column(name, v if hasattr(v, "to_list") else pd.Series(v)) for name, v in frame.items()}
+        values = np.asarray(sensitive)
+        frame = {f"sensitive_feature_{i}": v for i, v in enumerate(values.T if values.ndim == 2 else [values])}
+    found = columns(frame) if is_frame(frame) else {name: _column(name, v if hasattr(v, "to_list") else pd.Series(v)) for name, v in frame.items()}
+    for name, v in found.items():
+        if len(v) != rows:
+            raise InputError(f"sensitive_features has {len(v)} rows of {name!r}, want {rows}: give one value for each row")
+    return found
 
 
+@checking()
+def labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, in increasing order, and the index of the class of each row."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None")
+    y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+    if pd.isna(y).any():
+        raise InputError("Input y contains None: leave rows without a label out")
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"y has one class only, {classes.tolist()[0]!r}: give rows of two classes or more")
+    return classes, codes
+
+
+@checking("sample_weight: ")
 def weights(values: Any, rows: int) -> NDArray[np.float64]:
-    """Return the weights of the rows.
-
-    Raises
-    ------
-    InputError
-        If the number of weights differs, or a weight is negative or no number.
-    """
+    """Return the weights of the rows."""
     found = np.array(values, dtype=float)
     if found.ndim != 1:
         raise InputError("sample weights must be 1D array or scalar: give one number for each row of X")
@@ -146,14 +125,16 @@ def weights(values: Any, rows: int) -> NDArray[np.float64]:
     return found
 
 
-def join(features: Columns, more: Columns) -> Columns:
-    """Return one table with the columns of both. Equal columns with the same name become one column.
+@checking("random_state: ")
+def seed(random_state: Any) -> int:
+    """Return the program's seed: 1 for None."""
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        return 1 if random_state is None else int(random_state)
+    return int(check_random_state(random_state).randint(1, 2**31))
 
-    Raises
-    ------
-    InputError
-        If two different columns have the same name.
-    """
+
+def join(features: Columns, more: Columns) -> Columns:
+    """Return one table with the columns of both. Equal columns with the same name become one column, and others are an `InputError`."""
     for name, values in more.items():
         if name in features and not np.array_equal(features[name].astype(str), values.astype(str)):
             raise InputError(f"sensitive_features and X have different columns called {name!r}: rename one")
@@ -163,43 +144,26 @@ def join(features: Columns, more: Columns) -> Columns:
 def by_name(data: Any) -> Columns:
     """Return the columns of a frame, a dict of arrays or a .npz file. An array X of two dimensions is X0, X1, ..."""
     if isinstance(data, (str, Path)):
-        data = dict(np.load(data))
+        try:
+            data = dict(np.load(data))
+        except (OSError, ValueError) as e:
+            raise InputError(f"{data} is not a .npz file of arrays: {getattr(e, 'strerror', None) or e}") from e
     if is_frame(data):
         return columns(data)
+    if not isinstance(data, Mapping):
+        raise InputError(f"the data are of type {type(data).__name__}: give a frame, a dict of arrays, or the path of a .npz file")
     found: Columns = {}
     for name, a in data.items():
         found |= columns(pd.DataFrame(a).add_prefix(name) if np.ndim(a) > 1 else pd.DataFrame({name: a}))
     return found
 
 
-class Named(dict[str, NDArray[Any]]):
-    """Columns by name. A column that is not there is an `InputError`."""
-
-    def __missing__(self, name: str) -> NDArray[Any]:
-        raise InputError(f"the data have no column {name!r}, which the run uses: give the run's table, with its label and groups")
-
-
-def chosen(data: Any, rows: NDArray[np.intp]) -> Named:
-    """Return these rows of the columns of `by_name`."""
-    found = by_name(data)
-    count = min(map(len, found.values()), default=0)
-    if count <= rows.max():
-        raise InputError(f"the data have {count} rows, but the run has used row {rows.max() + 1}: give the run's table, in the order of training")
-    return Named({name: column[rows] for name, column in found.items()})
-
-
 def bounds(given: Any) -> list[str]:
-    """Return the bounds in `subject_to`.
-
-    Raises
-    ------
-    InputError
-        If it is neither a text nor a sequence of texts.
-    """
-    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
-    wrong = next((b for b in found if not isinstance(b, str)), None)
-    if wrong is not None:
-        raise InputError(f"subject_to has {wrong!r}: give texts such as \"gap(positive_rate, sex) <= 0.02\"")
+    """Return the bounds in `subject_to`: a text or a sequence of texts."""
+    found = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    for bound in found:
+        if not isinstance(bound, str):
+            raise InputError(f'subject_to has {bound!r}: give texts such as "gap(positive_rate, sex) <= 0.02"')
     return found
 
 
@@ -210,9 +174,31 @@ def free(name: str, taken: Columns) -> str:
     return name
 
 
-def write(path: Path, arrays: Columns) -> None:
-    """Write the arrays to an archive of NumPy, without compression and without copies."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
+def further(settings: Any) -> dict[str, Any]:
+    """Return the user's `settings` of an estimator."""
+    if not isinstance(settings or {}, Mapping):
+        raise InputError(f'settings is {settings!r}: give a dict such as {{"regularizer": "l1"}}')
+    return dict(settings or {})
+
+
+def store(folder: Path, data: Columns, settings: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """Write rows and settings to a folder, and return the flags that name them, and the words that replace their paths in errors.
+
+    The arrays are neither compressed nor copied. Settings that are None are left out.
+    """
+    file, config = folder / "data.npz", folder / "settings.json"
+    config.write_text(json.dumps({**{key: v for key, v in settings.items() if v is not None and v != []}, "file": str(file)}, default=_plain))
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in data.items():
             with archive.open(name + ".npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
+    return ["--config", str(config)], {str(config): "the settings", str(file): "the data"}
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or an array of NumPy, or a sequence, as JSON writes it."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, Iterable):
+        return list(value)
+    raise InputError(f"a setting is {value!r}: give numbers, texts, or lists of them")

@@ -1,8 +1,10 @@
-"""The exceptions and warnings of this package, and the program's messages with Python's keywords."""
+"""The exceptions and warnings of this package, and the messages of the program and of scikit-learn in the words of its users."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -39,18 +41,39 @@ class NotConvergedWarning(ConvergenceWarning):  # type: ignore[misc]
     """The training ended before the residuals of the certificate were small enough: see *converged* in the glossary."""
 
 
+@contextmanager
+def checking(what: str = "", advice: Mapping[str, str] = {}) -> Iterator[None]:
+    """Make an error of scikit-learn's checks, or of a conversion to numbers, an `InputError`.
+
+    Parameters
+    ----------
+    what : str
+        The beginning of the text, such as ``"sample_weight: "``.
+    advice : dict of str to str
+        What to do, by a part of scikit-learn's text, whose first line is enough then.
+    """
+    try:
+        yield
+    except PpalError:
+        raise
+    except ValueError as e:
+        text = str(e)
+        found = next((more for part, more in advice.items() if part in text), None)
+        raise InputError(what + (f"{text.splitlines()[0].rstrip('.:')}: {found}" if found else text)) from e
+
+
 # The settings that are keywords of PpalClassifier. The others are keys of its `settings`.
 KEYWORDS = {
-    "subject-to": "subject_to", "minimize": "minimize", "model": "model", "hidden": "hidden", "activation": "activation",
-    "confidence": "confidence", "missing": "missing", "unknown": "handle_unknown", "regularizer-weight": "regularizer_weight",
-    "iterations": "max_iter", "tolerance": "tol", "seed": "random_state", "device": "device", "threads": "n_jobs",
-    "split": "validation_fraction and test_fraction", "group": "sensitive_features", "values": "values", "over": "over",
+    "subject-to": "subject_to", "minimize": "minimize", "model": "model", "hidden": "hidden_layer_sizes", "activation": "activation",
+    "confidence": "confidence", "missing": "missing", "unknown": "handle_unknown", "regularizer-weight": "alpha",
+    "iterations": "max_iter", "seed": "random_state", "device": "device", "threads": "n_jobs", "thresholds": "thresholds",
+    "split": "validation_fraction and test_fraction", "group": "sensitive_features", "weight": "sample_weight", "values": "values", "over": "over",
 }  # fmt: skip
 _VALUE = r'(?:[ =]("[^"]*"|\'[^\']*\'|[\d.]+\b|(?:impute|drop|flag|ignore|mlp|linear|cpu|cuda|loss|none)\b))?'
 
 
 def in_python(text: str, names: dict[str, str] | None = None) -> str:
-    """Return a message of the program with Python's keywords.
+    """Return a message of the program with keywords of `PpalClassifier` in place of flags and keys.
 
     Parameters
     ----------
@@ -58,18 +81,14 @@ def in_python(text: str, names: dict[str, str] | None = None) -> str:
         The program's error, such as ``ppal: ... use --missing impute``.
     names : dict of str to str, optional
         The words that replace the paths of files, such as ``{"/tmp/x/data.npz": "the data"}``.
-
-    Returns
-    -------
-    str
-        The text with keywords of `PpalClassifier` in place of flags and keys.
     """
-    text = text.removeprefix("ppal: ").removeprefix("datasets: ")
+    text = text.removeprefix("ppal: ").removeprefix("datasets: ").removeprefix("constraints: ")
     for name, words in (names or {}).items():
         text = re.sub(re.escape(name) + r":1: (?!unknown setting)(?=[a-z-]+\b)([a-z-]+)", r"--\1", text)
         text = text.replace(name + ":1: unknown", "unknown").replace(name, words)
     text = text.removeprefix("datasets: ").replace("; --allow-violation makes the exit status 0", "")
-    text = re.sub(r", or ignore the column \(--ignore [^)]*\)", ", or drop the column", text)
+    text = text.replace("builds bin/ppal-gpu, which has it", "builds bin/ppal-gpu, which has it: set PPAL_PROGRAM to its path")
+    text = re.sub(r"(, or )?ignore the column \(--ignore [^)]*\)", r"\1drop the column", text)
 
     def keyword(found: re.Match[str]) -> str:
         flag, value = found[1], found[2]

@@ -12,7 +12,7 @@ from scipy.stats import beta
 from sklearn.utils.validation import column_or_1d
 
 from . import _data
-from ._errors import InputError
+from ._errors import InputError, checking
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,10 @@ def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_la
     InputError
         If the lengths differ, there are no rows, or the positive class is not known.
     """
-    truth, decided = column_or_1d(y_true), column_or_1d(y_pred)
+    with checking():
+        truth, decided = column_or_1d(y_true), column_or_1d(y_pred)
+    if not 0 < level < 1:
+        raise InputError(f"level is {level}: give a number between 0 and 1, such as 0.95")
     if len(truth) != len(decided) or not len(truth):
         raise InputError(f"y_true has {len(truth)} rows and y_pred {len(decided)}: give one label and one decision for each row")
     classes = np.unique(np.concatenate([truth, decided]))

@@ -7,10 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
+import tempfile
 import threading
+from importlib.metadata import files
 from pathlib import Path
 from typing import IO, Any, Callable
 
+from ._data import Columns, store
 from ._errors import InputError, MissingProgramError, ProgramError, TrainingError, in_python
 
 VARIABLE = "PPAL_PROGRAM"
@@ -20,15 +24,17 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def program() -> Path:
-    """Return the path of the program: the value of the variable PPAL_PROGRAM, or the program in the wheel.
+    """Return the path of the program: the value of the variable PPAL_PROGRAM, or the command that the wheel installed.
 
     Raises
     ------
     MissingProgramError
         If there is no such file.
     """
-    own = Path(__file__).parent / "bin" / ("ppal.exe" if sys.platform == "win32" else "ppal")
-    path = Path(os.environ.get(VARIABLE) or own)
+    name = "ppal" + (sysconfig.get_config_var("EXE") or "")
+    listed = [Path(str(f.locate())) for f in files("ppal") or [] if f.name == name]
+    installed = (p for p in [*listed, Path(__file__).parents[1] / "bin" / name] if p.is_file())  # the last is that of pip install --target
+    path = Path(os.environ.get(VARIABLE) or next(installed, name))
     if not path.is_file():
         raise MissingProgramError(
             f"the program {path} does not exist: install a wheel of ppal for this platform, or build the program (make build) and set {VARIABLE} to its path"
@@ -36,15 +42,17 @@ def program() -> Path:
     return path
 
 
-def main() -> int:
-    """Run the program with the arguments of this process: the command `ppal` of the wheel."""
-    arguments = [str(program()), *sys.argv[1:]]
-    if sys.platform == "win32":
-        return subprocess.call(arguments)
-    os.execv(arguments[0], arguments)
+def start(command: str, data: Columns, settings: dict[str, Any], out: Path, *flags: str, report: Report | None = None) -> str:
+    """Run ``ppal train`` or ``ppal sweep`` on rows, which lie in a private folder until the program ends, and write the directory `out`.
+
+    `settings` and `data` are as in `store`, and the rest as in `call`.
+    """
+    with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
+        config, names = store(Path(folder), data, settings)
+        return call(command, *config, "--out", str(out), *flags, names=names, report=report)
 
 
-def call(*arguments: str, names: dict[str, str] | None = None, report: Report | None = None) -> tuple[int, str]:
+def call(*arguments: str, names: dict[str, str] | None = None, report: Report | None = None) -> str:
     """Run the program and wait for its end.
 
     The first Ctrl-C stops the training after its step, and the program writes its files. The second Ctrl-C kills the program.
@@ -60,10 +68,8 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
 
     Returns
     -------
-    status : int
-        0, or 3 if a constraint is not met.
-    text : str
-        The line that the program printed about the constraint, in Python's words.
+    str
+        The line about a constraint that is not met, in Python's words; "" if all are met.
 
     Raises
     ------
@@ -74,38 +80,35 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
     """
     # The program has its own process group, so that it does not receive a Ctrl-C twice: from the terminal and from this function.
     group: dict[str, Any] = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
+    path = program()
     try:
         process = subprocess.Popen(
-            [str(program()), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", **group
+            [str(path), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", **group
         )
     except OSError as e:
-        raise MissingProgramError(f"{program()} does not run: {e.strerror}: install the wheel of this platform") from e
+        raise MissingProgramError(f"{path} does not run: {e.strerror}: install the wheel of this platform") from e
     lines: list[str] = []
     assert process.stderr is not None
     reader = threading.Thread(target=_read, args=(process.stderr, lines, report), daemon=True)
     reader.start()
     presses = 0
     try:
-        while True:
+        while process.returncode is None:
             try:
-                status = process.wait()
-                break
+                process.wait()
             except KeyboardInterrupt:
                 presses += 1
-                if presses > 1:
-                    process.kill()
-                else:
-                    process.send_signal(_STOP)
+                process.send_signal(_STOP) if presses == 1 else process.kill()
     finally:
         if process.poll() is None:  # another exception, as of a signal handler of the caller
             process.kill()
     reader.join()
-    first = next((i for i, line in enumerate(lines) if line.startswith("ppal: ")), None)
+    status, first = process.returncode, next((i for i, line in enumerate(lines) if line.startswith("ppal: ")), None)
     text = in_python("\n".join(lines[first:] if first is not None else lines[-20:]), names)
     if presses or status == INTERRUPTED:
         raise KeyboardInterrupt(text)
     if status in (DONE, UNMET):
-        return status, text
+        return text if status == UNMET else ""
     if status < 0 or status == BUG or first is None:
         raise ProgramError(text or f"the program ended with status {status}; a negative status is the signal that killed it")
     raise InputError(text) if status == USAGE else TrainingError(text)
@@ -122,7 +125,7 @@ def _read(stream: IO[str], lines: list[str], report: Report | None) -> None:
 
 
 class Progress:
-    """Shows the progress of a training: a bar of tqdm if tqdm is installed, else lines."""
+    """Shows the progress of a training in lines, or in a bar of tqdm if tqdm is installed. Calls take a line of the program's log."""
 
     def __init__(self) -> None:
         try:
@@ -133,17 +136,12 @@ class Progress:
             self._bar = tqdm(unit="it", leave=False)
 
     def __call__(self, line: dict[str, Any]) -> None:
-        """Show a line of the program's log."""
-        if "iteration" not in line:
-            if self._bar is None:
-                print(line.get("msg", ""))
-            return
-        values = {k: line[k] for k in ("objective", "max_violation", "epsilon")}
+        values = {k: line[k] for k in ("objective", "max_violation", "epsilon") if k in line}
         if self._bar is None:
-            print(f"iteration {line['iteration']} of {line['of']}: {values}")
-            return
-        self._bar.total, self._bar.n = line["of"], line["iteration"]
-        self._bar.set_postfix(values)
+            print(f"iteration {line['iteration']} of {line['of']}: {values}" if "iteration" in line else line.get("msg", ""))
+        elif "iteration" in line:
+            self._bar.total, self._bar.n = line["of"], line["iteration"]
+            self._bar.set_postfix(values)
 
     def close(self) -> None:
         """Remove the bar."""

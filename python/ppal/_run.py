@@ -11,12 +11,13 @@ import weakref
 import zipfile
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 import pandas as pd
 import yaml
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from ._data import Columns
 from ._errors import InputError, RunError
@@ -27,34 +28,20 @@ BLOCK = 65536  # rows that are scored together, which bounds the memory
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON file of a run.
-
-    Raises
-    ------
-    RunError
-        If the file does not exist or is not JSON.
-    """
+    """Read a JSON file of a run. A `RunError` if it does not exist or is not JSON."""
     try:
         return dict(json.loads(path.read_bytes()))
     except (OSError, ValueError) as e:
-        raise RunError(f"{path}: {e}: give the directory of a finished run of ppal") from e
+        raise RunError(f"{path}: {getattr(e, 'strerror', None) or e}: give the directory of a finished run of ppal") from e
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file of a run with every value as a text: YAML's own types would change or refuse categories such as 1:30 and =."""
+    return yaml.load(path.read_bytes(), getattr(yaml, "CBaseLoader", yaml.BaseLoader))
 
 
 def read_weights(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Read a safetensors file.
-
-    Returns
-    -------
-    weights : dict of str to ndarray
-        The weights by PyTorch's names, in float64.
-    model : dict
-        The model's shape: inputs, hidden, outputs, activation, heads.
-
-    Raises
-    ------
-    RunError
-        If the file is not complete.
-    """
+    """Read a safetensors file: the weights by PyTorch's names, and the model's shape (inputs, hidden, outputs, activation, heads)."""
     raw = path.read_bytes()
     if len(raw) < 8 or struct.unpack("<Q", raw[:8])[0] > len(raw) - 8:
         raise RunError(f"{path} is not a whole safetensors file: copy the run again")
@@ -77,18 +64,7 @@ def temporary(owner: object) -> Path:
 
 
 class Run:
-    """The directory of a run. A pickle contains the files of the directory.
-
-    Parameters
-    ----------
-    path : Path, optional
-        An existing directory. The default is a new temporary directory, which is removed with this object.
-
-    Attributes
-    ----------
-    path : Path
-        The directory.
-    """
+    """The directory of a run, at `path`: by default a temporary one, which is removed with this object. A pickle contains its files."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or temporary(self) / "run"
@@ -136,19 +112,9 @@ class Run:
         found = self.summary.get("decisions", [])
         return pd.DataFrame([[d.get(k) for k in keys] for d in found], columns=keys, index=pd.Index([d["constraint"] for d in found], name="constraint"))
 
-    def copy(self, path: Path) -> None:
-        """Copy the directory to a new one."""
-        shutil.copytree(self.path, path)
-
 
 class Page:
-    """A page that a notebook shows: the report of a run or of a sweep.
-
-    Attributes
-    ----------
-    path : Path
-        Its file, which any browser opens.
-    """
+    """A page that a notebook shows: the report of a run or of a sweep. Any browser opens its file, `path`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -158,19 +124,22 @@ class Page:
         return f'<iframe srcdoc="{escape(self._text)}" width="100%" height="700" frameborder="0"></iframe>'
 
 
+class Fitted:
+    """The results of a run as attributes of an estimator."""
+
+    run_: Run
+
+    def _take(self, run: Run) -> None:
+        self.run_, self.rates_, self.constraints_ = run, run.rates(), run.constraints()
+
+    def report(self) -> Page:
+        """Return the page of the run, which a notebook shows."""
+        check_is_fitted(self, "run_")
+        return Page(self.run_.path / "report.html")
+
+
 class Model:
-    """The model of a run, in float64: encodings of columns, layers, the rule of decision.
-
-    Parameters
-    ----------
-    path : Path
-        A run's directory.
-
-    Raises
-    ------
-    RunError
-        If the directory is not a run of a table that this version reads.
-    """
+    """The model of a run, in float64: encodings of columns, layers, the rule of decision. A `RunError` if it is of no table or another version."""
 
     def __init__(self, path: Path) -> None:
         self.description = read_json(path / "model.json")
@@ -179,8 +148,7 @@ class Model:
             raise RunError(f"{path} has schema {schema} of model.json, and this version reads {SCHEMA}: use the version of ppal that trained it")
         if how.get("format") != "text":
             raise RunError(f"{path} is a run of {how.get('format')}, not of a table: score its rows with the command ppal predict")
-        # Every value is a text: YAML's own types would change or refuse categories such as 1:30 and =.
-        preparation = yaml.load((path / how["preparation"]).read_text(encoding="utf-8"), yaml.BaseLoader)
+        preparation = read_yaml(path / how["preparation"])
         self.encodings: list[dict[str, Any]] = preparation["encodings"]
         self.absent = set(preparation.get("absent", [""]))
         dates = [e["column"] for e in self.encodings if "date" in e]
@@ -193,18 +161,9 @@ class Model:
         self.probability = decision.get("probability") or decision.get("probabilities")
 
     def scores(self, rows: Columns, ignore_unknown: bool = False) -> Floats:
-        """Return the scores of rows.
+        """Return the scores of rows: shape (rows,), or (rows, classes) for three classes or more.
 
-        Parameters
-        ----------
-        rows : dict of str to ndarray of shape (rows,)
-            The columns that the model uses, and perhaps others.
-        ignore_unknown : bool
-            Whether a category that training did not have sets no indicator, instead of being an error.
-
-        Returns
-        -------
-        ndarray of shape (rows,) or, with three classes or more, (rows, classes)
+        `rows` may have more columns than the model uses. With `ignore_unknown`, a category that training did not have sets no indicator.
         """
         absent = [e["column"] for e in self.encodings if e["column"] not in rows]
         if absent:
@@ -223,7 +182,9 @@ class Model:
                 missing = np.isin(text, list(self.absent))
                 unknown = ~(missing | np.isin(text, e["categories"]))
                 if unknown.any() and not ignore_unknown:
-                    raise InputError(f'column {name!r} has the unknown category {str(text[unknown][0])!r}: correct it, or use handle_unknown="ignore"')
+                    raise InputError(
+                        f'column {name!r} has the unknown category {str(text[unknown][0])!r}: correct it, or let PpalClassifier ignore it (handle_unknown="ignore")'
+                    )
                 found += [(text == level) & ~missing for level in e.get("levels", e["categories"])]
             else:
                 if values.dtype.kind in "US":
@@ -244,12 +205,13 @@ class Model:
             return ["linear"]
         return [*(["hidden"] if count == 1 else [f"hidden.{i}" for i in range(count)]), "output"]
 
+    def network(self) -> Network:
+        """Return the weights of the layers and their activation."""
+        return Network([(self.weights[name + ".weight"], self.weights[name + ".bias"]) for name in self.layers()], self.shape["activation"])
+
     def _outputs(self, x: Floats) -> Floats:
-        for name in self.layers():
-            x = x @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
-            if name.startswith("hidden"):
-                x = activate(self.shape["activation"], x)
-        return x[:, 0] if self.binary else x
+        scores = self.network().forward(x)[-1]
+        return scores[:, 0] if self.binary else scores
 
     def decide(self, scores: Floats) -> NDArray[np.intp]:
         """Return the index of each row's class in `values`."""
@@ -264,14 +226,34 @@ class Model:
             scores = np.column_stack([np.zeros_like(z), z])
         else:
             scores = self.probability["slope"] * scores + np.array(self.probability["intercepts"])
-        p = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
+        return softmax(scores)
 
 
-def activate(name: str, z: Floats) -> Floats:
-    """Apply an activation: relu, tanh, sigmoid, leaky-relu or softplus."""
-    if name in ("relu", "leaky-relu"):
-        return np.maximum(z, 0 if name == "relu" else 0.01 * z)
-    if name == "softplus":
-        return np.logaddexp(0, z)
-    return np.tanh(z) if name == "tanh" else 0.5 * (1 + np.tanh(z / 2))
+ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "relu": lambda z: np.maximum(z, 0),
+    "leaky-relu": lambda z: np.maximum(z, 0.01 * z),
+    "softplus": lambda z: np.logaddexp(0, z),
+    "tanh": np.tanh,
+    "sigmoid": lambda z: 0.5 * (1 + np.tanh(z / 2)),
+}
+
+
+class Network(NamedTuple):
+    """Layers (weight [out, in] and bias [out]) with an activation between them."""
+
+    layers: list[tuple[Floats, Floats]]
+    activation: str
+
+    def forward(self, x: Floats) -> list[Floats]:
+        """Return the inputs of each layer, and the outputs of the last one."""
+        values = [x]
+        for k, (weight, bias) in enumerate(self.layers):
+            z = values[-1] @ weight.T + bias
+            values.append(ACTIVATIONS[self.activation](z) if k + 1 < len(self.layers) else z)
+        return values
+
+
+def softmax(scores: Floats) -> Floats:
+    """Return the probability of each class for scores of shape (rows, classes)."""
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
-import tempfile
+import shutil
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
 from ._classifier import PpalClassifier
-from ._program import call
+from ._data import Columns
+from ._errors import InputError, checking
+from ._program import start
 from ._run import Page, Run, temporary
 
 
@@ -28,9 +29,9 @@ class Sweep:
         The fitted model of each row.
     """
 
-    def __init__(self, fitted: PpalClassifier, over: str, arguments: list[str], names: dict[str, str]) -> None:
+    def __init__(self, fitted: PpalClassifier, over: str, values: list[float], data: Columns, settings: dict[str, Any]) -> None:
         self._path = temporary(self) / "sweep"
-        call("sweep", *arguments, "--over", over, "--allow-violation", "--out", str(self._path), names=names)
+        start("sweep", data, settings, self._path, "--over", over, "--values", ",".join(map(repr, values)), "--allow-violation")
         records = [json.loads(line) for line in (self._path / "sweep.jsonl").read_text(encoding="utf-8").splitlines()]
         measure = over.split("<=")[0].split(">=")[0].strip()
         rows, self.estimators = [], []
@@ -40,9 +41,10 @@ class Sweep:
             for part in ("train", "validation", "test"):
                 row[f"objective_{part}"], row[f"{measure}_{part}"] = record["objective_on_decisions"][part], swept[part]
             rows.append({**row, "met": all(d["met"] for d in record["decisions"]), "epsilon": record["epsilon"], "status": record["status"]})
-            run = Run()
-            Run(self._path / record["run"]).copy(run.path)
-            self.estimators.append(fitted._with(run))
+            run, estimator = Run(), copy.copy(fitted)
+            shutil.copytree(self._path / record["run"], run.path)
+            estimator._take(run)
+            self.estimators.append(estimator)
         self.points = pd.DataFrame(rows).dropna(axis="columns", how="all")
 
     def report(self) -> Page:
@@ -73,8 +75,11 @@ def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Seque
     InputError, TrainingError, ProgramError, MissingProgramError
         As `PpalClassifier.fit`.
     """
+    if not isinstance(estimator, PpalClassifier):
+        raise InputError(f"estimator is of type {type(estimator).__name__}: give a PpalClassifier")
+    with checking("values: "):
+        bounds = [float(v) for v in values]
+    if not bounds:
+        raise InputError("values is empty: give the bounds, such as [0.1, 0.05, 0.02]")
     own = clone(estimator)
-    bounds = ",".join(repr(float(v)) for v in np.asarray(values))
-    with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
-        names, settings = own._prepare(X, y, sensitive_features, Path(folder))
-        return Sweep(own, over, [*settings, "--values", bounds], names)
+    return Sweep(own, over, bounds, *own._prepare(X, y, sensitive_features))

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, indexable
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, indexable
 
 from . import _data
-from ._errors import InputError, ViolationWarning
-from ._program import UNMET, call
-from ._run import Floats, Page, Run
+from ._errors import InputError, ViolationWarning, checking
+from ._program import start
+from ._run import Fitted, Floats, Run
 
 SCORE = "score of class "  # the columns of the scores in the program's file
 
 
-class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Thresholds on the scores of any classifier with which its decisions meet bounds.
 
     The scores are those of `decision_function`, or else of `predict_proba`. A positive affine map of the scores changes no decision.
@@ -131,34 +128,28 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         TrainingError, ProgramError, MissingProgramError
             If the program failed, has a bug, or is absent.
         """
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None")
-        X, y = indexable(X, column_or_1d(y, warn=True))
-        if not len(y):
-            raise InputError("found 0 sample(s) in y, while a minimum of 1 is required")
-        check_classification_targets(y)
-        rows, seed = len(y), check_random_state(1 if self.random_state is None else self.random_state).randint(1, 2**31)
-        groups = {} if sensitive_features is None else _data.groups(sensitive_features, rows)
-        weights = None if sample_weight is None else _data.weights(sample_weight, rows)
-        if weights is not None:  # a row of weight 0 is as absent
-            kept = np.flatnonzero(weights)
-            X, y, weights, groups = _safe_indexing(X, kept), y[kept], weights[kept], {name: values[kept] for name, values in groups.items()}
-            rows = len(y)
+        classes, codes = _data.labels(y)
+        with checking():
+            X, y = indexable(X, classes[codes])
+        seed, groups = _data.seed(self.random_state), {} if sensitive_features is None else _data.groups(sensitive_features, len(y))
+        weights = None if sample_weight is None else _data.weights(sample_weight, len(y))
+        held = np.arange(len(y)) if weights is None else np.flatnonzero(weights)  # a row of weight 0 is as absent
+        sizes = np.bincount(codes[held])
+        sizes = sizes[sizes > 0]
+        if len(sizes) < 2:
+            raise InputError("the rows with a weight above 0 have one class only: give rows of two classes or more")
         self.estimator_ = self.estimator
         if self.prefit:
             check_is_fitted(self.estimator)
         else:
-            if not 0 < self.threshold_fraction < 1:
-                raise InputError(f"threshold_fraction is {self.threshold_fraction}: it must be between 0 and 1")
-            classes, sizes = np.unique(y, return_counts=True)
-            if len(classes) < 2:
-                raise InputError(f"y has one class only, {classes[0]!r}: give rows of two classes or more")
-            stratify = y if sizes.min() > 1 and min(self.threshold_fraction, 1 - self.threshold_fraction) * rows >= len(classes) else None
-            train, held = train_test_split(np.arange(rows), test_size=self.threshold_fraction, random_state=seed, stratify=stratify)
+            share = self.threshold_fraction
+            if not (isinstance(share, Real) and 0 < share < 1):
+                raise InputError(f"threshold_fraction is {share!r}: it must be between 0 and 1")
+            stratify = y[held] if sizes.min() > 1 and min(share, 1 - share) * len(held) >= len(sizes) else None
+            train, held = train_test_split(held, test_size=share, random_state=seed, stratify=stratify)
             own = {"sample_weight": weights[train]} if weights is not None and has_fit_parameter(self.estimator, "sample_weight") else {}
             self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **own)
-            weights = None if weights is None else weights[held]
-            X, y, groups = _safe_indexing(X, held), y[held], {name: values[held] for name, values in groups.items()}
+        X, y, groups = _safe_indexing(X, held), y[held], {name: values[held] for name, values in groups.items()}
         self.classes_ = self.estimator_.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
@@ -166,43 +157,33 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         codes = np.searchsorted(self.classes_, y)
         if (codes == len(self.classes_)).any() or (self.classes_[codes] != y).any():
             raise InputError(f"y has classes that the estimator does not know: it knows {self.classes_.tolist()}")
-        run = Run()
-        with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
-            status, text = self._choose(run, self._scored(X, groups), codes, weights, seed, Path(folder))
-        summary, self.run_ = run.summary, run
-        self.rates_, self.constraints_ = run.rates(), run.constraints()
-        self.thresholds_ = {g.get("group", ""): g["thresholds"] for g in summary["thresholds"]["groups"]}
-        if status == UNMET:
-            warnings.warn(text, ViolationWarning, stacklevel=2)
-        return self
-
-    def _choose(self, run: Run, scores: _data.Columns, codes: NDArray[Any], weights: Floats | None, seed: int, folder: Path) -> tuple[int, str]:
-        """Write the scores, and let the program choose the thresholds."""
         texts = [f"{i:06d}" for i in range(len(self.classes_))]  # their order as texts is that of classes_
-        data, names = dict(scores), [name for name in scores if name.startswith(SCORE)]
-        label = _data.free("y", data)
-        data[label] = _data.texts(texts)[codes + 1]
+        data = self._scored(X, groups)
+        label, weight = _data.free("y", data), _data.free("sample_weight", data)
         settings: dict[str, Any] = {
-            "file": str(folder / "data.npz"),
             "label": label if len(texts) > 2 else f"{label}={texts[-1]}",
+            "weight": None if weights is None else weight,
             "model": "scores",
-            "score": names,
+            "score": [name for name in data if name.startswith(SCORE)],
             "thresholds": self.thresholds,
             "minimize": self.minimize,
             "subject-to": _data.bounds(self.subject_to),
             "split": "50/50/0" if self.confidence else "100/0/0",
-            "seed": int(seed),
+            "confidence": self.confidence,
+            "seed": seed,
             "quiet": True,
-            **({"confidence": self.confidence} if self.confidence else {}),
-            **(self.settings or {}),
+            **_data.further(self.settings),
         }
+        data[label] = _data.texts(texts)[codes + 1]
         if weights is not None:
-            settings["weight"] = _data.free("sample_weight", data)
-            data[settings["weight"]] = weights
-        _data.write(folder / "data.npz", data)
-        (folder / "settings.json").write_text(json.dumps({k: v for k, v in settings.items() if v != []}))
-        replaced = {str(folder / "settings.json"): "the settings", str(folder / "data.npz"): "the data"}
-        return call("train", "--config", str(folder / "settings.json"), "--out", str(run.path), names=replaced)
+            data[weight] = weights[held]
+        run = Run()
+        unmet = start("train", data, settings, run.path)
+        self._take(run)
+        self.thresholds_ = {g.get("group", ""): g["thresholds"] for g in run.summary["thresholds"]["groups"]}
+        if unmet:
+            warnings.warn(unmet, ViolationWarning, stacklevel=2)
+        return self
 
     def _scored(self, X: Any, groups: _data.Columns) -> _data.Columns:
         """Return the columns of the scores, and the groups."""
@@ -251,8 +232,3 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """
         scores = self.decision_function(X, sensitive_features=sensitive_features)
         return np.asarray(self.classes_[self.run_.model.decide(scores)])
-
-    def report(self) -> Page:
-        """Return the page of the run, which a notebook shows."""
-        check_is_fitted(self, "run_")
-        return Page(self.run_.path / "report.html")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 
 from ._classifier import PpalClassifier
 from ._errors import InputError
@@ -63,16 +64,20 @@ def head(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
         raise InputError(f"column {other!r} is a category or has missing values, so there is no layer for raw rows: use module and prepare the rows")
     layers = _module(own)
     first = layers[0]
+    assert isinstance(first, torch.nn.Linear)
     scale = torch.from_numpy(np.array([float(e["scale"]) for e in own.encodings]))
     center = torch.from_numpy(np.array([float(e.get("center", 0)) for e in own.encodings]))
     with torch.no_grad():
-        first.weight /= scale
-        first.bias -= first.weight @ center
+        first.weight.div_(scale)
+        first.bias.sub_(first.weight @ center)
     return layers
 
 
 def _model(model: PpalClassifier | str | Path) -> Model:
-    return model.run_.model if isinstance(model, PpalClassifier) else Model(Path(model))
+    if not isinstance(model, PpalClassifier):
+        return Model(Path(model))
+    check_is_fitted(model, "run_")
+    return model.run_.model
 
 
 def _module(model: Model) -> torch.nn.Sequential:

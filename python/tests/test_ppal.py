@@ -24,10 +24,11 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -83,7 +84,7 @@ class Estimator(unittest.TestCase):
         model = PpalClassifier(PARITY).fit(X, y, sensitive_features=sex, sample_weight=weights.astype("f4"))
         gap = ppal.evaluate(y[rows], model.predict(X)[rows], sensitive_features=sex.iloc[rows]).difference()["positive_rate"]
         self.assertAlmostEqual(model.constraints_.loc[PARITY, "train"], gap, places=9)
-        trees = HistGradientBoostingClassifier(max_iter=20).fit(X[["age"]], y)
+        trees = GradientBoostingClassifier(n_estimators=20).fit(X[["age"]], y)
         thresholds = ThresholdClassifier(trees, PARITY, prefit=True).fit(X[["age"]], y, sensitive_features=sex, sample_weight=weights)
         gap = ppal.evaluate(y[rows], thresholds.predict(X[["age"]])[rows], sensitive_features=sex.iloc[rows]).difference()["positive_rate"]
         self.assertAlmostEqual(thresholds.constraints_.loc[PARITY, "train"], gap, places=9)
@@ -95,10 +96,10 @@ class Estimator(unittest.TestCase):
             PpalClassifier(PARITY, confidence=0.9).fit(X, y, sensitive_features=sex, sample_weight=weights)
 
     def test_thresholds_of_any_classifier(self) -> None:
-        self.accepted(ThresholdClassifier(LogisticRegression()), equivalence("the rows that choose the thresholds are drawn at random"))
+        self.accepted(ThresholdClassifier(GaussianNB()), equivalence("the rows that choose the thresholds are drawn at random"))
         X, sex, y = people()
         X = X[["age"]]
-        trees = HistGradientBoostingClassifier(max_iter=20).fit(X[:300], y[:300])
+        trees = GradientBoostingClassifier(n_estimators=20).fit(X[:300], y[:300])
         for thresholds in ("one", "by-group"):
             model = ThresholdClassifier(trees, PARITY, thresholds=thresholds, prefit=True).fit(X[300:], y[300:], sensitive_features=sex[300:])
             decided = model.predict(X[300:], sensitive_features=sex[300:])
@@ -126,7 +127,7 @@ class Estimator(unittest.TestCase):
     def test_the_program_decides_as_python(self) -> None:
         X, sex, y = people()
         several = np.where(X["age"] < 40, "young", y)
-        for labels, settings in ((y, {}), (several, {}), (y, {"model": "mlp", "hidden": (4, 3), "activation": "tanh", "max_iter": 30})):
+        for labels, settings in ((y, {}), (several, {}), (y, {"model": "mlp", "hidden_layer_sizes": (4, 3), "activation": "tanh", "max_iter": 30})):
             with self.subTest(settings=settings, classes=len(set(labels))), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = PpalClassifier(**settings).fit(X, labels)
@@ -234,7 +235,7 @@ class Errors(unittest.TestCase):
         X, sex, y = people(60)
         self.fails(ppal.InputError, r'subject_to="gapp\(tpr, sex\) <= 0.1": column 1: unknown rate "gapp"; did you mean gap', subject_to="gapp(tpr, sex) <= 0.1")
         self.fails(ppal.InputError, 'there is no attribute "sexx"', subject_to="gap(tpr, sexx) <= 0.1")
-        self.fails(ppal.InputError, "sensitive_features has 59 rows, but X has 60", sex=sex[:59])
+        self.fails(ppal.InputError, "sensitive_features has 59 rows of .sex., want 60", sex=sex[:59])
         self.fails(ppal.InputError, "one class only, 'a'", y=["a"] * 60)
         self.fails(ppal.InputError, "found 0 rows", X=X[:0], y=[])
         self.fails(ppal.InputError, r"column 'job' contains objects, such as .*\(list\)", X=X.assign(job=[[1]] * 60))
@@ -242,7 +243,7 @@ class Errors(unittest.TestCase):
         self.fails(ppal.InputError, "contains infinity", X=X.assign(age=np.inf))
         self.fails(ppal.InputError, "different columns called 'town'", sex=sex.rename("town"))
         self.fails(ppal.InputError, "two columns of X", X=pd.concat([X, X["age"]], axis=1))
-        self.fails(ppal.InputError, 'hidden=3: used only with model="mlp"', hidden=[3])
+        self.fails(ppal.InputError, 'hidden_layer_sizes=3: used only with model="mlp"', hidden_layer_sizes=[3])
         self.fails(ppal.InputError, 'subject_to has 0.02: give texts such as "gap', subject_to=0.02)
         self.fails(ppal.InputError, r"^unknown setting learnrate \(.* ppal train --help-all\)", settings={"learnrate": 1})
         self.fails(ppal.InputError, "handle_unknown 'other': choose error or ignore", handle_unknown="other")
@@ -251,8 +252,29 @@ class Errors(unittest.TestCase):
         with self.assertRaises(NotFittedError):
             ThresholdClassifier(LogisticRegression(), prefit=True).fit(X[["age"]], y)
         self.fails(ppal.InputError, "max_iter -1: must be at least 0", max_iter=-1)
-        self.fails(ppal.InputError, "leave no training rows", test_fraction=1.0)
-        self.fails(ppal.TrainingError, "no GPU available|without GPU support", device="cuda")
+        self.fails(ppal.InputError, "sum below 1", test_fraction=1.0)
+        self.fails(ppal.TrainingError, "no GPU available|PPAL_PROGRAM", device="cuda")
+
+    def test_every_bad_value_is_an_input_error(self) -> None:
+        X, sex, y = people(60)
+        labels: list[Any] = [None, y[:9], [*y[1:], None], np.where(y == "low", np.nan, 1), np.linspace(0, 1, 60), np.c_[y, y]]
+        settings: dict[str, Any] = {"model": "tree", "hidden_layer_sizes": [-1], "confidence": "high", "minimize": "mse", "missing": "mean",
+            "subject_to": [None], "validation_fraction": "a", "random_state": "a", "device": "tpu", "n_jobs": "all", "max_iter": 1.5, "alpha": -1,
+            "activation": "gelu", "settings": ["l1"]}  # fmt: skip
+        self.assertEqual(set(settings) | {"handle_unknown", "test_fraction", "verbose"}, set(PpalClassifier().get_params()))
+        model = PpalClassifier().fit(X, y)
+        calls: list[Any] = [lambda y=y: PpalClassifier().fit(X, y) for y in labels]
+        calls += [lambda own=own: PpalClassifier(**own).fit(X, y) for own in [{k: v} for k, v in settings.items()]]
+        calls += [lambda own=own: ThresholdClassifier(GaussianNB(), **own).fit(X[["age"]], y) for own in ({"thresholds": "each"}, {"threshold_fraction": "a"})]
+        calls += [lambda w=w: PpalClassifier().fit(X, y, sample_weight=w) for w in (["a"] * 60, np.ones((60, 2)))]
+        calls += [lambda rows=rows: model.predict(rows) for rows in (X[["age"]], X.to_numpy(), X["age"])]
+        calls += [lambda: PpalClassifier(settings={"regularizer": object()}).fit(X, y), lambda: ppal.evaluate(np.c_[y, y], y)]
+        calls += [lambda: ppal.evaluate(y, y, level=95), lambda: ppal.verify(model.run_.path, 5)]
+        calls += [lambda e=e, v=v: ppal.sweep(e, X, y, over="fpr", values=v) for e, v in ((GaussianNB(), [1]), (PpalClassifier(), ["a"]), (PpalClassifier(), []))]
+        for k, call in enumerate(calls):
+            with self.subTest(k), self.assertRaises(ppal.InputError) as caught:
+                call()
+            self.assertNotRegex(str(caught.exception), r"--[a-z]|/tmp|\.json", "words of the command line")
 
     def test_new_rows_are_checked(self) -> None:
         X, _, y = people(60)

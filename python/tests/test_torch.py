@@ -26,7 +26,7 @@ class Torch(unittest.TestCase):
         rng = np.random.default_rng(0)
         x = rng.normal(2, 3, size=(300, 8))
         y = x[:, 0] + rng.normal(size=300) > 2
-        settings = [{}, {"model": "mlp", "hidden": (5,)}, {"model": "mlp", "hidden": (5, 4), "activation": "tanh"}]
+        settings = [{}, {"model": "mlp", "hidden_layer_sizes": (5,)}, {"model": "mlp", "hidden_layer_sizes": (5, 4), "activation": "tanh"}]
         for own in settings:
             with self.subTest(own), warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)

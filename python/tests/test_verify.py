@@ -16,10 +16,11 @@ from test_ppal import people
 
 import ppal
 from ppal import PpalClassifier
+from ppal._data import store
 from ppal._program import program
 
 LABELS = {"two": lambda age, y: y, "three": lambda age, y: np.where(age < 40, "young", y)}
-MLP: dict[str, Any] = {"model": "mlp", "hidden": [4], "max_iter": 40}
+MLP: dict[str, Any] = {"model": "mlp", "hidden_layer_sizes": [4], "max_iter": 40}
 RUNS: list[tuple[Any, str, dict[str, Any]]] = [
     ("gap(positive_rate, sex) <= 0.03", "two", {}),
     (["gap(tpr, race) <= 0.05", "fpr <= 20%"], "two", {"test_fraction": 0.2, "validation_fraction": 0.2}),
@@ -34,7 +35,7 @@ RUNS: list[tuple[Any, str, dict[str, Any]]] = [
     (["error[*] <= 0.3", "gap(error, sex) <= 0.05"], "three", {"minimize": "error"}),
     ("precision[high] >= 0.6", "three", {}),
     ("gap(positive_rate, sex) <= 0.03", "two", MLP),
-    ("gap(fpr, race) <= 0.1", "two", {**MLP, "hidden": [5, 4], "activation": "tanh"}),
+    ("gap(fpr, race) <= 0.1", "two", {**MLP, "hidden_layer_sizes": [5, 4], "activation": "tanh"}),
     ("error[low] <= 0.3", "three", {**MLP, "activation": "sigmoid"}),
     ((), "three", {**MLP, "activation": "softplus"}),
     ("tnr >= 0.9", "two", {"confidence": 0.9, "minimize": "5*fnr + 0.5*fpr[sex=M] + error"}),
@@ -52,7 +53,8 @@ def trained(folder: Path, bounds: Any, labels: str, settings: dict[str, Any], we
     race = pd.Series(np.random.default_rng(3).choice(["a", "b", "c"], len(y)), name="race")
     weights = np.random.default_rng(4).choice([0, 0.7, 1, 5], len(y)) if weighted else None
     model = PpalClassifier(bounds, **settings)
-    _, flags = model._prepare(X, LABELS[labels](X["age"], y), pd.DataFrame({"sex": sex, "race": race}), folder, weights)
+    rows = model._prepare(X, LABELS[labels](X["age"], y), pd.DataFrame({"sex": sex, "race": race}), weights)
+    flags, _ = store(folder, *rows)
     done = subprocess.run([program(), "train", *flags, "--out", folder / "run"], capture_output=True, text=True)
     if done.returncode not in (0, 3):
         raise AssertionError(done.stderr)
