@@ -346,9 +346,13 @@ func TestGridsGrow(t *testing.T) {
 		for _, s := range tc.steps {
 			grid = append(grid, config.Values{"gdpa-step": s})
 		}
-		o, err := Do(t.Context(), discStudy(grid...), t.TempDir(), openDisc, nil)
+		told, all := 0.0, 0
+		o, err := Do(t.Context(), discStudy(grid...), t.TempDir(), openDisc, func(done float64, total int, _ string) { told, all = done, total })
 		if err != nil {
 			t.Fatal(err)
+		}
+		if told != float64(all) {
+			t.Errorf("%v: %v of %d runs done", tc.steps, told, all)
 		}
 		values, chosen := map[string]bool{}, 0
 		for _, p := range o.Search {

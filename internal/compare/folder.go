@@ -65,7 +65,7 @@ func (f *folder) abandon() error {
 			return nil
 		}
 	}
-	if err := errors.Join(os.RemoveAll(f.runs()), os.Remove(f.study())); err != nil {
+	if err := errors.Join(os.RemoveAll(f.runs()), study.Description{File: studyFile, Refused: ErrStudy}.Release(f.dir)); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil

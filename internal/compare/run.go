@@ -101,12 +101,9 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.P
 
 // do executes the runs of the study that the folder lacks.
 func (s *Study) do(ctx context.Context, f *folder, open Opener, progress study.Progress) (*Outcome, error) {
-	total := len(s.Contenders) * len(s.Seeds)
+	total := len(s.Contenders)*len(s.Seeds) + s.seconds(s.Contenders)
 	for _, c := range s.Contenders {
 		total += len(c.Grid)
-		if len(s.Seeds) > 1 {
-			total += s.finalists(len(c.Grid))
-		}
 	}
 	r := &runner{study: s, folder: f, open: open}
 	r.runs = study.Study[*Run]{Store: f, Workers: s.workers(), Total: total, Progress: progress}
@@ -258,12 +255,12 @@ func automatic(values config.Values) bool {
 }
 
 // steps says which primal step and which step size each method takes, methods with equal steps
-// together.
-func (s *Study) steps() string {
+// together. The settings are the given ones and those that the search has chosen.
+func (o *Outcome) steps() string {
 	var kinds []string
 	settings := map[string][]string{}
-	for _, c := range s.Contenders {
-		cfg, err := resolve(c.Values)
+	for _, c := range o.Study.Contenders {
+		cfg, err := resolve(o.chosen(c))
 		if err != nil {
 			continue // newStudy has resolved the settings once
 		}

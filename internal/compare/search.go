@@ -63,7 +63,8 @@ func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, err
 			fresh[i] = append(fresh[i], point)
 		}
 	}
-	for round := 0; slices.ContainsFunc(fresh, func(points []int) bool { return len(points) > 0 }); round++ {
+	some := func(points []int) bool { return len(points) > 0 }
+	for round := 0; slices.ContainsFunc(fresh, some); round++ {
 		if err := r.tryPoints(ctx, contenders, fresh, results); err != nil {
 			return nil, err
 		}
@@ -74,6 +75,9 @@ func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, err
 				c.Grid, fresh[i] = c.beyond(results[i].chosen)
 				r.runs.Total += len(fresh[i])
 			}
+		}
+		if slices.ContainsFunc(fresh, some) {
+			r.runs.Total += r.study.seconds(contenders)
 		}
 	}
 	for i := range contenders {
@@ -198,6 +202,16 @@ func (s *Study) finalists(points int) int {
 		return min(points, 1)
 	}
 	return min((points+1)/2, finalists)
+}
+
+// seconds returns the number of runs on the second seed in a round of the search.
+func (s *Study) seconds(contenders []Contender) (n int) {
+	if len(s.Seeds) > 1 {
+		for _, c := range contenders {
+			n += s.finalists(len(c.Grid))
+		}
+	}
+	return n
 }
 
 // tryAll runs points of the contenders' grids on one seed.

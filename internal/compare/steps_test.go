@@ -48,7 +48,7 @@ func TestEqualSteps(t *testing.T) {
 			t.Error("the step size of gdpa has the published limit")
 		}
 	}
-	got := s.steps()
+	got := (&Outcome{Study: s}).steps()
 	if want := strings.Join(own, ", ") + ": steps and step sizes of their own"; len(own) == 0 || !strings.Contains(got, want) || strings.Count(got, ";") != 1 {
 		t.Errorf("steps: %s; want two kinds, one of them %s", got, want)
 	}
@@ -63,8 +63,13 @@ func TestPublishedSteps(t *testing.T) {
 		"nesterov with the automatic size": {"primal": "nesterov"},
 	} {
 		s := &Study{Contenders: []Contender{{Name: "gdpa", Values: merged(config.Values{"method": "gdpa"}, given)}}}
-		if got := s.steps(); got != "gdpa: "+text {
+		if got := (&Outcome{Study: s}).steps(); got != "gdpa: "+text {
 			t.Errorf("%v: %s, want %s", given, got, text)
+		}
+		s.Contenders[0].Values = config.Values{"method": "gdpa"} // the search has chosen the settings
+		o := &Outcome{Study: s, Search: []Trying{{Contender: "gdpa", Settings: config.Values{"gdpa-step": "7"}}, {Contender: "gdpa", Settings: given, Chosen: true}}}
+		if got := o.steps(); got != "gdpa: "+text {
+			t.Errorf("%v chosen: %s, want %s", given, got, text)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"ppal/internal/config"
 )
 
 // Statistic is the mean and the standard deviation of a number over runs. The deviation over a
@@ -64,7 +66,7 @@ func (o *Outcome) Markdown() string {
 	var out strings.Builder
 	s := o.Study
 	fmt.Fprintf(&out, "# %s\n\nPrimal steps: %s.\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds.\n",
-		s.Title, s.steps(), s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds))
+		s.Title, o.steps(), s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds))
 	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). %s\n\n", s.workers(), s.threads(), o.judgedBy())
 	columns := o.columns()
 	fmt.Fprint(&out, "| method |")
@@ -113,12 +115,7 @@ func (o *Outcome) latex() string {
 func (o *Outcome) settings(out *strings.Builder) {
 	fmt.Fprint(out, "\nGiven and chosen settings:\n\n")
 	for _, c := range o.Study.Contenders {
-		values := merged(c.Values, nil)
-		for _, t := range o.Search {
-			if t.Chosen && t.Contender == c.Name {
-				values = merged(values, t.Settings)
-			}
-		}
+		values := o.chosen(c)
 		var given []string
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			given = append(given, fmt.Sprintf("`--%s %s`", key, values[key]))
@@ -136,6 +133,17 @@ func (o *Outcome) settings(out *strings.Builder) {
 			fmt.Fprintf(out, "  - %s\n", note)
 		}
 	}
+}
+
+// chosen returns a contender's given settings with those that the search has chosen.
+func (o *Outcome) chosen(c Contender) config.Values {
+	values := c.Values
+	for _, t := range o.Search {
+		if t.Chosen && t.Contender == c.Name {
+			values = merged(values, t.Settings)
+		}
+	}
+	return values
 }
 
 // nearNote counts the records at which near stationarity should have been measured and was not; it

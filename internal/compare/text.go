@@ -16,7 +16,7 @@ func (o *Outcome) Text() string {
 	var out bytes.Buffer
 	s := o.Study
 	fmt.Fprintf(&out, "%s: %g %s a run, seeds %s, mean ± standard deviation\nprimal steps: %s\n%s\n\n",
-		s.Title, s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds), s.steps(), sentences.Replace(o.judgedBy()))
+		s.Title, s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds), o.steps(), sentences.Replace(o.judgedBy()))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	head := func(of []Contender) {
 		for _, c := range of {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ppal/internal/atomicfile"
@@ -68,7 +69,7 @@ func (d Description) Claim(dir string) error {
 	case err == nil:
 		err = d.Continues(have)
 	case errors.Is(err, fs.ErrNotExist):
-		err = d.empty(dir)
+		err = d.empty(dir, dirlock.Name)
 	}
 	if err != nil {
 		return err
@@ -76,14 +77,23 @@ func (d Description) Claim(dir string) error {
 	return atomicfile.Write(path, d.Content, 0o644)
 }
 
-// empty returns an error if the directory holds more than its lock.
-func (d Description) empty(dir string) error {
+// Release removes the description from a directory that holds nothing else, so that another study
+// can have the directory. The caller has locked it.
+func (d Description) Release(dir string) error {
+	if d.empty(dir, dirlock.Name, d.File) != nil {
+		return nil
+	}
+	return os.Remove(filepath.Join(dir, d.File))
+}
+
+// empty returns an error if the directory holds more than the named files.
+func (d Description) empty(dir string, names ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		if entry.Name() != dirlock.Name {
+		if !slices.Contains(names, entry.Name()) {
 			return fmt.Errorf("%w: %s is not empty: use a new directory (--out)", d.Refused, dir)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,7 +76,7 @@ func (d Dir) state(k int) string { return filepath.Join(string(d), fmt.Sprintf("
 // run of the same sweep, which Do continues with the same result as without the interruption. If
 // ctx is cancelled, Do returns the context's error and keeps the finished points. Do locks the
 // directory: errors wrap dirlock.ErrHeld if another process is at work in dir, and ErrSweep if the
-// directory holds another sweep.
+// directory holds another sweep. A sweep that fails before its first run frees the directory.
 func (s *Sweep) Do(ctx context.Context, dir Dir) (points []Point, err error) {
 	err = study.Locked(string(dir), func() error {
 		points, err = s.do(ctx, dir)
@@ -107,7 +108,7 @@ func (s *Sweep) do(ctx context.Context, dir Dir) ([]Point, error) {
 	}
 	runs := study.Study[Point]{Store: journal, Total: len(jobs)}
 	if _, err := runs.Run(ctx, jobs); err != nil {
-		return journal.Records(), err
+		return journal.Records(), errors.Join(err, description.Release(string(dir)))
 	}
 	r.forget(len(jobs) - 1)
 	return journal.Records(), s.draw(dir, journal.Records())

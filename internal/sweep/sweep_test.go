@@ -182,7 +182,16 @@ func TestOtherDirectory(t *testing.T) {
 	if _, err := compas(0.1).Do(t.Context(), dir); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), "holds another sweep") {
 		t.Errorf("%v", err)
 	}
-	if err := os.Rename(dir.Settings(), filepath.Join(string(dir), "x")); err != nil {
+	failing := compas(0.1)
+	failing.Settings = []byte("b\n")
+	failing.Open = func(context.Context, session.Options) (*session.Session, error) { return nil, errors.New("no data") }
+	if _, err := failing.Do(t.Context(), dir); err == nil {
+		t.Error("no error")
+	}
+	if _, err := os.Stat(dir.Settings()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a sweep that failed before its first run keeps the directory: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(string(dir), "x"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := compas(0.1).Do(t.Context(), dir); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), "is not empty") {
