@@ -143,7 +143,7 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 	}
 	lines := slices.Concat(f.Data, []string{"", "Verdicts:"}, f.Verdicts(names, outcomes), []string{"", "Files in " + out + ": summary.md, and for each comparison report.html, results.jsonl and plots", ""})
 	for _, outcome := range outcomes {
-		if _, err := io.WriteString(a.stdout, outcome.Markdown()+"\n"); err != nil {
+		if _, err := io.WriteString(a.stdout, outcome.Text()+"\n"); err != nil {
 			return err
 		}
 	}

@@ -66,8 +66,9 @@ func Figures() []Figure {
 			list = append(list, gaps(problem, dataset))
 		}
 	}
-	return append(list, intersectional(), neymanPearson("fashion-mnist"), neymanPearson("cifar10"), rivals("fashion-mnist", "0.2", [2]string{"4", "2"}), rivals("cifar10", "0.6", [2]string{"3", "3"}), alphaSweep(), betaSweep(), duals(),
-		ranking())
+	return append(list, intersectional(), neymanPearson("fashion-mnist"), neymanPearson("cifar10"),
+		rivals("fashion-mnist", "0.2", "perceptron", "4"), rivals("fashion-mnist", "0.2", "conv", "2"),
+		rivals("cifar10", "0.6", "perceptron", "3"), rivals("cifar10", "0.6", "conv", "3"), alphaSweep(), betaSweep(), duals(), ranking())
 }
 
 // Lookup returns the experiment with the given name, or ErrUnknown.

@@ -63,8 +63,8 @@ func TestPages(t *testing.T) {
 var (
 	// numeral matches a number of at least two digits.
 	numeral = regexp.MustCompile(`[0-9][0-9.]*[0-9](e-?[0-9]+)?`)
-	// noResult matches code, dates, addresses of links and the level of the intervals.
-	noResult = regexp.MustCompile("(?m)`[^`]*`|^ {4}.*$|[0-9]{4}-[0-9]{2}-[0-9]{2}|\\]\\([^)]*\\)|95% interval")
+	// noResult matches code, dates, addresses of links, a name and the level of the intervals.
+	noResult = regexp.MustCompile("(?m)`[^`]*`|^ {4}.*$|[0-9]{4}-[0-9]{2}-[0-9]{2}|\\]\\([^)]*\\)|95% interval|CIFAR-10")
 )
 
 // aboutThePaper returns the lines of README.md that link to the page about the paper.

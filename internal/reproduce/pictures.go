@@ -42,33 +42,17 @@ func neymanPearson(dataset string) Figure {
 	}
 }
 
-// rivals returns the comparison of PPALA with GDPA at its best on a set of images, with a
-// perceptron and with a convolutional network: both have a search of 12 points, which grows where
-// the best point lies on an edge. The weights lie in balls of the radii theta, so small that the
-// bounds bind: in larger ones, all losses go to 0, and the comparison says nothing about
-// constraints.
-func rivals(dataset, kappa string, theta [2]string) Figure {
-	base := config.Values{"problem": "mnpc", "dataset": dataset, "kappa": kappa, "batch-size": "0", "rows-per-class": "200"}
-	contenders := func(model config.Values) []compare.Contender {
-		on := func(own config.Values) config.Values { return merged(model, own) }
-		penalties := points("gdpa-penalty", "0.1", "1", "10")
-		return []compare.Contender{
-			{Name: "ppala", Values: on(config.Values{"method": "ppala"}), Grid: grid(points("alpha", "3", "10", "30"), points("beta", "0.05", "0.1", "0.2", "0.4"))},
-			{Name: "gdpa", Values: on(config.Values{"method": "gdpa"}), Grid: append(
-				grid([]config.Values{{"primal": "nesterov", "gdpa-step": "auto"}}, penalties),
-				grid(grid([]config.Values{{"primal": "gradient"}}, points("gdpa-step", "0.01", "0.1", "1")), penalties)...)},
-			{Name: "gdpa-published", Values: on(config.Values{"method": "gdpa", "preset": "paper"})},
-		}
-	}
-	return Figure{
+// rivals returns the figure that compares PPALA with GDPA at its best on a set of images: both have
+// a search of 12 points, which grows where the best point lies on an edge. The weights lie in a
+// ball of the radius theta, so small that the bounds bind: in a larger one, all losses go to 0, and
+// the comparison says nothing about constraints.
+func rivals(dataset, kappa, model, theta string) Figure {
+	f := Figure{
 		Name: "gdpa-" + dataset, Title: "PPALA and GDPA at its best on " + dataset, Source: `"Non-convex Multi-class Neyman-Pearson Classification"`,
-		base: base, full: config.Values{"rows-per-class": "0"},
+		base:     config.Values{"problem": "mnpc", "dataset": dataset, "kappa": kappa, "theta": theta, "batch-size": "0", "rows-per-class": "200"},
+		full:     config.Values{"rows-per-class": "0"},
 		measures: []string{"test_error"},
-		further: []comparison{
-			{"perceptron", contenders(config.Values{"hidden": "32", "theta": theta[0]}), compare.Budget{Kind: compare.Gradients, Amount: 400}, false},
-			{"conv", contenders(config.Values{"model": "conv", "channels": "4,8", "theta": theta[1]}), compare.Budget{Kind: compare.Gradients, Amount: 200}, false},
-		},
-		records: pictureRecords,
+		records:  pictureRecords,
 		claims: []claim{
 			{"PPALA reaches a lower loss than GDPA, feasibly", ahead("ppala", []string{"gdpa"}, bestObjective())},
 			{"PPALA is ahead of GDPA in stationarity", ahead("ppala", []string{"gdpa"}, tailStationarity())},
@@ -76,6 +60,22 @@ func rivals(dataset, kappa string, theta [2]string) Figure {
 			{"PPALA is ahead of GDPA with its published settings", ahead("ppala", []string{"gdpa-published"}, bestObjective())},
 		},
 	}
+	budget := compare.Budget{Kind: compare.Gradients, Amount: 400}
+	if model == "conv" {
+		f.Name, f.Title, budget.Amount = f.Name+"-conv", f.Title+", convolutional network", 200
+		f.base = merged(f.base, config.Values{"model": model, "channels": "4,8"})
+	} else {
+		f.base = merged(f.base, config.Values{"hidden": "32"})
+	}
+	penalties := points("gdpa-penalty", "1", "3", "5", "10")
+	f.further = []comparison{{model, []compare.Contender{
+		{Name: "ppala", Values: config.Values{"method": "ppala"}, Grid: grid(points("alpha", "3", "10", "30"), points("beta", "0.05", "0.1", "0.2", "0.4"))},
+		{Name: "gdpa", Values: config.Values{"method": "gdpa"}, Grid: append(
+			grid([]config.Values{{"primal": "nesterov", "gdpa-step": "auto"}}, penalties),
+			grid(grid([]config.Values{{"primal": "gradient"}}, points("gdpa-step", "0.1", "1")), penalties)...)},
+		{Name: "gdpa-published", Values: config.Values{"method": "gdpa", "preset": "paper"}},
+	}, budget, false}}
+	return f
 }
 
 // publishedIterations is the number of iterations with published steps, by data set. A run takes
