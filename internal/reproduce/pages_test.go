@@ -115,14 +115,25 @@ func (j *Journal) page() string {
 		}
 	}
 	fmt.Fprintln(&out)
-	for i, v := range j.Verdicts {
-		if i == 0 || v.Claim != j.Verdicts[i-1].Claim {
-			fmt.Fprintf(&out, "- %s:", v.Claim)
-		}
-		fmt.Fprintf(&out, " %s **%s**", v.Comparison, v.Ruling)
-		if i+1 == len(j.Verdicts) || v.Claim != j.Verdicts[i+1].Claim {
-			fmt.Fprintln(&out)
+	var subject, claim, rulings string // of the line before: the subjects of equal claims share a line
+	flush := func() {
+		if claim != "" {
+			fmt.Fprintf(&out, "- %s %s:%s\n", subject, claim, rulings)
 		}
 	}
+	for i := 0; i < len(j.Verdicts); {
+		whole, own := j.Verdicts[i].Claim, ""
+		for ; i < len(j.Verdicts) && j.Verdicts[i].Claim == whole; i++ {
+			own += fmt.Sprintf(" %s **%s**", j.Verdicts[i].Comparison, j.Verdicts[i].Ruling)
+		}
+		first, rest, _ := strings.Cut(whole, " ")
+		if rest == strings.TrimPrefix(claim, "each ") && own == rulings {
+			subject, claim = subject+", "+first, "each "+rest
+			continue
+		}
+		flush()
+		subject, claim, rulings = first, rest, own
+	}
+	flush()
 	return out.String()
 }
