@@ -72,7 +72,7 @@ type Settings struct {
 	// have equal records; 0 is the default: a second.
 	FreeRecords time.Duration
 	// CheckEvery is the number of iterations between checks of Tolerance and of the iterates that
-	// Output and Patience judge. 0 is the default: 1/200 of Planned.
+	// Output and Patience judge. 0 is the default: 1/200 of Planned, or more: see Intervals.
 	CheckEvery int
 	// Planned is the number of iterations from which the automatic intervals of records and checks
 	// follow. 0 is the default: Iterations. A part of a longer run has the iterations of the run.
@@ -176,12 +176,15 @@ const (
 	defaultRecords  = 200         // the approximate number of records of a run by default
 	leastRecords    = 20          // the default of LeastRecords
 	recordShare     = 0.1         // the largest share of the work for records, if LeastRecords allows it
+	checkShare      = 2           // of the work, for checks that choose or may end the run, likewise
 	deadlineRecords = 50          // the largest number of records that a Deadline adds
 	freeRecords     = time.Second // the default of FreeRecords
 )
 
 // Intervals returns the numbers of iterations between records and between checks. A check takes
-// place after each 1/200 of Planned, if CheckEvery is 0. By default a record takes place at every
+// place after each 1/200 of Planned, if CheckEvery is 0; after more if the checks would take more
+// than twice the work of the iterations, as with networks on mini-batches, but LeastRecords remain.
+// By default a record takes place at every
 // check. If RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ...
 // checks up to p/2, because a run may end early. p is large enough that all records, with the first
 // and the last, take at most a tenth of the work of the iterations, but small enough that
@@ -196,10 +199,15 @@ func (s Settings) Intervals() (record, check int) {
 func (s *Settings) automatic() (record, check int) {
 	planned := cmp.Or(s.Planned, s.Iterations)
 	check = cmp.Or(s.CheckEvery, max(1, planned/defaultRecords))
+	least := cmp.Or(s.LeastRecords, leastRecords)
+	if s.CheckEvery == 0 && s.RecordWork > 0 && (s.ChecksChoose() || s.Tolerance > 0) {
+		checks := max(float64(least), checkShare*float64(planned)/s.RecordWork)
+		check *= max(1, int(float64(planned/check)/checks))
+	}
 	if s.ChecksChoose() || s.RecordWork == 0 {
 		return check, check
 	}
-	most := planned / cmp.Or(s.LeastRecords, leastRecords) / check
+	most := planned / least / check
 	allowed := recordShare * float64(planned) / s.RecordWork // records, the first and the last included
 	apart := func(records float64) int {
 		return int(min(math.Ceil(float64(planned)/float64(check)/max(1, records)), float64(most)))
