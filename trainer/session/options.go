@@ -262,7 +262,7 @@ func (o *Options) runOptions() []*option.Option {
 			string(trainer.OutputLast), string(trainer.OutputBestTrain), string(trainer.OutputBestValidation)).
 			OrRule("last; with --patience: best-validation", o.defaultSelect, "output", "patience").Refuse(o.refuseSelect),
 		option.Count("patience", &s.Patience, option.AtLeast(0),
-			"stop after N checks in a row without an improvement on the validation rows (a check follows each 1/200 of --iterations); 0: never").Or("0").In("checks"),
+			"stop after N checks in a row without an improvement on the validation rows (up to 200 checks follow equal parts of --iterations); 0: never").Or("0").In("checks"),
 		option.Number("feasibility-tolerance", &s.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
 			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
 		option.CountOr("record-every", &s.RecordEvery, option.AtLeast(1), "auto",
