@@ -33,19 +33,19 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 		"--problem dp": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
 		"--problem eo --dataset synthetic-compas": {
 			Data: session.Table{Dataset: "synthetic-compas"}, Task: session.EqualizedOdds{}},
-		"--problem if --hidden 8": {
-			Data: session.Table{Dataset: "synthetic-communities"}, Task: session.Intersectional{},
+		"--problem if --if-form expectation --hidden 8": {
+			Data: session.Table{Dataset: "synthetic-communities"}, Task: session.Intersectional{Form: session.AverageGroup},
 			Model: &models.Spec{Hidden: []int{8}, Activation: models.ReLU}},
 		"--rows-per-class 40": {Data: session.Images{Dataset: "synthetic", RowsPerClass: 40}, Task: session.NeymanPearson{}},
 	} {
 		t.Run(flags, func(t *testing.T) {
 			command := rundir.Dir(filepath.Join(t.TempDir(), "command"))
 			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
-				append([]string{"train", "--quiet", "--allow-violation", "--iterations", "8", "--record-every", "4", "--out", string(command)}, strings.Fields(flags)...)...)
+				append([]string{"train", "--quiet", "--allow-violation", "--iterations", "4", "--record-every", "4", "--out", string(command)}, strings.Fields(flags)...)...)
 			if got.status != exitDone {
 				t.Fatalf("%+v", got)
 			}
-			options.Settings = trainer.Settings{Iterations: 8, RecordEvery: 4, Seed: 1} // automatic records depend on their time
+			options.Settings = trainer.Settings{Iterations: 4, RecordEvery: 4, Seed: 1} // automatic records depend on their time
 			s, err := session.New(t.Context(), options)
 			if err != nil {
 				t.Fatal(err)

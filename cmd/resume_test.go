@@ -106,7 +106,7 @@ func TestExtendCommand(t *testing.T) {
 	run := func(args ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)
 	}
-	if got := run("train", "--quiet", "--allow-violation", "--rows-per-class", "60", "--iterations", "5", "--out", dir); got.status != exitDone {
+	if got := run("train", "--quiet", "--allow-violation", "--problem", "dp", "--dataset", "synthetic-compas", "--iterations", "5", "--out", dir); got.status != exitDone {
 		t.Fatal(got)
 	}
 	if got := run("train", "--resume", dir); got.status != exitDone || !strings.Contains(got.stdout, "to extend it, give more --iterations") {

@@ -1,92 +1,78 @@
 package decide_test
 
 import (
-	"context"
 	"errors"
-	"maps"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"ppal/internal/decide"
+	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
 
-// stopping cancels the run at an iteration.
-type stopping struct {
-	at   int
-	stop context.CancelFunc
-}
-
-func (s *stopping) Record(*trainer.Record) error { return nil }
-func (s *stopping) Tick(at *problem.Point) {
-	if at.Iteration == s.at {
-		s.stop()
-	}
-}
-
 // deep hides that functions have no hidden layers.
 type deep struct{ problem.Problem }
 
-// TestResumeRepeatsTheBits interrupts a run in every round and resumes it. The weights, the shifts
-// and the decisions equal those of the uninterrupted run to the bit.
-func TestResumeRepeatsTheBits(t *testing.T) {
+// A run that continues from a checkpoint in any round gives the records, the weights, the shifts
+// and the result of the run that was not interrupted, to the bit.
+func TestCheckpointIsBitIdentical(t *testing.T) {
 	ppala := func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} }
 	plada := func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} }
 	lbfgs := func() trainer.Method { return &method.ALM{Primal: step.Settings{Kind: step.LBFGS}} }
+	// Due is called at each iteration; a round begins with the last iteration of the round before.
+	few, many := []int{33, 101, 155}, []int{4, 60, 71, 72, 73, 85, 120, 160, 200}
 	other := []float64{-1, 0, 1}
 	for name, of := range map[string]struct {
 		fresh  func() trainer.Method
 		start  []float64
 		hidden bool
+		asked  []int
 	}{
-		"ppala": {ppala, nil, false}, "plada": {plada, nil, false}, "ppala, another start": {ppala, other, false},
-		"lbfgs": {lbfgs, nil, false}, "lbfgs, another start": {lbfgs, other, false}, "lbfgs, another start, hidden layers": {lbfgs, other, true},
+		"ppala": {ppala, nil, false, many}, "plada": {plada, nil, false, few}, "ppala, another start": {ppala, other, false, few},
+		"lbfgs": {lbfgs, nil, false, []int{5, 20}}, "lbfgs, another start": {lbfgs, other, false, []int{5, 20}},
+		"lbfgs, another start, hidden layers": {lbfgs, other, true, []int{5, 20}},
 	} {
-		fresh, settings := of.fresh, trainer.Settings{Iterations: 210, RecordEvery: 5}
-		newRun := func() *lending {
+		run := func(s trainer.Settings, c *testkit.Checkpoints) (*decide.Result, []float64) {
 			l := newLending(t, 600, 3, 0.02)
 			l.feedback.Start = of.start
+			p := problem.Problem(l.problem)
 			if of.hidden {
-				l.problem = deep{l.problem}
+				p = deep{p}
 			}
-			return l
-		}
-		whole := newRun()
-		want, err := decide.Train(t.Context(), whole.problem, fresh(), settings, whole.feedback)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, share := range []int{33, 77, 101, 155, 201} { // of the 210 iterations; quasi-Newton runs are shorter
-			at := share * want.Iterations / 210
-			ctx, stop := context.WithCancel(t.Context())
-			l := newRun()
-			set := settings
-			set.Recorder = &stopping{at, stop}
-			part, err := decide.Train(ctx, l.problem, fresh(), set, l.feedback)
-			if err != nil || part.Status != trainer.Interrupted || part.Iterations != at {
-				t.Fatalf("%s: %q after %d iterations, want an interruption at %d: %v", name, part.Status, part.Iterations, at, err)
-			}
-			l.check(t, name, part)
-			next := newRun()
-			set = settings
-			set.Resume, set.ResumeAt = part.State, problem.Point{Iteration: part.Iterations, GradientEvaluations: part.Point.GradientEvaluations}
-			got, err := decide.Train(t.Context(), next.problem, fresh(), set, next.feedback)
+			s.Iterations, s.RecordEvery, s.Checkpointer, s.Recorder = 210, 5, c, c
+			r, err := decide.Train(t.Context(), p, of.fresh(), s, l.feedback)
 			if err != nil {
 				t.Fatal(err)
 			}
-			next.check(t, name, got)
-			if !slices.Equal(next.weights(), whole.weights()) || !slices.Equal(next.smooth.Map().Shifts(), whole.smooth.Map().Shifts()) {
-				t.Errorf("%s, resumed at %d: weights %v, want %v", name, at, next.weights(), whole.weights())
-			}
-			if a, b := got.Rounds[got.Best], want.Rounds[want.Best]; a.Iteration != b.Iteration || a.Exact.After != b.Exact.After ||
-				got.Point.GradientEvaluations != want.Point.GradientEvaluations || got.Certificate.Epsilon != want.Certificate.Epsilon {
-				t.Errorf("%s, resumed at %d: best %+v, want %+v", name, at, a, b)
-			}
-			if !maps.EqualFunc(got.State.Numbers, want.State.Numbers, slices.Equal) {
-				t.Errorf("%s, resumed at %d: another state of the rounds", name, at)
+			l.check(t, name, r)
+			r.Seconds, r.Times = 0, trainer.Times{}
+			return r, slices.Concat(l.weights(), l.smooth.Map().Shifts())
+		}
+		whole := &testkit.Checkpoints{Asked: of.asked}
+		want, x := run(trainer.Settings{}, whole)
+		// A round that its limit ends gives a checkpoint, too. Quasi-Newton steps end earlier.
+		if len(want.Rounds) < 3 || len(whole.States) < len(of.asked) || name == "ppala" && len(whole.States) == len(of.asked) {
+			t.Fatalf("%s: %d rounds, %d checkpoints", name, len(want.Rounds), len(whole.States))
+		}
+		for i, state := range whole.States {
+			at := whole.Points[i].Iteration
+			rest := &testkit.Checkpoints{}
+			got, y := run(trainer.Settings{Resume: state, ResumeAt: whole.Points[i]}, rest)
+			for what, diff := range map[string]string{
+				"records": cmp.Diff(whole.After(i), rest.Records, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()),
+				"weights": cmp.Diff(x, y, cmp.Comparer(testkit.SameBits)),
+				"result":  cmp.Diff(want.Result, got.Result, cmp.Comparer(testkit.SameBits), cmp.AllowUnexported(problem.Point{}), cmpopts.EquateEmpty()),
+				"best":    cmp.Diff(want.Rounds[want.Best], got.Rounds[got.Best]),
+			} {
+				if diff != "" {
+					t.Errorf("%s, from iteration %d: the %s differ (-whole +resumed):\n%s", name, at, what, diff)
+				}
 			}
 		}
 	}

@@ -10,6 +10,19 @@ import (
 	"ppal/trainer/problem"
 )
 
+// stopping cancels the run at an iteration.
+type stopping struct {
+	at   int
+	stop context.CancelFunc
+}
+
+func (s *stopping) Record(*trainer.Record) error { return nil }
+func (s *stopping) Tick(at *problem.Point) {
+	if at.Iteration == s.at {
+		s.stop()
+	}
+}
+
 // TestNumberOfRounds starts from weights that violate the bounds, with a tolerance that ends each
 // round at its first check. The number of rounds is the limit of the rounds.
 func TestNumberOfRounds(t *testing.T) {

@@ -11,11 +11,13 @@ import (
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // A run that continues from any of its checkpoints gives the records, the weights and the result of
-// the run that was not interrupted, to the bit: for every method and every output.
+// the run that was not interrupted, to the bit: for every method, every output and both precisions.
 func TestCheckpointIsBitIdentical(t *testing.T) {
 	for name, make := range resumable() {
 		t.Run(name, func(t *testing.T) {
@@ -31,10 +33,13 @@ func TestCheckpointIsBitIdentical(t *testing.T) {
 			}
 			for _, s := range settings {
 				s.Iterations, s.RecordEvery = 80, 7
-				checkpointed(t, tp, make, s)
+				checkpointed(t, tp, make, s, testkit.New)
 			}
+			checkpointed(t, tp, make, trainer.Settings{Iterations: 80, RecordEvery: 7}, testkit.NewNarrow)
 		})
 	}
+	checkpointed(t, testkit.Named(t, "max-of-abs"), func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} },
+		trainer.Settings{Iterations: 80, RecordEvery: 7}, testkit.New) // shares of pieces
 }
 
 // A run that its limit ends keeps the state of its end: it continues under a longer limit to the
@@ -80,10 +85,11 @@ func TestExtendedRunIsBitIdentical(t *testing.T) {
 }
 
 // checkpointed runs a method once without an interruption, and once from each of its checkpoints.
-func checkpointed(t *testing.T, tp testproblems.Problem, method func() trainer.Method, s trainer.Settings) {
+func checkpointed(t *testing.T, tp testproblems.Problem, method func() trainer.Method, s trainer.Settings,
+	form func(testing.TB, problem.Functions, []float64) problem.Problem) {
 	fn := testkit.FunctionsOf(tp)
 	run := func(s trainer.Settings, c *testkit.Checkpoints) (*trainer.Result, []float64) {
-		p := testkit.New(t, fn, tp.Start)
+		p := form(t, fn, tp.Start)
 		s.Checkpointer, s.Recorder = c, c
 		r, err := trainer.Train(context.Background(), p, method(), s)
 		if err != nil {

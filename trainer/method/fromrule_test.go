@@ -67,11 +67,13 @@ func TestFromRule(t *testing.T) {
 		}
 		return testkit.Iterate(p), r
 	}
-	want, _ := run(&method.GDA{}, trainer.Settings{Iterations: 40})
-	if got, _ := run(method.FromRule(&method.GDA{}), trainer.Settings{Iterations: 40}); !slices.Equal(got, want) {
-		t.Errorf("x = %v, the method has %v", got, want)
+	for _, make := range []func() trainer.DualRule{func() trainer.DualRule { return &method.GDA{} }, func() trainer.DualRule { return &method.PPALA{} }} {
+		want, _ := run(make().(trainer.Method), trainer.Settings{Iterations: 40})
+		if got, _ := run(method.FromRule(make()), trainer.Settings{Iterations: 40}); !slices.Equal(got, want) {
+			t.Errorf("%T: x = %v, the method has %v", make(), got, want)
+		}
 	}
-	want, _ = run(method.FromRule(&ascent{}), trainer.Settings{Iterations: 40})
+	want, _ := run(method.FromRule(&ascent{}), trainer.Settings{Iterations: 40})
 	_, half := run(method.FromRule(&ascent{}), trainer.Settings{Iterations: 17})
 	if got, _ := run(method.FromRule(&ascent{}), trainer.Settings{Iterations: 40, Resume: half.State, ResumeAt: half.Point}); !slices.Equal(got, want) {
 		t.Errorf("after a resume x = %v, want %v", got, want)

@@ -113,7 +113,7 @@ func table() []entry {
 		{name: "ppala", make: func() trainer.Method { return &method.PPALA{Primal: momentum} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"))},
 		{name: "ppala as a rule", make: func() trainer.Method { return method.FromRule(&method.PPALA{Primal: momentum}) }, tolerance: 1e-6,
-			cannot: either(perturbed, tuned("HS86"))},
+			cannot: either(perturbed, where("the iterates are those of ppala: TestFromRule", func(tp testproblems.Problem) bool { return len(tp.Start) > 2 }))},
 		{name: "ppala gradient", make: func() trainer.Method { return &method.PPALA{Primal: rule} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20", "rosenbrock-disc", "largest-small-polygon-10",
 				"HS1", "HS29", "HS34", "HS44", "HS65", "HS66"))},
@@ -165,6 +165,9 @@ func TestEveryMethodOnEveryProblem(t *testing.T) {
 				continue
 			}
 			t.Run(e.name+" "+name, func(t *testing.T) { e.run(t, testkit.Named(t, name), testkit.New, e.tolerance, 1e-12) })
+			if name == "largest-small-polygon-10" {
+				continue // long, and the other problems show what float32 changes
+			}
 			t.Run(e.name+" "+name+" float32", func(t *testing.T) {
 				e.run(t, testkit.Named(t, name), testkit.NewNarrow, max(e.tolerance, e.single, singleTolerance), 1e-6)
 			})

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/testkit"
-	"ppal/internal/testproblems"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -30,53 +29,6 @@ func resumable() map[string]func() trainer.Method {
 		all[e.name] = e.make
 	}
 	return all
-}
-
-// Half of the steps, a restore of their state in a fresh problem and method, and the other half
-// equal all steps to the bit.
-func TestResumeIsBitIdentical(t *testing.T) {
-	for name, method := range resumable() {
-		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
-			"float64": testkit.New, "float32": testkit.NewNarrow} {
-			tp := testkit.Named(t, "abs-branch-and-kink")
-			if strings.HasSuffix(name, "lbfgs") {
-				tp = tp.Split() // quasi-Newton steps need smooth constraints
-			}
-			t.Run(name+" "+form, func(t *testing.T) { resumes(t, tp, method, make) })
-		}
-	}
-	t.Run("plada shares of pieces", func(t *testing.T) {
-		resumes(t, testkit.Named(t, "max-of-abs"), func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} }, testkit.New)
-	})
-}
-
-func resumes(t *testing.T, tp testproblems.Problem, method func() trainer.Method,
-	make func(testing.TB, problem.Functions, []float64) problem.Problem) {
-	fn := testkit.FunctionsOf(tp)
-	run := func(s trainer.Settings) (*trainer.Result, []float64) {
-		p := make(t, fn, tp.Start)
-		r, err := trainer.Train(context.Background(), p, method(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r, testkit.Iterate(p)
-	}
-	whole, want := run(trainer.Settings{Iterations: 200})
-	half, _ := run(trainer.Settings{Iterations: whole.Iterations / 2}) // quasi-Newton steps come to rest before 200
-	rest, got := run(trainer.Settings{Iterations: 200, Resume: half.State, ResumeAt: half.Point})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("x differs (-whole +halves):\n%s", diff)
-	}
-	if diff := cmp.Diff(whole.State, rest.State, cmp.Comparer(testkit.SameBits)); diff != "" {
-		t.Errorf("the state differs:\n%s", diff)
-	}
-	if diff := cmp.Diff(whole.Certificate, rest.Certificate); diff != "" {
-		t.Errorf("the certificate differs:\n%s", diff)
-	}
-	if whole.Point.GradientEvaluations != rest.Point.GradientEvaluations || rest.Iterations != whole.Iterations {
-		t.Errorf("%d gradients in %d iterations, want %d in %d",
-			rest.Point.GradientEvaluations, rest.Iterations, whole.Point.GradientEvaluations, whole.Iterations)
-	}
 }
 
 func TestRestoreRefusesOtherStates(t *testing.T) {

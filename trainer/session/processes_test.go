@@ -86,7 +86,7 @@ func TestProcessesTrainAsOne(t *testing.T) {
 	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
 	fixed := func(o *Options) {
 		o.Method = &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}
-		o.Settings.Iterations, o.Settings.RecordEvery, o.Device.Dtype = 200, 50, tensor.Float64
+		o.Settings.Iterations, o.Settings.RecordEvery, o.Device.Dtype = 100, 50, tensor.Float64
 	}
 	runs := sharedRuns(t)
 	runs["fixed"] = onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, fixed)

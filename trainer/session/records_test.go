@@ -49,7 +49,7 @@ func TestRecordsChangeNoWeight(t *testing.T) {
 		"conflict": func() Options { return on(trainer.Settings{}, nil, nil, "fpr <= 0.02", "fnr <= 0.02") },
 	} {
 		var want string
-		for _, every := range []int{0, 1, 50} {
+		for _, every := range []int{1, 50} {
 			o := options()
 			o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.Seed, o.Device.Dtype = 60, every, 1, tensor.Float32
 			a := buildOptions(t, o)

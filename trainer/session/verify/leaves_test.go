@@ -84,7 +84,7 @@ func TestEveryLeafOfSummary(t *testing.T) {
 	racing.Skip(t, "it verifies many runs")
 	names := []string{"gap", "dp"}
 	if !testing.Short() {
-		names = append(names, "promise", "surrogate", "classes", "mnpc separate hinge", "eo max", "if", "best", "impossible")
+		names = append(names, "promise", "classes", "mnpc separate hinge", "eo max", "impossible")
 	}
 	list := runs(t)
 	// The checks of rates and times know no task: a run with two classes and one with three show them.
