@@ -12,17 +12,17 @@ import (
 // that both are one graph. An iteration then launches two graphs: the backward half while the
 // device is idle, and this one while the device computes the backward half.
 type chained struct {
-	v      *vectors // nil: no descent is postponed
-	sized  problem.SizedDescent
-	weight float64 // of the regularizer
-	link   link
+	v     *vectors // nil: no descent is postponed
+	input kernels.StepInput
+	link  link
 }
 
 // link is everything of a chained descent that a graph contains. The numbers that change from
 // iteration to iteration are in mapped memory.
 type link struct {
-	previous driver.Pointer
-	descent  descent
+	previous    driver.Pointer
+	descent     descent
+	regularizer problem.RegularizerKind
 }
 
 // mostLinks bounds the number of graphs of a descent and a forward half: two directions in turn,
@@ -31,7 +31,7 @@ const mostLinks = 4
 
 // postpone keeps a descent for the next forward half. It reports whether it can do so.
 func (d *Device) postpone(c chained) bool {
-	if d.options.NoGraphs || c.sized.Start != nil || c.v.numbers == 0 {
+	if d.options.NoGraphs || c.input.Rule.Start != nil || c.v.numbers == 0 {
 		return false
 	}
 	d.waiting = c
@@ -46,7 +46,7 @@ func (d *Device) settle() {
 		return
 	}
 	d.waiting = chained{}
-	c.v.do("the proximal step", func() error { return c.v.descendSized(&c.sized, c.weight, &c.link) })
+	c.v.do("the proximal step", func() error { return c.v.descendSized(&c.link, &c.input) })
 }
 
 // chain launches the graph of the postponed descent and of the forward half, if there is such a
@@ -65,10 +65,10 @@ func (p *Program) chain(h *half) (launched bool, err error) {
 		return false, c.v.err
 	}
 	d.waiting = chained{}
-	rule := kernels.SizingRule(&c.sized, c.weight)
+	rule := kernels.SizingRule(&c.input.Rule, c.input.Weight)
 	copy(c.v.rule, rule[:])
 	if r.graph == 0 {
-		move := pass{"the proximal step", func() error { return c.v.descendAt(&c.link) }}
+		move := pass{"the proximal step", func() error { return c.v.descendSized(&c.link, &kernels.StepInput{Numbers: c.v.numbers}) }}
 		both := half{passes: append([]pass{move}, h.passes...)}
 		err = p.captureGraph(&both, r)
 	}

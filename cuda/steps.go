@@ -47,51 +47,45 @@ func (v *vectors) project(x driver.Pointer, m *problem.Map) error {
 // which it is one graph, or for any other work.
 func (v *vectors) DescendSized(d *problem.SizedDescent, r problem.Regularizer) {
 	v.do("the proximal step", func() error {
-		c := chained{v, *d, r.Weight, link{v.at[d.Previous], v.sizedDescent(d, &r)}}
+		c := chained{v, kernels.StepInput{Rule: *d, Weight: r.Weight}, link{v.at[d.Previous], v.sizedDescent(d, &r), r.Kind}}
 		v.settled = false
 		if v.d.postpone(c) {
 			return nil
 		}
-		return v.descendSized(d, r.Weight, &c.link)
+		return v.descendSized(&c.link, &c.input)
 	})
 }
 
-// sizedDescent returns the descent whose numbers Sizing leaves on the device.
+// sizedDescent returns the descent whose numbers the rule leaves on the device.
 func (v *vectors) sizedDescent(d *problem.SizedDescent, r *problem.Regularizer) descent {
 	sizes := v.results.Offset(sizingResult)
 	number := func(k int) kernels.Number { return kernels.At(sizes.Offset(8 * k)) }
 	m := r.Map(0)
-	p := elementwise(&m)
-	switch r.Kind {
-	case problem.L1:
-		p.Threshold = number(kernels.SizingThreshold)
-	case problem.SquaredL2:
-		p.Scale = number(kernels.SizingScale)
-	}
 	f := descent{x: v.at[problem.Iterate], d: v.at[d.Direction], e: number(kernels.SizingStep), kind: m.Kind, radius: m.Radius,
-		threshold: number(kernels.SizingThreshold), elementwise: p}
+		threshold: number(kernels.SizingThreshold), elementwise: elementwise(&m)}
 	if d.Ramp != 0 {
 		f.v, f.b = v.at[d.Velocity], number(kernels.SizingMomentum)
 	}
 	return f
 }
 
-// descendSized runs Sizing and the descent.
-func (v *vectors) descendSized(d *problem.SizedDescent, weight float64, l *link) error {
-	err := v.set.Sizing(&v.d.queue, v.n, l.descent.d, l.previous, d, weight, v.results.Offset(sizingResult), v.results.Offset(movedResult))
-	if err != nil {
+// descendSized advances the rule and descends: two launches, and two more for groups.
+func (v *vectors) descendSized(l *link, in *kernels.StepInput) error {
+	q, f, sizes, moved := &v.d.queue, &l.descent, v.results.Offset(sizingResult), v.results.Offset(movedResult)
+	var x, w driver.Pointer
+	if f.kind == problem.BallMap {
+		x, w = f.x, f.v
+	}
+	if err := v.set.StepSums(q, v.n, x, f.d, w, l.previous, in, v.sums); err != nil {
 		return err
 	}
-	return v.move(&l.descent)
-}
-
-// descendAt is descendSized with the numbers in mapped memory.
-func (v *vectors) descendAt(l *link) error {
-	err := v.set.SizingAt(&v.d.queue, v.n, l.descent.d, l.previous, v.numbers, v.results.Offset(sizingResult), v.results.Offset(movedResult))
-	if err != nil {
+	if f.kind != problem.GroupMap {
+		return v.set.DescendSized(q, v.n, f.x, f.d, f.v, f.elementwise, l.regularizer, f.radius, v.sums, sizes, moved)
+	}
+	if err := v.set.Sizing(q, v.n, v.sums, sizes, moved); err != nil {
 		return err
 	}
-	return v.move(&l.descent)
+	return v.move(f)
 }
 
 // Sizing implements problem.SizedVectors.
@@ -126,23 +120,22 @@ type descent struct {
 }
 
 // move takes a descent. If the map needs a norm of the point that it is applied to, a pass before
-// computes that norm and leaves the factor on the device.
+// leaves the sums for that norm, or the factors of the groups, on the device.
 func (v *vectors) move(f *descent) error {
-	q, p := &v.d.queue, f.elementwise
+	q := &v.d.queue
 	v.settled = false
 	switch f.kind {
 	case problem.BallMap:
-		if err := v.set.StepNorm(q, v.n, f.x, f.d, f.v, f.e, f.b, f.radius, v.results.Offset(sumResult)); err != nil {
+		if err := v.set.StepSums(q, v.n, f.x, f.d, f.v, 0, &kernels.StepInput{}, v.sums); err != nil {
 			return err
 		}
-		p = v.ballFactor()
 	case problem.GroupMap:
 		if err := v.set.GroupFactors(q, v.n, v.groups, f.x, f.d, f.v, f.e, f.b, f.threshold, v.scales); err != nil {
 			return err
 		}
 		return v.set.GroupDescend(q, v.n, v.groups, f.x, f.d, f.v, f.e, f.b, v.scales, v.results.Offset(movedResult))
 	}
-	return v.set.Descend(q, v.n, f.x, f.d, f.v, f.e, f.b, p, v.results.Offset(movedResult))
+	return v.set.Descend(q, v.n, f.x, f.d, f.v, f.e, f.b, f.elementwise, f.radius, v.sums, v.results.Offset(movedResult))
 }
 
 // adam takes an AdamStep. The pass leaves the ball's factor on the device if there is a ball.

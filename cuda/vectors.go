@@ -32,6 +32,7 @@ type vectors struct {
 	settled bool             // the last fetch came after the last descent
 	groups  kernels.VectorGroups
 	scales  driver.Pointer // the factors of the groups
+	sums    driver.Pointer // of StepSums
 	rule    []float64      // the numbers of Sizing in a chained descent, in pinned memory
 	numbers driver.Pointer // rule for kernels; 0: the device cannot map memory
 }
@@ -70,6 +71,9 @@ func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (prob
 	}
 	if err := d.driver.Clear(d.stream, v.results, allResults); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
+	}
+	if v.sums, err = d.memory.allocate("the sums of a step", kernels.StepSumsBytes); err != nil {
+		return nil, err
 	}
 	if v.host, err = d.pinned(allResults); err != nil {
 		return nil, err

@@ -7,7 +7,10 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/cuda"
+	"ppal/internal/graphcases"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -116,6 +119,41 @@ func TestDescentsAreGraphsWithTheNextHalf(t *testing.T) {
 					p.Space().Moved()
 				}
 			}
+		}
+	}
+}
+
+// A descent with an automatic step size takes two launches, and four with groups. With the ball,
+// the launches read and write nine vectors: x, d, v and the direction before, and then x, d and v
+// with the new x and v; the sums are small.
+func TestLaunchesOfADescent(t *testing.T) {
+	for kind, want := range map[problem.RegularizerKind][]string{
+		problem.Ball: {"step_sums_f32", "descend_sized_f32"}, problem.L1: {"step_sums_f32", "descend_sized_f32"},
+		problem.GroupL1: {"step_sums_f32", "sizing_f32", "group_factors_f32", "group_descend_f32"},
+	} {
+		d, rec := recorded(t, cuda.Options{NoGraphs: true}, 0)
+		c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{2000}}, []int{6, 4, 3}, constraints.Sigmoid, true, graphcases.Bytes)
+		c.Regularizer = problem.Regularizer{Kind: kind, Radius: 2, Weight: 0.1, Groups: []int{100, 26003}}
+		p, err := c.Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := p.Dims()
+		s := problem.SizedDescent{Direction: p.Space().New(), Previous: p.Space().New(), Velocity: p.Space().New(), Ramp: 0.9, Start: &problem.Sizing{}}
+		from := len(rec.Calls())
+		p.Space().Sized().DescendSized(&s, p.Space().Regularizer)
+		var names []string
+		bytes := 0
+		for _, call := range rec.Calls()[from:] {
+			if call.Kind == "Launch" {
+				names = append(names, call.Name)
+				for _, span := range slices.Concat(call.Reads, call.Writes) {
+					bytes += span.Bytes
+				}
+			}
+		}
+		if !slices.Equal(names, want) || kind == problem.Ball && (bytes < 9*4*n || bytes > 9*4*n+1<<14) {
+			t.Errorf("%v: launches %v of %d bytes for %d weights, want %v", kind, names, bytes, n, want)
 		}
 	}
 }

@@ -54,9 +54,9 @@ WIDTHS = {4: 32, 5: 64, 6: 128}  # bits of a load, by its field
 # For each loop of a pass: the bits of its loads, their number, the elements of an iteration, and the most instructions for an element.
 # Elements of losses are pairs of a row and a class; the loops with two elements are the sigmoid's, the others the logistic function's.
 LOOPS = {
-    "sizing": [(32, 8, 4, 14)],
-    "step_norm": [(32, 12, 4, 18)],
-    "descend": [(32, 12, 4, 33)],
+    "step_sums": [(32, 16, 4, 31)],
+    "descend": [(32, 12, 4, 34)],
+    "descend_sized": [(32, 12, 4, 33)],
     "center_int8": [(32, 16, 8, 22), (32, 4, 4, 42)],
     "quantize_int8": [(32, 16, 16, 20), (32, 4, 4, 44)],
     "split_bf16": [(32, 1, 1, 80)],

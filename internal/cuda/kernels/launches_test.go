@@ -203,9 +203,9 @@ func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer
 	for _, err := range []error{
 		s.Combine(q, n, p, one, p, one, p), s.Dot(q, n, p, p, p), s.Dots(q, n, []driver.Pointer{p}, []driver.Pointer{p, p}, p),
 		s.VectorSum(q, n, p, []float64{1, 2}, []driver.Pointer{p, p}), s.SquaredDistance(q, n, p, p, p), s.Size(q, n, p, 1, p),
-		s.StepNorm(q, n, p, p, p, one, one, 1, p), s.Descend(q, n, p, p, p, one, one, map1, p),
+		s.StepSums(q, n, p, p, p, p, &kernels.StepInput{Numbers: p}, p), s.Descend(q, n, p, p, p, one, one, map1, 1, p, p),
 		s.Adam(q, n, p, p, p, p, one, one, map1, 1, p), s.Adagrad(q, n, p, p, p, one, map1), s.Prox(q, n, p, map1),
-		s.Sizing(q, n, p, p, &problem.SizedDescent{}, 1, p, p), s.SizingAt(q, n, p, p, p, p, p),
+		s.Sizing(q, n, p, p, p), s.DescendSized(q, n, p, p, p, map1, problem.L1, 1, p, p, p),
 		s.GroupFactors(q, n, g, p, p, p, one, one, one, p), s.GroupDescend(q, n, g, p, p, p, one, one, p, p), s.GroupScale(q, n, g, p, p),
 	} {
 		if err != nil {

@@ -71,11 +71,17 @@ func sizing[T plan.Float](t *testing.T) {
 			reduced++
 		}
 		const weight = 0.3
+		in := kernels.StepInput{Rule: d, Weight: weight}
 		if i%2 > 0 && d.Start == nil {
 			rule := kernels.SizingRule(&d, weight)
-			r.do(r.s.SizingAt(r.q, 2, r.put(bytesOf(x)), r.put(bytesOf(y)), r.put(bytesOf(rule[:])), sizes, r.put(bytesOf(moved))))
+			in = kernels.StepInput{Numbers: r.put(bytesOf(rule[:]))}
+		}
+		sums := r.put(make([]byte, kernels.StepSumsBytes))
+		r.do(r.s.StepSums(r.q, 2, 0, r.put(bytesOf(x)), 0, r.put(bytesOf(y)), &in, sums))
+		if i%3 > 0 {
+			r.do(r.s.Sizing(r.q, 2, sums, sizes, r.put(bytesOf(moved))))
 		} else {
-			r.do(r.s.Sizing(r.q, 2, r.put(bytesOf(x)), r.put(bytesOf(y)), &d, weight, sizes, r.put(bytesOf(moved))))
+			r.do(r.s.DescendSized(r.q, 2, r.put(bytesOf(x)), r.put(bytesOf(x)), r.put(bytesOf(y)), kernels.Proximal{}, problem.SquaredL2, 0, sums, sizes, r.put(bytesOf(moved))))
 		}
 		got := r.numbers(sizes, kernels.SizingCount)
 		list := []float64{want.Curvature, want.Peak, want.Seen, float64(want.Growing), want.Step, want.Length, b, a * weight, 1 / (1 + a*weight)}

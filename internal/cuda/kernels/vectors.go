@@ -148,65 +148,108 @@ func SizingRule(d *problem.SizedDescent, weight float64) [SizingNumbers]float64 
 		k.Leap, weight}
 }
 
-// Sizing advances the rule of problem.SizedDescent from the directions x and y, and writes the new
-// state and the numbers of the step to sizes. moved has the result of the last Descend. The
-// arithmetic is float64, in the order of problem.SizedDescent.
-func (s *Set) Sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescent, weight float64, sizes, moved driver.Pointer) error {
-	return s.sizing(q, n, x, y, d, SizingRule(d, weight), 0, sizes, moved)
+// StepSums leaves stepSums numbers for each part, STEP_SUMS of the kernels, and then the numbers of
+// a Start, SIZING_START of the kernels, and of SizingRule. StepSumsBytes are enough for all
+// vectors.
+const (
+	stepSums      = 7
+	startNumbers  = 9
+	mostParts     = 256
+	StepSumsBytes = 8 * (stepSums*mostParts + startNumbers + SizingNumbers)
+)
+
+// stepParts returns the number of blocks of StepSums: eight elements a thread, because every block
+// of the pass that follows adds the parts.
+func stepParts(n int) int { return min(max(ceil(n, 8*blockSize), 1), mostParts) }
+
+// StepInput is the input of the rule of a descent with an automatic step size: the rule with the
+// regularizer's Weight, or, without a Start, the address of the numbers of SizingRule in mapped
+// memory. The zero value is for a descent whose step size is known.
+type StepInput struct {
+	Rule    problem.SizedDescent
+	Weight  float64
+	Numbers driver.Pointer
 }
 
-// SizingAt is Sizing without a Start, with the numbers of SizingRule at an address of mapped
-// memory.
-func (s *Set) SizingAt(q Queue, n int, x, y, numbers, sizes, moved driver.Pointer) error {
-	return s.sizing(q, n, x, y, &problem.SizedDescent{}, [SizingNumbers]float64{}, numbers, sizes, moved)
-}
-
-func (s *Set) sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescent, rule [SizingNumbers]float64, numbers, sizes,
-	moved driver.Pointer) error {
-	c := pass("sizing", n)
-	c.vectors(s, n, x, y)
-	c.flag(d.Start != nil)
-	start := problem.Sizing{}
-	if d.Start != nil {
-		start = *d.Start
+// StepSums leaves the sums that the descent needs at sums, StepSumsBytes. They are ||d -
+// previous||^2, and for the ball the inner products of x, d and v. Vectors that are not given are
+// 0.
+func (s *Set) StepSums(q Queue, n int, x, d, v, previous driver.Pointer, in *StepInput, sums driver.Pointer) error {
+	c := pass("step_sums", n)
+	c.grid[0] = stepParts(n)
+	c.vectors(s, n, x, d, v, previous)
+	start, given := problem.Sizing{}, 0.0
+	if in.Rule.Start != nil {
+		start, given = *in.Rule.Start, 1
 	}
-	c.float64s(start.Curvature, start.Peak, start.Seen, float64(start.Growing), start.Step, start.Length, d.Distance, d.Norm)
+	c.float64s(given, start.Curvature, start.Peak, start.Seen, float64(start.Growing), start.Step, start.Length, in.Rule.Distance, in.Rule.Norm)
+	rule := SizingRule(&in.Rule, in.Weight)
 	c.float64s(rule[:]...)
-	c.reading(numbers, 8*SizingNumbers)
+	c.reading(in.Numbers, 8*SizingNumbers)
+	c.writing(sums, 8*(stepSums*c.grid[0]+startNumbers+SizingNumbers))
+	return s.launch(q, c)
+}
+
+// steps adds the sums that StepSums left.
+func (c *call) steps(n int, sums driver.Pointer) {
+	parts := stepParts(n)
+	c.reading(sums, 8*(stepSums*parts+startNumbers+SizingNumbers))
+	c.ints(parts)
+}
+
+// Sizing advances the rule of problem.SizedDescent after StepSums, and writes the new state and the
+// numbers of the step to sizes. moved has the result of the last descent. The arithmetic is
+// float64, in the order of problem.SizedDescent.
+func (s *Set) Sizing(q Queue, n int, sums, sizes, moved driver.Pointer) error {
+	c := &call{name: "sizing", grid: [3]int{1, 1, 1}, block: [3]int{blockSize, 1, 1}}
+	c.steps(n, sums)
 	c.updating(sizes, 8*SizingCount)
 	c.reading(moved, 16)
-	c.grid[0] = min(c.grid[0], mostSums)
-	if err := c.partial(q, 16*c.grid[0]+8*SizingNumbers, 1); err != nil {
-		return err
-	}
 	return s.launch(q, c)
+}
+
+// DescendSized runs Sizing and Descend in one launch, after StepSums. The threshold of p is the
+// rule's for the l1 norm, and the scale for the squared l2 norm.
+func (s *Set) DescendSized(q Queue, n int, x, d, v driver.Pointer, p Proximal, r problem.RegularizerKind, radius float64,
+	sums, sizes, moved driver.Pointer) error {
+	c := pass("descend_sized", n)
+	c.updating(x, n*s.dtype.Size())
+	c.vectors(s, n, d)
+	c.updating(v, n*s.dtype.Size())
+	c.proximal(p)
+	c.flag(r == problem.L1)
+	c.flag(r == problem.SquaredL2)
+	c.float64s(radius)
+	c.steps(n, sums)
+	c.updating(sizes, 8*SizingCount)
+	c.reads = append(c.reads, driver.Span{At: moved, Bytes: 16})
+	return s.reduce(q, c, 2, moved)
 }
 
 // Size sets result[0] = ||x||^2, and result[1] to the factor min(1, radius/||x||) of the projection
 // onto the ball of that radius. A radius of 0 means that there is no ball and gives 1.
 func (s *Set) Size(q Queue, n int, x driver.Pointer, radius float64, result driver.Pointer) error {
-	return s.StepNorm(q, n, x, 0, 0, Number{}, Number{}, radius, result)
-}
-
-// StepNorm sets result[0] = ||x - e (d + b (b v + d))||^2, the squared norm of the point to which
-// Descend applies the proximal map, and result[1] to the factor of the projection onto the ball, as
-// Size does. It writes nothing else. v is not read if b = 0; d = 0 gives ||x||^2.
-func (s *Set) StepNorm(q Queue, n int, x, d, v driver.Pointer, e, b Number, radius float64, result driver.Pointer) error {
-	c := pass("step_norm", n)
-	c.vectors(s, n, x, d, v)
-	c.numbers(e, b, Value(radius))
+	c := pass("size", n)
+	c.vectors(s, n, x)
+	c.float64s(radius)
 	return s.reduce(q, c, 2, result)
 }
 
 // Descend sets v = b v + d and x = P(x - e (d + b v)), and result to ||x+ - x||^2 and ||x+||^2. v
-// is neither read nor written if b = 0.
-func (s *Set) Descend(q Queue, n int, x, d, v driver.Pointer, e, b Number, p Proximal, result driver.Pointer) error {
+// is neither read nor written if b = 0. With a radius, P is the projection onto the ball of that
+// radius, which takes ||x - e (d + b v)|| from the sums of StepSums.
+func (s *Set) Descend(q Queue, n int, x, d, v driver.Pointer, e, b Number, p Proximal, radius float64, sums, result driver.Pointer) error {
 	c := pass("descend", n)
 	c.updating(x, n*s.dtype.Size())
 	c.vectors(s, n, d)
 	c.updating(v, n*s.dtype.Size())
 	c.numbers(e, b)
 	c.proximal(p)
+	c.float64s(radius)
+	if radius == 0 {
+		sums = 0 // not read
+	}
+	c.steps(n, sums)
 	return s.reduce(q, c, 2, result)
 }
 

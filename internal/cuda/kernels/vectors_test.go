@@ -108,8 +108,14 @@ func (v deviceVectors[T]) SquaredDistance(x, y []T) float64 {
 
 func (v deviceVectors[T]) SquaredTrial(x, d, w []T, e, b T) float64 {
 	defer v.forget()
-	result := v.results()
-	v.do(v.s.StepNorm(v.q, len(x), v.up(x), v.up(d), v.up(w), v.scalar(e), v.scalar(b), 0, result))
+	y, result := make([]T, len(x)), v.results()
+	for i := range y {
+		y[i] = x[i] - e*d[i]
+		if b != 0 {
+			y[i] = x[i] - e*(d[i]+b*(b*w[i]+d[i]))
+		}
+	}
+	v.do(v.s.Size(v.q, len(x), v.up(y), 0, result))
 	n := v.numbers(result, 2)
 	if n[1] != 1 {
 		v.t.Errorf("a scale of %v without a ball", n[1])
@@ -120,7 +126,7 @@ func (v deviceVectors[T]) SquaredTrial(x, d, w []T, e, b T) float64 {
 func (v deviceVectors[T]) Descend(x, d, w []T, e, b T, p problem.Elementwise[T]) (moved, size float64) {
 	defer v.forget()
 	px, pw, result := v.up(x), v.up(w), v.results()
-	v.do(v.s.Descend(v.q, len(x), px, v.up(d), pw, v.scalar(e), v.scalar(b), v.proximal(p), result))
+	v.do(v.s.Descend(v.q, len(x), px, v.up(d), pw, v.scalar(e), v.scalar(b), v.proximal(p), 0, 0, result))
 	v.down(x, px)
 	if w != nil {
 		v.down(w, pw)
@@ -371,17 +377,15 @@ func (s *deviceSpace[T]) descend(step, b, length float64) {
 	p := s.separable(length)
 	switch s.reg.Kind {
 	case problem.Ball:
-		s.do(s.s.StepNorm(s.q, s.n, s.x, s.d, s.w, e, m, s.reg.Radius, s.result))
-		p.Scale = kernels.At(s.result.Offset(8))
-		moved := s.results()
-		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, moved))
-		s.result = moved
+		sums := s.put(make([]byte, kernels.StepSumsBytes))
+		s.do(s.s.StepSums(s.q, s.n, s.x, s.d, s.w, 0, &kernels.StepInput{}, sums))
+		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, s.reg.Radius, sums, s.result))
 	case problem.GroupL1:
 		g, scales := s.groups()
 		s.do(s.s.GroupFactors(s.q, s.n, g, s.x, s.d, s.w, e, m, kernels.Value(length*s.reg.Weight), scales))
 		s.do(s.s.GroupDescend(s.q, s.n, g, s.x, s.d, s.w, e, m, scales, s.result))
 	default:
-		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, s.result))
+		s.do(s.s.Descend(s.q, s.n, s.x, s.d, s.w, e, m, p, 0, 0, s.result))
 	}
 }
 

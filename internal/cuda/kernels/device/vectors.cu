@@ -86,75 +86,80 @@ KERNEL(squared_distance)(int64 n, const real *x, const real *y, double *result, 
 }
 EXPORT(squared_distance)
 
-// sizing measures the change of the direction, advances the rule of the automatic step size
-// (problem.SizedDescent) and leaves the numbers of the step that follows in sizes: the momentum b,
-// the threshold a weight, and the scale 1/(1 + a weight), a = e (1 + b s). moved has the squares of
-// ||x_k - x_{k-1}|| and ||x_k||. If numbers is not 0, it has the numbers of SIZING_RULE, in the
-// host's memory. The first block reads them while all blocks sum, and hands them to the last block
-// behind the partial sums. All numbers are float64, and no product and sum are fused.
-KERNEL(sizing)(int64 n, const real *x, const real *y, SIZING_START, SIZING_RULE, const double *numbers, double *sizes,
-               const double *moved, double *partial, unsigned *tickets) {
-  double *handed = partial + 2 * gridDim.x;
-  if (numbers && blockIdx.x == 0 && threadIdx.x < SIZING_NUMBERS) handed[threadIdx.x] = numbers[threadIdx.x];
-  double sum = 0, none = 0;
-  FOR_ELEMENTS(i, n) {
-    double d = (double)x[i] - (double)y[i];
-    sum += d * d;
-  }
-  if (!grid_sums(sum, none, partial, tickets)) return;
-  if (numbers) {
-    double rule[SIZING_NUMBERS];
+// step_sums leaves the sums of each block at sums, and the input of the rule of the step size behind
+// them. Vectors that are not given count as 0. If numbers is not 0, it has the rule's numbers in the
+// host's memory, which arrive while the blocks sum.
+KERNEL(step_sums)(int64 n, const real *x, const real *d, const real *v, const real *previous, SIZING, const double *numbers,
+                  double *sums) {
+  if (blockIdx.x == 0) {
+    const double input[] = SIZING_LIST;
+    double *handed = sums + STEP_SUMS * gridDim.x;
+    if (threadIdx.x == 0) {
 #pragma unroll
-    for (int k = 0; k < SIZING_NUMBERS; k++) rule[k] = __ldcg(&handed[k]);
-    least = rule[0], decay = rule[1], peak_decay = rule[2], scale = rule[3], cap = rule[4], ramp = rule[5], alert = rule[6];
-    margin = rule[7], share = rule[8], growth = rule[9], raise = rule[10], run = rule[11], leap = rule[12], weight = rule[13];
+      for (int k = 0; k < SIZING_START + SIZING_NUMBERS; k++)
+        if (k < SIZING_START || !numbers) handed[k] = input[k];
+    }
+    if (numbers && threadIdx.x < SIZING_NUMBERS) handed[SIZING_START + threadIdx.x] = numbers[threadIdx.x];
   }
-  Sizing z = {start_l, start_peak, start_seen, start_growing, start_step, start_length};
-  double distance = start_distance, norm = start_norm;
-  if (!start) {
-    z = {sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]};
-    distance = sqrt(moved[0]), norm = sqrt(moved[1]);
+  double s[STEP_SUMS] = {};
+  FOR_ELEMENTS(i, n) {
+    double at = x ? x[i] : 0, g = d[i], w = v ? v[i] : 0, change = previous ? g - (double)previous[i] : 0;
+    s[CHANGE] += change * change, s[XX] += at * at, s[XD] += at * g, s[XV] += at * w, s[DD] += g * g, s[DV] += g * w, s[VV] += w * w;
   }
+  double held = block_sums(s);
+  if (threadIdx.x < STEP_SUMS) sums[STEP_SUMS * blockIdx.x + threadIdx.x] = held;
+}
+EXPORT(step_sums)
+
+// total_steps adds the sums of the parts that step_sums left, to all threads.
+__device__ inline void total_steps(double *total, const double *sums, int64 parts) {
+  double held = parts_sums<STEP_SUMS>(sums, (unsigned)parts);
+  if (threadIdx.x < STEP_SUMS) total[threadIdx.x] = held;
+  __syncthreads();
+}
+
+// advance_sizing advances the rule of the automatic step size (problem.SizedDescent) with the input
+// that step_sums left behind its sums, from the square of the direction's change, and the squares of
+// ||x_k - x_{k-1}|| and ||x_k|| in moved. No product and sum are fused.
+__device__ inline void advance_sizing(const double *in, double square, const double *sizes, const double *moved, double *next) {
+  const double *state = in[0] ? in + 1 : sizes;
+  double l = state[CURVATURE], peak = state[PEAK], last = state[SEEN], growing = state[GROWING], step = state[STEP], length = state[LENGTH];
+  double distance = in[0] ? in[7] : sqrt(moved[0]), norm = in[0] ? in[8] : sqrt(moved[1]);
+  in += SIZING_START;
+  double least = in[0], decay = in[1], peak_decay = in[2], scale = in[3], cap = in[4], ramp = in[5], alert = in[6];
+  double margin = in[7], share = in[8], growth = in[9], raise = in[10], run = in[11], leap = in[12], weight = in[13];
   if (!(distance <= least * plus(1, norm))) {
-    z.l *= decay, z.peak *= peak_decay;
-    double seen = sqrt(sum) / (distance * scale);
+    l *= decay, peak *= peak_decay;
+    double seen = sqrt(square) / (distance * scale);
     if (isfinite(seen)) {
-      z.peak = larger(z.peak, seen);
-      z.growing = seen > growth * z.seen ? z.growing + 1 : 0;
-      if (alert != 0 && z.growing >= run && seen > share * z.l) z.l = larger(z.l, lesser(raise * z.l, z.peak)), z.growing = 0;
-      z.l = larger(z.l, seen), z.seen = seen;
+      peak = larger(peak, seen);
+      growing = seen > growth * last ? growing + 1 : 0;
+      if (alert != 0 && growing >= run && seen > share * l) l = larger(l, lesser(raise * l, peak)), growing = 0;
+      l = larger(l, seen), last = seen;
     }
   }
-  double e = margin / z.l;
+  double e = margin / l;
   if (cap > 0) e = lesser(e, cap);
   if (isinf(e)) e = 1;
   e /= scale;
-  double b = e > leap * z.step ? ramp * (z.step / e) : ramp;
-  if (b > 0) z.length = plus(b * z.length, 1);
-  z.step = e;
-  double a = e * plus(1, b * z.length) * weight;
-  sizes[0] = z.l, sizes[1] = z.peak, sizes[2] = z.seen, sizes[3] = z.growing, sizes[4] = z.step, sizes[5] = z.length;
-  sizes[6] = b, sizes[7] = a, sizes[8] = 1 / plus(1, a);
+  double b = e > leap * step ? ramp * (step / e) : ramp;
+  if (b > 0) length = plus(b * length, 1);
+  double a = e * plus(1, b * length) * weight;
+  next[CURVATURE] = l, next[PEAK] = peak, next[SEEN] = last, next[GROWING] = growing, next[STEP] = e, next[LENGTH] = length;
+  next[MOMENTUM] = b, next[THRESHOLD] = a, next[SCALE] = 1 / plus(1, a);
+}
+
+// sizing is one block: it advances the rule after step_sums.
+KERNEL(sizing)(const double *sums, int64 parts, double *sizes, const double *moved) {
+  __shared__ double total[STEP_SUMS];
+  total_steps(total, sums, parts);
+  if (threadIdx.x == 0) advance_sizing(sums + STEP_SUMS * parts, total[CHANGE], sizes, moved, sizes);
 }
 EXPORT(sizing)
 
-KERNEL(step_norm)(int64 n, const real *x, const real *d, const real *v, NUMBER(e), NUMBER(b), NUMBER(radius), double *result,
-              double *partial, unsigned *tickets) {
-  real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);
-  double sum = 0, none = 0;
-  FOR_ELEMENTS(i, n) {
-    double y = step_point(x, d, v, e, b, i);
-    sum += y * y;
-  }
-  if (grid_sums(sum, none, partial, tickets)) result[0] = sum, result[1] = ball_scale(sum, NUMBER_OF(radius));
-}
-EXPORT(step_norm)
-
-KERNEL(descend)(int64 n, real *x, const real *d, real *v, NUMBER(e), NUMBER(b), PROXIMAL, double *result, double *partial,
-                unsigned *tickets) {
-  real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);
-  Proximal p = PROXIMAL_OF;
-  double moved = 0, size = 0;
+// descend_all sets v = b v + d and x = P(x - e (d + b v)), and adds to ||x+ - x||^2 and ||x+||^2.
+__device__ inline void descend_all(int64 n, real *x, const real *d, real *v, real e, real b, const Proximal &p, double &moved,
+                                   double &size) {
   FOR_ELEMENTS(i, n) {
     real next = proximal(p, descended(x, d, v, e, b, i));
     double step = (double)next - (double)x[i];
@@ -162,9 +167,52 @@ KERNEL(descend)(int64 n, real *x, const real *d, real *v, NUMBER(e), NUMBER(b), 
     size += (double)next * (double)next;
     x[i] = next;
   }
+}
+
+// descend projects onto the ball of the radius if radius > 0, with the sums of step_sums.
+KERNEL(descend)(int64 n, real *x, const real *d, real *v, NUMBER(e), NUMBER(b), PROXIMAL, double radius, const double *sums,
+                int64 parts, double *result, double *partial, unsigned *tickets) {
+  __shared__ double total[STEP_SUMS];
+  real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);
+  Proximal p = PROXIMAL_OF;
+  if (radius > 0) {
+    total_steps(total, sums, parts);
+    p.scale = (real)ball_scale(trial_square(total, e, b), radius);
+  }
+  double moved = 0, size = 0;
+  descend_all(n, x, d, v, e, b, p, moved, size);
   if (grid_sums(moved, size, partial, tickets)) result[0] = moved, result[1] = size;
 }
 EXPORT(descend)
+
+// descend_sized advances the rule in every block, which needs no further launch, and descends with
+// the rule's numbers. soft says that the threshold is the rule's, and shrinks that the scale is. The
+// last block leaves the new state, because the others have read the state before.
+KERNEL(descend_sized)(int64 n, real *x, const real *d, real *v, PROXIMAL, int64 soft, int64 shrinks, double radius, const double *sums,
+                      int64 parts, double *sizes, double *result, double *partial, unsigned *tickets) {
+  __shared__ double total[STEP_SUMS], next[SIZING_COUNT];
+  total_steps(total, sums, parts);
+  if (threadIdx.x == 0) advance_sizing(sums + STEP_SUMS * parts, total[CHANGE], sizes, result, next);
+  __syncthreads();
+  real e = (real)next[STEP], b = (real)next[MOMENTUM];
+  Proximal p = PROXIMAL_OF;
+  if (soft) p.threshold = (real)next[THRESHOLD];
+  if (shrinks) p.scale = (real)next[SCALE];
+  if (radius > 0) p.scale = (real)ball_scale(trial_square(total, e, b), radius);
+  double moved = 0, size = 0;
+  descend_all(n, x, d, v, e, b, p, moved, size);
+  if (!grid_sums(moved, size, partial, tickets)) return;
+  result[0] = moved, result[1] = size;
+  for (int k = 0; k < SIZING_COUNT; k++) sizes[k] = next[k];
+}
+EXPORT(descend_sized)
+
+KERNEL(size)(int64 n, const real *x, double radius, double *result, double *partial, unsigned *tickets) {
+  double sum = 0, none = 0;
+  FOR_ELEMENTS(i, n) sum += (double)x[i] * (double)x[i];
+  if (grid_sums(sum, none, partial, tickets)) result[0] = sum, result[1] = ball_scale(sum, radius);
+}
+EXPORT(size)
 
 KERNEL(adam)(int64 n, real *x, const real *d, real *m1, real *m2, NUMBER(rate), NUMBER(root), PROXIMAL, NUMBER(radius), double *result,
              double *partial, unsigned *tickets) {

@@ -55,33 +55,48 @@ __device__ inline bool grid_sums(double &first, double &second, double *partial,
   return holds;
 }
 
+// block_sums returns each of N sums over a block of 256 threads, with the bits of block_sum: sum t to
+// thread t.
+template <int N> __device__ inline double block_sums(double (&sums)[N]) {
+  __shared__ double part[N][8];
+  int t = thread_of_block();
+  double held = 0;
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    for (int d = 16; d; d >>= 1) sums[k] += __shfl_down_sync(0xffffffffu, sums[k], d);
+    if ((t & 31) == 0) part[k][t >> 5] = sums[k];
+  }
+  __syncthreads();
+  if (t < N) {
+    held = part[t][0];
+    for (int w = 1; w < 8; w++) held += part[t][w];
+  }
+  __syncthreads(); // part may be used again
+  return held;
+}
+
+// parts_sums is block_sums of N sums that blocks left at partial, N numbers for each block.
+template <int N> __device__ inline double parts_sums(const double *partial, unsigned blocks) {
+  double sums[N] = {};
+  for (unsigned b = thread_of_block(); b < blocks; b += 256) {
+#pragma unroll
+    for (int k = 0; k < N; k++) sums[k] += __ldcg(&partial[N * b + k]);
+  }
+  return block_sums(sums);
+}
+
 // group_sums adds each of N sums over the blocks with the same blockIdx.y, with the bits of grid_sums
 // for these blocks alone. Each group of blocks has its own partial sums and its own ticket. The function
 // returns true to N threads of the group's last block; thread t then holds sum t in held.
 template <int N> __device__ inline bool group_sums(double (&sums)[N], double &held, double *partial, unsigned *tickets) {
-  __shared__ double part[N][8];
   int t = thread_of_block();
   unsigned blocks = gridDim.x;
-  partial += (int64)blockIdx.y * blocks * N;
-  for (int pass = 0; pass < 2; pass++) {
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-      for (int d = 16; d; d >>= 1) sums[k] += __shfl_down_sync(0xffffffffu, sums[k], d);
-      if ((t & 31) == 0) part[k][t >> 5] = sums[k];
-    }
-    __syncthreads();
-    if (t < N) {
-      held = part[t][0];
-      for (int w = 1; w < 8; w++) held += part[t][w];
-      if (blocks > 1 && pass == 0) partial[blockIdx.x * N + t] = held;
-    }
-    if (blocks == 1 || pass == 1) break;
+  held = block_sums(sums);
+  if (blocks > 1) {
+    partial += (int64)blockIdx.y * blocks * N;
+    if (t < N) partial[blockIdx.x * N + t] = held;
     if (!last_block(&tickets[blockIdx.y], blocks)) return false;
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-      sums[k] = 0;
-      for (unsigned b = t; b < blocks; b += 256) sums[k] += __ldcg(&partial[N * b + k]);
-    }
+    held = parts_sums<N>(partial, blocks);
   }
   return t < N;
 }
@@ -121,22 +136,36 @@ __device__ inline real descended(const real *x, const real *d, real *v, real e, 
   return x[i] - e * (g + b * w);
 }
 
-// Sizing is the state of the automatic step size, problem.Sizing.
-struct Sizing {
-  double l, peak, seen, growing, step, length;
-};
+// The sums of step_sums: ||d - previous||^2 and the inner products of the iterate x, the direction d
+// and the velocity v. STEP_SUMS is their number: stepSums of package kernels.
+enum { CHANGE, XX, XD, XV, DD, DV, VV, STEP_SUMS };
 
-// SIZING_START is the state before the step if start is set, with the lengths of the last move.
-#define SIZING_START                                                                                                             \
-  int64 start, double start_l, double start_peak, double start_seen, double start_growing, double start_step,                    \
-      double start_length, double start_distance, double start_norm
+// trial_square is ||x - e (d + b (b v + d))||^2 from the sums. No product and sum are fused.
+__device__ inline double trial_square(const double *s, double e, double b) {
+  double c = plus(1, b), w = b * b; // the weights of d and v
+  double linear = plus(c * s[XD], w * s[XV]), square = plus(plus(c * c * s[DD], 2 * c * w * s[DV]), w * w * s[VV]);
+  return plus(s[XX], plus(-2 * e * linear, e * e * square));
+}
 
-// SIZING_RULE has the inputs and the constants of problem.SizedDescent, and the regularizer's weight.
-// SIZING_NUMBERS is their number: kernels.SizingNumbers.
+// The numbers that the rule of the automatic step size leaves: the state of problem.Sizing, then the
+// momentum b, the threshold a weight, and the scale 1/(1 + a weight), a = e (1 + b s). SIZING_COUNT
+// is their number: kernels.SizingCount.
+enum { CURVATURE, PEAK, SEEN, GROWING, STEP, LENGTH, MOMENTUM, THRESHOLD, SCALE, SIZING_COUNT };
+
+// SIZING is the input of the rule of the automatic step size, in float64: if start is not 0, the state
+// before the step and the lengths of the last move; then the inputs and the constants of
+// problem.SizedDescent, and the regularizer's weight, which are SIZING_NUMBERS numbers:
+// kernels.SizingNumbers.
+#define SIZING_START 9
 #define SIZING_NUMBERS 14
-#define SIZING_RULE                                                                                                              \
-  double least, double decay, double peak_decay, double scale, double cap, double ramp, double alert, double margin,              \
-      double share, double growth, double raise, double run, double leap, double weight
+#define SIZING                                                                                                                   \
+  double start, double start_l, double start_peak, double start_seen, double start_growing, double start_step,                   \
+      double start_length, double start_distance, double start_norm, double least, double decay, double peak_decay,              \
+      double scale, double cap, double ramp, double alert, double margin, double share, double growth, double raise,             \
+      double run, double leap, double weight
+#define SIZING_LIST                                                                                                              \
+  {start, start_l, start_peak, start_seen, start_growing, start_step, start_length, start_distance, start_norm, least, decay,    \
+   peak_decay, scale, cap, ramp, alert, margin, share, growth, raise, run, leap, weight}
 
 __device__ inline double larger(double a, double b) { return a > b ? a : b; }
 
