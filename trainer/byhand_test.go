@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -150,6 +151,54 @@ func TestToleranceIsInclusive(t *testing.T) {
 	}
 }
 
+// Solved ends a run at a check if both f and the residual are at most Solved, and neither at a
+// plateau, nor far below 0, nor on coarse passes or mini-batches. The last record has the iterate.
+func TestSolvedByHand(t *testing.T) {
+	above := func(f float64) func(p problem.Functions) problem.Functions {
+		return func(p problem.Functions) problem.Functions {
+			own := p.F
+			p.F = func(x []float64) float64 { return own(x) + f }
+			return p
+		}
+	}
+	coarse := func(p problem.Problem) problem.Problem { return &offset{Problem: p, coarse: true} }
+	for name, c := range map[string]struct {
+		change func(problem.Functions) problem.Functions
+		wrap   func(problem.Problem) problem.Problem
+		m      Method
+		full   bool
+		want   int
+	}{
+		"solved": {want: 3}, "a plateau": {change: above(0.2), want: 9}, "below 0": {change: above(-0.2), want: 9},
+		"batches": {full: true, want: 9}, "coarse": {wrap: coarse, m: &coarsened{scripted{moves: []float64{-1, -1, -1.95, 0}, nu: []float64{0}}}, want: 9},
+	} {
+		fn := square(problem.Regularizer{})
+		if c.change != nil {
+			fn = c.change(fn)
+		}
+		p, l := begin(t, fn, 4), &journal{}
+		if c.wrap != nil {
+			p = c.wrap(p)
+		}
+		m := cmp.Or[Method](c.m, &scripted{moves: []float64{-1, -1, -1.95, 0}, nu: []float64{0}}) // f = 0.00125, and the residual is 0.05
+		s := Settings{Iterations: 9, RecordEvery: 9, CheckEvery: 1, Solved: 0.06, Recorder: l}
+		if c.full {
+			s.Full = begin(t, fn, 4)
+		}
+		r := trained(t, p, m, s)
+		if r.Iterations != c.want || (r.Status == Converged) != (c.want == 3) || l.records[len(l.records)-1].Iteration != c.want {
+			t.Errorf("%s: %v after %d, %d records", name, r.Status, r.Iterations, len(l.records))
+		}
+	}
+	for solved, want := range map[float64]int{0.05: 3, 0.04: 9} { // f is small enough, and the residual is not
+		r := trained(t, begin(t, square(problem.Regularizer{}), 4), &scripted{moves: []float64{-1, -1, -1.953125, 0}, nu: []float64{0}},
+			Settings{Iterations: 9, CheckEvery: 1, Solved: solved})
+		if r.Iterations != want {
+			t.Errorf("solved at %v: %v after %d, want %d", solved, r.Status, r.Iterations, want)
+		}
+	}
+}
+
 // Without a tolerance, a check between records costs no forward pass. A check costs no certificate
 // if the constraints exceed the tolerance.
 func TestChecksAreCheap(t *testing.T) {
@@ -167,7 +216,7 @@ func TestChecksAreCheap(t *testing.T) {
 		t.Errorf("%d gradients with checks of infeasible iterates, %d without", seldom, backwards)
 	}
 	r := &run{} // has no method: a check would fail
-	if met, err := r.meets(); met || err != nil {
+	if met, err := r.meets(0); met || err != nil {
 		t.Errorf("a check without a tolerance: %v, %v", met, err)
 	}
 }
@@ -177,7 +226,7 @@ func TestSettingsOutOfRange(t *testing.T) {
 	nan := math.NaN()
 	for i, s := range []Settings{
 		{Iterations: -1}, {RecordEvery: -1}, {CheckEvery: -1}, {Gradients: -1}, {RecordWork: -1}, {RecordWork: nan}, {LeastRecords: -1}, {RecordShare: -1}, {RecordShare: nan},
-		{Tolerance: -1}, {Tolerance: nan}, {FeasibilityTolerance: -1}, {FeasibilityTolerance: nan}, {TimeLimit: -1},
+		{Tolerance: -1}, {Tolerance: nan}, {Solved: -1}, {Solved: nan}, {FeasibilityTolerance: -1}, {FeasibilityTolerance: nan}, {TimeLimit: -1},
 		{Certificate: certify.Settings{Sphere: -1}}, {Certificate: certify.Settings{Kink: nan}},
 		{IterationsPerEpoch: -1}, {IterationsPerEpoch: nan}, {CollapseAbove: -1}, {CollapseAbove: nan}, {NearEvery: -1}, {Output: "first"},
 	} {

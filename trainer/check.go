@@ -1,35 +1,45 @@
 package trainer
 
 import (
+	"math"
+
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
+// solved reports whether the run ends by Settings.Solved.
+func (t *run) solved() (bool, error) {
+	if t.full != t.p || problem.Coarse(t.graded) || !(math.Abs(t.at.Objective) <= t.set.Solved) {
+		return false, nil
+	}
+	return t.meets(t.set.Solved)
+}
+
 // meets reports whether the certificate of the iterate, or of the point that the method would
-// return, has an epsilon of at most Settings.Tolerance. It computes the certificate only if the
-// constraints and their multipliers do not already exceed the tolerance.
-func (t *run) meets() (met bool, err error) {
-	if t.set.Tolerance == 0 {
+// return, has an epsilon of at most the tolerance; 0: none has. It computes the certificate only if
+// the constraints and their multipliers do not already exceed the tolerance.
+func (t *run) meets(tolerance float64) (met bool, err error) {
+	if tolerance == 0 {
 		return false, nil
 	}
 	err = t.returned(func() (err error) {
-		met, err = t.meetsHere()
+		met, err = t.meetsHere(tolerance)
 		return err
 	})
 	return met, err
 }
 
 // meetsHere reports whether the iterate meets the tolerance.
-func (t *run) meetsHere() (bool, error) {
+func (t *run) meetsHere(tolerance float64) (bool, error) {
 	if err := t.evaluate(); err != nil {
 		return false, err
 	}
 	nu := t.m.Report().Nu
-	if infeasibility, complementarity := certify.Residuals(t.fullAt.Constraints, nu); max(infeasibility, complementarity) > t.set.Tolerance {
+	if infeasibility, complementarity := certify.Residuals(t.fullAt.Constraints, nu); max(infeasibility, complementarity) > tolerance {
 		return false, nil
 	}
 	c, err := certify.Measure(t.full, t.fullAt, nu, t.set.Certificate)
-	return c.Epsilon <= t.set.Tolerance, err
+	return c.Epsilon <= tolerance, err
 }
 
 // stuck asks Settings.Stuck at a check.

@@ -50,6 +50,12 @@ type Settings struct {
 	// certificate of a check uses the method's own multiplier if the method has one. 0 is the default:
 	// never.
 	Tolerance float64
+	// Solved stops the run at the first check whose objective f and certificate's epsilon are both at
+	// most Solved in magnitude: the mean of losses, which are at least 0, has nothing to gain. A small
+	// epsilon alone may be a plateau: one wrong row with a saturated loss has a small gradient, and
+	// later steps can still correct it. Runs on mini-batches continue, and steps on a sample of the
+	// rows. 0 is the default: never.
+	Solved float64
 	// RecordEvery is the number of iterations between records. Records change neither the iterates
 	// nor the end of the run. The run always records the start and the last iterate. 0 is the default:
 	// about 200 records over Planned, or fewer if RecordWork is known (see Intervals). With a
@@ -166,7 +172,7 @@ type Sample struct {
 
 // Samples reports whether no record decides something, so that records can measure a sample.
 func (s *Settings) Samples() bool {
-	return s.RecordEvery == 0 && s.Tolerance == 0 && s.NearEvery == 0 && !s.ChecksChoose() && s.Output != OutputRandom
+	return s.RecordEvery == 0 && s.Tolerance <= 0 && s.NearEvery == 0 && !s.ChecksChoose() && s.Output != OutputRandom
 }
 
 // DefaultFeasibilityTolerance is the default of Settings.FeasibilityTolerance.
@@ -235,9 +241,9 @@ func (s Settings) validate(p problem.Problem, n int) error {
 	case !(s.RecordWork >= 0) || s.LeastRecords < 0 || !(s.RecordShare >= 0):
 		return fmt.Errorf("trainer: %w: a record has the work of %v iterations, at least %d records remain, and records take at most %v of the time, want numbers of at least 0",
 			problem.ErrSettings, s.RecordWork, s.LeastRecords, s.RecordShare)
-	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
-		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want numbers of at least 0",
-			problem.ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)
+	case !(s.Tolerance >= 0) || !(s.Solved >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
+		return fmt.Errorf("trainer: %w: tolerance %v, solved at %v, feasibility tolerance %v, time limit %v, want numbers of at least 0",
+			problem.ErrSettings, s.Tolerance, s.Solved, s.FeasibilityTolerance, s.TimeLimit)
 	case !(s.Certificate.Sphere >= 0) || !(s.Certificate.Kink >= 0):
 		return fmt.Errorf("trainer: %w: the certificate's tolerances are %v and %v, want numbers of at least 0",
 			problem.ErrSettings, s.Certificate.Sphere, s.Certificate.Kink)

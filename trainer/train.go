@@ -21,7 +21,7 @@ const (
 	IterationLimit Status = "iteration limit"
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
-	Converged      Status = "tolerance reached"    // the certificate's epsilon at a check is at most Settings.Tolerance
+	Converged      Status = "tolerance reached"    // the certificate's epsilon at a check is at most Settings.Tolerance, or Settings.Solved
 	AtRest         Status = "steps below rounding" // a Rester is at rest: further iterations change nothing
 	NoImprovement  Status = "no improvement"       // Settings.Patience checks in a row without a better merit on validation rows
 	Compared       Status = "thresholds compared"  // the run has no iterations: it compared thresholds on given scores
@@ -319,16 +319,23 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		// limit on gradients would never end a run at rest.
 		resting := t.hooks.rester != nil && t.hooks.rester.Resting() && (t.set.Output != OutputRandom || t.set.Gradients > 0)
 		limited := last || overtime || spent || resting
-		ending := limited || interrupted
+		scheduled, checked := t.scheduled(), t.at.Iteration%t.check == 0
+		solved := false
+		if checked {
+			var err error
+			if solved, err = t.solved(); err != nil {
+				return Failed, err
+			}
+		}
+		ending := limited || interrupted || solved
 		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted || last || overtime || spent) {
 			t.checkpoint()
 		}
-		scheduled, checked := t.scheduled(), t.at.Iteration%t.check == 0
 		due := ending || t.due()
 		measured := due || checked && t.set.ChecksChoose()
 		if !measured && checked {
 			var err error
-			if measured, err = t.meets(); err != nil {
+			if measured, err = t.meets(t.set.Tolerance); err != nil {
 				return Failed, err
 			}
 		}
@@ -344,7 +351,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			switch {
 			case stopped && !checked: // without the interruption, no check would end the run here
 				return Interrupted, nil
-			case t.set.Tolerance > 0 && (checked || ending) && t.last.Certificate.Epsilon <= t.set.Tolerance:
+			case solved || t.set.Tolerance > 0 && (checked || ending) && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return t.ends(Converged)
 			case stopped:
 				return Interrupted, nil

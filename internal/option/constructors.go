@@ -30,13 +30,19 @@ func CountOr(name string, field *int, in Interval, word, help string) *Option {
 // default. The field of a given 0 is -1.
 func Explicit(name string, field *int, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "N", required: true,
-		value: &explicitValue{numberValue[int]{field: field, in: AtLeast(0)}}}
+		value: &explicitValue[int]{numberValue[int]{field: field, in: AtLeast(0)}}}
 }
 
 // ExplicitOr is Explicit with a word for the program's default.
 func ExplicitOr(name string, field *int, word, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "N|" + word, required: true,
-		value: &explicitValue{numberValue[int]{field: field, in: AtLeast(0), word: word}}}
+		value: &explicitValue[int]{numberValue[int]{field: field, in: AtLeast(0), word: word}}}
+}
+
+// ExplicitNumberOr is ExplicitOr for a number.
+func ExplicitNumberOr(name string, field *float64, word, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "X|" + word, required: true,
+		value: &explicitValue[float64]{numberValue[float64]{field: field, in: AtLeast(0), word: word}}}
 }
 
 // Count describes a whole number of the interval.

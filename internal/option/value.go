@@ -137,11 +137,11 @@ func (v *numbersValue[T]) text() string {
 func (v *numbersValue[T]) limits() string { return v.in.words }
 func (v *numbersValue[T]) several()       {}
 
-// explicitValue is a bound whole number whose field has 0 for the program's default, which a word
-// may name. A number below 0 stands for 0.
-type explicitValue struct{ numberValue[int] }
+// explicitValue is a bound number whose field has 0 for the program's default, which a word may
+// name. A number below 0 stands for 0.
+type explicitValue[T int | float64] struct{ numberValue[T] }
 
-func (v *explicitValue) set(text string) error {
+func (v *explicitValue[T]) set(text string) error {
 	if err := v.numberValue.set(text); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (v *explicitValue) set(text string) error {
 	return nil
 }
 
-func (v *explicitValue) text() string {
+func (v *explicitValue[T]) text() string {
 	if *v.field < 0 {
 		return "0"
 	}

@@ -17,7 +17,9 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // kinds lists all normalisations.
@@ -274,5 +276,25 @@ func TestMiniBatches(t *testing.T) {
 	if end.Objective+end.Certificate.Infeasibility > 0.8*(start.Objective+start.Certificate.Infeasibility) {
 		t.Errorf("60 mini-batches took f = %v, violation %v to %v, %v",
 			start.Objective, start.Certificate.Infeasibility, end.Objective, end.Certificate.Infeasibility)
+	}
+}
+
+// By default, a run ends once its objective and its residual are below the rounding of 1 in the
+// dtype. A tolerance below 0 lets the run go on.
+func TestSolvedRunsEnd(t *testing.T) {
+	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		for tolerance, want := range map[float64]trainer.Status{0: trainer.Converged, -1: trainer.IterationLimit} {
+			e := assembled(t, small(func(c *setup) {
+				c.Kappa, c.Hidden, c.Dtype, c.method = []float64{5}, []int{20}, dtype, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
+			}))
+			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 120, Tolerance: tolerance})
+			if err != nil {
+				t.Fatal(err)
+			}
+			least := e.problem.Space().Roundoff()
+			if r.Status != want || want == trainer.Converged && max(r.Objective, r.Certificate.Epsilon) > least {
+				t.Errorf("%v, tolerance %v: %v after %d, f = %v, epsilon %v", dtype, tolerance, r.Status, r.Iterations, r.Objective, r.Certificate.Epsilon)
+			}
+		}
 	}
 }

@@ -24,6 +24,10 @@ import (
 
 // Optimize implements Pipeline. Optimize adds measures of every split to the records.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
+	if s.Tolerance == 0 {
+		s.Solved = a.problem.Space().Roundoff()
+	}
+	s.Tolerance = max(s.Tolerance, 0)
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
 	s.RecordWork, s.LeastRecords = a.recordWork()
 	if s.RecordEvery == 0 {

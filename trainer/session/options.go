@@ -88,7 +88,8 @@ type Options struct {
 	Method trainer.Method
 	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations, or
 	// DefaultPasses passes for convolutional networks on mini-batches; a negative number evaluates
-	// only the initial weights. Seed is also the seed of the initial
+	// only the initial weights. Tolerance 0 lets the session set Solved to the rounding of 1 in the
+	// dtype; a negative number means that neither ends the run. Seed is also the seed of the initial
 	// weights, the mini-batches, the split of a table and built-in data. The session sets Measure,
 	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, RecordShare, FreeRecords, Full,
 	// IterationsPerEpoch, AllRowsFrom and CollapseAbove. Output and Patience may choose weights by
@@ -246,8 +247,8 @@ func (o *Options) runOptions() []*option.Option {
 			For(automatic, option.If("model", models.PictureKinds()...)).Or(strconv.Itoa(DefaultIterations)),
 		option.Custom("time-limit", "TIME|none", o.setTimeLimit, o.timeLimitText,
 			"stop the training after this wall time of the run, such as 90s or 10m; reading and records count", "none").Or("none"),
-		option.Number("tolerance", &s.Tolerance, option.AtLeast(0),
-			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
+		option.ExplicitNumberOr("tolerance", &s.Tolerance, automatic,
+			"stop at the first check whose KKT certificate has an epsilon of at most X; 0: never; auto: if the objective and epsilon round to 0 beside 1").Or(automatic),
 		option.Count("batch-size", &o.BatchSize, option.AtLeast(0),
 			"train on mini-batches with the same share of every class and group, and then on all rows; 0: all rows from the start, as the methods' theory assumes").
 			For(strconv.Itoa(DefaultPictureBatch), option.If("model", models.PictureKinds()...)).Or("0").In("rows"),
