@@ -135,14 +135,7 @@ func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, s
 	sums, n := dst.RawSymmetric().Data, dst.SymmetricDim() // the upper triangle, row by row
 	z, entries := make([]float64, n), make([]int, 0, n)
 	z[n-1] = 1
-	b.eachRow(data, from, to, stride, func(i int, row []float64) {
-		copy(z, row)
-		entries = entries[:0]
-		for j, v := range z {
-			if v != 0 {
-				entries = append(entries, j)
-			}
-		}
+	add := func(i int) { // z has the features of row i, which are 0 outside entries
 		weight := 1 / classes[labels[i]]
 		for k, j := range entries {
 			to := sums[j*n : (j+1)*n]
@@ -154,7 +147,36 @@ func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, s
 				to[l] += weight * z[j] * z[l]
 			}
 		}
-	})
+	}
+	if s, ok := data.(matrix.Sparse); ok && b.Center == nil && b.Scale == nil {
+		starts, columns, values := s.Entries()
+		for i := from; i < to; i += stride {
+			entries = entries[:0]
+			for k := starts[i]; k < starts[i+1]; k++ {
+				v := 1.0
+				if values != nil {
+					v = float64(values[k])
+				}
+				z[columns[k]], entries = v, append(entries, int(columns[k]))
+			}
+			entries = append(entries, n-1)
+			add(i)
+			for _, j := range entries[:len(entries)-1] {
+				z[j] = 0
+			}
+		}
+	} else {
+		b.eachRow(data, from, to, stride, func(i int, row []float64) {
+			copy(z, row)
+			entries = entries[:0]
+			for j, v := range z {
+				if v != 0 {
+					entries = append(entries, j)
+				}
+			}
+			add(i)
+		})
+	}
 	if err := b.Devices.Team.Sum(sums); err != nil {
 		return err
 	}
