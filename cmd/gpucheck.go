@@ -142,8 +142,9 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 	if opts.inProcess {
 		self = ""
 	}
+	devices, _ := a.gpus.list() // opening the device reports the error
 	return gpucheck.Options{
-		Args: args, Cases: opts.cases,
+		Args: args, Cases: opts.cases, GPUs: len(devices),
 		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
 		Data: data, Self: self, Python: opts.python,
 		Log: func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) },

@@ -24,6 +24,7 @@ type Options struct {
 	// Cases selects the cases whose part and name contain one of the texts; none selects all.
 	Cases  []string
 	Python string // the interpreter with PyTorch
+	GPUs   int    // of this machine
 	Log    func(format string, args ...any)
 	Shrink int // divides the number of measured rows, for tests; 0 is 1
 }

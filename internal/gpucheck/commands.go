@@ -2,6 +2,7 @@ package gpucheck
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -23,7 +24,7 @@ var commands = []command{
 	{"100 iterations", config.Values{"hidden": "256", "iterations": "100"}, 0.6},
 	{"1,000 iterations", config.Values{"hidden": "256", "iterations": "1000"}, 0.9},
 	{"1,000 iterations on mini-batches", config.Values{"hidden": "256", "iterations": "1000", "batch-size": "512"}, 0},
-	{"1,000 iterations of a linear model", config.Values{"model": "linear", "iterations": "1000"}, 0},
+	{"1,000 iterations of a linear model, with the secant Jacobian", config.Values{"model": "linear", "regularizer": "l2", "iterations": "1000"}, 0},
 }
 
 // commandCases run whole commands and list their seconds by part. Each case has a process of its
@@ -41,7 +42,14 @@ func commandCases() (list []Case) {
 			return c.results(sum), nil
 		}})
 	}
-	return list
+	return append(list, Case{Name: ranks, Run: commands[0].ranked})
+}
+
+// values are the command's settings.
+func (c command) values(o Options) config.Values {
+	values := config.Values{"dataset": "fashion-mnist", "device": "cuda", "data-dir": o.Data}
+	maps.Copy(values, c.settings)
+	return values
 }
 
 // run runs the command. Its files go to a temporary directory.
@@ -51,11 +59,7 @@ func (c command) run(ctx context.Context, o Options) (sum results.Summary, err e
 		return sum, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	settings := config.Values{"dataset": "fashion-mnist", "device": "cuda", "data-dir": o.Data}
-	for name, value := range c.settings {
-		settings[name] = value
-	}
-	cfg, err := config.Resolve(settings, nil)
+	cfg, err := config.Resolve(c.values(o), nil)
 	if err != nil {
 		return sum, err
 	}

@@ -1,6 +1,9 @@
 package gpucheck
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"ppal/internal/config"
@@ -33,8 +36,38 @@ func TestCommands(t *testing.T) {
 	if r.Count("Close") != 1 || r.Violations() != nil {
 		t.Errorf("closed %d times, %v", r.Count("Close"), r.Violations())
 	}
-	missing, err := commandCases()[0].Run(t.Context(), Options{})
-	if err != nil || len(missing) != 1 || missing[0].Status != NotRun {
-		t.Errorf("without data: %+v, %v", missing, err)
+	for _, k := range commandCases() {
+		if missing, err := k.Run(t.Context(), Options{}); err != nil || len(missing) != 1 || missing[0].Status != NotRun {
+			t.Errorf("%s without data: %+v, %v", k.Name, missing, err)
+		}
+	}
+}
+
+// A run with a process for each GPU has the program of MPI, all GPUs, the command's settings and a
+// directory, and its objective is compared with that of one process.
+func TestRanked(t *testing.T) {
+	c := command{settings: config.Values{"dataset": "synthetic", "rows-per-class": "20", "hidden": "4", "iterations": "2"}}
+	tool := script(t, "mpirun", `case "$*" in "-n 2 $PROGRAM train --out "*"--iterations 2"*) mkdir "$6" && echo "{\"objective\": $OBJECTIVE}" >"$6/summary.json" ;; *) echo "wrong: $*" ;; esac; exit 3`)
+	self := script(t, "ppal-gpu", "")
+	t.Setenv("PATH", filepath.Dir(tool)+":"+os.Getenv("PATH"))
+	t.Setenv("PROGRAM", filepath.Join(filepath.Dir(self), rankedFile))
+	o := onDouble(t)
+	o.Self, o.GPUs = self, 2
+	if got, err := c.ranked(t.Context(), o); err != nil || len(got) != 1 || got[0].Status != NotRun || !strings.Contains(got[0].Detail, "make mpi-gpu") {
+		t.Errorf("without the program: %+v, %v", got, err)
+	}
+	if err := os.WriteFile(os.Getenv("PROGRAM"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for objective, want := range map[string]Status{"1.5": Passed, "1.6": Failed} {
+		t.Setenv("OBJECTIVE", objective)
+		got, err := c.ranked(t.Context(), o)
+		if err != nil || len(got) < 3 || got[len(got)-1].Status != want {
+			t.Errorf("f = %s: %+v, %v", objective, got, err)
+		}
+	}
+	c.settings["iterations"] = "3"
+	if got, err := c.ranked(t.Context(), o); err != nil || len(got) != 1 || got[0].Status != Failed || !strings.Contains(got[0].Detail, "wrong: ") {
+		t.Errorf("another command: %+v, %v", got, err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 // Optimize implements Pipeline. Optimize adds measures of every split to the records.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
-	if s.Tolerance == 0 {
+	if s.Solved = 0; s.Tolerance == 0 {
 		s.Solved = a.problem.Space().Roundoff()
 	}
 	s.Tolerance = max(s.Tolerance, 0)
