@@ -111,7 +111,7 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if dir == "" {
 		dir = filepath.Join("runs", a.now().Format("20060102-150405")+"-compare")
 	}
-	outcome, err := a.runStudy(ctx, study, dir)
+	outcome, err := a.runStudy(ctx, study, dir, dir)
 	if err != nil {
 		return err
 	}
@@ -154,8 +154,9 @@ func (a *app) printComparison(outcome *compare.Outcome, dir string, asJSON bool)
 	return err
 }
 
-// runStudy executes the runs, with one progress bar for all of them.
-func (a *app) runStudy(ctx context.Context, s *compare.Study, dir string) (*compare.Outcome, error) {
+// runStudy executes the runs in the directory dir, with one progress bar for all of them. out is
+// the command's --out.
+func (a *app) runStudy(ctx context.Context, s *compare.Study, dir, out string) (*compare.Outcome, error) {
 	s.Version = version()
 	if a.processes > 0 { // runs share all processes, one run after the other
 		s.Workers, s.Threads = 1, runtime.GOMAXPROCS(0)
@@ -180,7 +181,7 @@ func (a *app) runStudy(ctx context.Context, s *compare.Study, dir string) (*comp
 		return a.openOneByOne(ctx, options, a.onGPU(cfg))
 	}
 	var outcome *compare.Outcome
-	err = a.runJobs(ctx, s.Title, dir, func(p study.Progress) (err error) {
+	err = a.runJobs(ctx, s.Title, out, func(p study.Progress) (err error) {
 		outcome, err = compare.Do(ctx, s, dir, open, p)
 		return err
 	})

@@ -132,7 +132,7 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 	names, studies := f.Studies(o)
 	var outcomes []*compare.Outcome
 	for i, study := range studies {
-		outcome, err := a.runStudy(ctx, study, filepath.Join(out, names[i]))
+		outcome, err := a.runStudy(ctx, study, filepath.Join(out, names[i]), out)
 		if err != nil {
 			return err
 		}

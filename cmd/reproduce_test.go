@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ func TestReproduce(t *testing.T) {
 		if got.status != exitDone {
 			t.Fatal(got.stderr)
 		}
-		for _, text := range []string{"(published steps)", "(automatic steps)", "| gdpa-ratio-1.1 |", "Verdicts:", "PPALA is ahead of GDPA in stationarity"} {
+		for _, text := range []string{"(published steps)", "(automatic steps)", "  gdpa-ratio-1.1", "Verdicts:", "PPALA is ahead of GDPA in stationarity"} {
 			if !strings.Contains(got.stdout, text) {
 				t.Errorf("no %q in\n%s", text, got.stdout)
 			}
@@ -45,6 +46,17 @@ func TestReproduce(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part")); err != nil {
 		t.Error("a finished run was done again: ", err)
+	}
+}
+
+// An interrupted experiment names its own directory, not that of the comparison.
+func TestReproduceInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := filepath.Join(t.TempDir(), "out")
+	got := command(ctx, nil, "reproduce", "mnpc-fashion-mnist", "--seeds", "1", "--data-dir", t.TempDir(), "--out", dir)
+	if got.status == exitDone || !strings.HasSuffix(got.stderr, "repeat the command with --out "+dir+" to continue\n") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
 	}
 }
 
@@ -73,7 +85,7 @@ func TestReproduceRanking(t *testing.T) {
 		if got.status != exitDone {
 			t.Fatal(got.stderr)
 		}
-		for _, text := range []string{"| plada-paper |", "| multiplier-model |", "| common-multipliers |", "| unconstrained |", "MQ2008 is missing",
+		for _, text := range []string{"  plada-paper", "  multiplier-model", "  common-multipliers", "  unconstrained", "MQ2008 is missing",
 			"mslr-filtered with seed 1 has 4 training queries, 140 documents and 1200 pairs", "The paper has over 470,000 pairs",
 			"plada has a lower error than the multiplier model. test pair error of plada 0.", "plada-paper has smaller gaps of the queries than the multiplier model"} {
 			if !strings.Contains(got.stdout, text) {

@@ -135,6 +135,9 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 	runs, list := make([]Run, len(jobs)), make([]study.Job[*Run], len(jobs))
 	for i, j := range jobs {
 		cfg, err := resolve(j.values)
+		if err != nil && j.point >= 0 {
+			err = fmt.Errorf("point %d of the search: %w", j.point+1, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", j.contender, err)
 		}
