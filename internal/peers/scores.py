@@ -19,23 +19,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from fairlearn.postprocessing import ThresholdOptimizer
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_svmlight_file
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from .decisions.trees import Scores
+
 RANDOM = 100_000  # random thresholds with three groups or more
-
-
-class Scores(ClassifierMixin, BaseEstimator):
-    """The given scores as an estimator: its only feature is the score."""
-
-    def fit(self, X, y):
-        self.classes_, self.fitted_ = np.array([0, 1]), True
-        return self
-
-    def predict_proba(self, X):
-        p = np.asarray(X)[:, 0]
-        return np.column_stack([1 - p, p])
 
 
 def adult(data: Path):

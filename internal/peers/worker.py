@@ -23,6 +23,7 @@ PEERS = {
     "augmented-lagrangian": ("solver_peer", "LagrangianPeer"),
     "ipopt": ("solver_peer", "IpoptPeer"),
     "fairlearn": ("decisions.fairness", "FairlearnPeer"),
+    "trees": ("decisions.trees", "TreesPeer"),
     "thresholds": ("decisions.thresholds", "ThresholdsPeer"),
     "proxy-lagrangian": ("decisions.games", "ProxyLagrangianPeer"),
     "cooper-proxy": ("decisions.proxies", "CooperProxyPeer"),

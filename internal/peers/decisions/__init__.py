@@ -7,6 +7,7 @@ computes all rates and draws the tables. The modules:
     rows         the rows, and the accepted rows of a decision
     peer         the common base: time, and the answer
     fairness     fairlearn: ExponentiatedGradient, GridSearch, ThresholdOptimizer
+    trees        scikit-learn: the scores of gradient-boosted trees, for problems with given scores
     thresholds   scikit-learn: logistic regression with a moved threshold
     games        the proxy-Lagrangian game of TensorFlow Constrained Optimization, in NumPy
     proxies      Cooper with proxy constraints

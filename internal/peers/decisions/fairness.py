@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from .peer import Candidate, DecisionsPeer
 from .rows import Problem, Rows
+from .trees import Scores
 
 MOMENTS = {"dp": DemographicParity, "eo": EqualizedOdds}
 PARITIES = {"dp": "demographic_parity", "eo": "equalized_odds"}
@@ -30,10 +31,13 @@ class FairlearnPeer(DecisionsPeer):
 
     def _prepare(self, contender: str, problem: Problem, setting: dict) -> Callable[[], Measure]:
         train = self._train
-        learner = LogisticRegression(solver=setting["solver"], max_iter=1000)
+        if setting.get("scores"):
+            learner = Scores().fit(None, None)
+        else:
+            learner = LogisticRegression(solver=setting["solver"], max_iter=1000)
         if contender == "threshold-optimizer":
             optimizer = ThresholdOptimizer(
-                estimator=learner, constraints=PARITIES[problem.kind], predict_method="predict_proba",
+                estimator=learner, constraints=PARITIES[problem.kind], predict_method="predict_proba", prefit=bool(setting.get("scores")),
                 grid_size=setting["grid_size"], tol=setting.get("tol"),
             )  # fmt: skip
 

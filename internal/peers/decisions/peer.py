@@ -20,7 +20,7 @@ class DecisionsPeer:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._folder = ""
+        self._loaded = ("", "")
         self._rows: Rows
         self._train: Rows
 
@@ -30,9 +30,10 @@ class DecisionsPeer:
 
     def fit(self, contender: str, folder: str, kind: str, bound: float, setting: dict) -> dict:
         """Fit a problem. The time is that of the fit on rows in memory; measuring the decisions of all rows is not timed."""
-        if folder != self._folder:
-            self._rows = Rows.load(Path(folder))
-            self._train, self._folder = self._rows.train, folder
+        features = "scores" if setting.get("scores") else "features"
+        if (folder, features) != self._loaded:
+            self._rows = Rows.load(Path(folder), features)
+            self._train, self._loaded = self._rows.train, (folder, features)
         run = self._prepare(contender, Problem(kind, bound), setting)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -20,9 +20,10 @@ class Rows:
     splits: np.ndarray
 
     @staticmethod
-    def load(folder: Path) -> Rows:
-        """Read the files that ppal wrote."""
-        arrays = [np.load(folder / f"{name}.npy") for name in ("features", "labels", "groups", "splits")]
+    def load(folder: Path, features: str = "features") -> Rows:
+        """Read the files that ppal wrote; the features "scores" are those that trees wrote."""
+        arrays = [np.load(folder / f"{name}.npy") for name in (features, "labels", "groups", "splits")]
+        arrays[0] = arrays[0].reshape(len(arrays[1]), -1).astype(np.float64)
         return Rows(arrays[0], *(a.astype(np.int64) for a in arrays[1:]))
 
     @property

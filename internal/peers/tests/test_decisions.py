@@ -1,7 +1,11 @@
 """The contenders of `ppal reproduce decisions`, on small rows. A test is skipped if its packages are not installed."""
 
 import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 HAVE_NUMPY = find_spec("numpy") is not None
 HAVE_SCIPY = HAVE_NUMPY and find_spec("scipy") is not None
@@ -23,6 +27,15 @@ def rows(n: int = 400) -> "Rows":
     labels = (features.sum(1) + rng.normal(size=n) > 0.5).astype(np.int64)
     splits = np.where(np.arange(n) < 3 * n // 4, 0, np.where(np.arange(n) < 7 * n // 8, 1, 2))
     return Rows(features, labels, groups, splits)
+
+
+@contextmanager
+def stored() -> Iterator[Path]:
+    """A folder with the files of the rows."""
+    with TemporaryDirectory() as folder:
+        for name in ("features", "labels", "groups", "splits"):
+            np.save(Path(folder) / f"{name}.npy", getattr(rows(), name))
+        yield Path(folder)
 
 
 @unittest.skipUnless(HAVE_NUMPY, "needs NumPy")
@@ -120,14 +133,8 @@ class Fits(unittest.TestCase):
     """Every contender fits the small rows and keeps about its bound."""
 
     def fit(self, peer: object, contender: str, kind: str, bound: float, **setting: object) -> dict:
-        import tempfile
-        from pathlib import Path
-
-        r = rows()
-        with tempfile.TemporaryDirectory() as folder:
-            for name in ("features", "labels", "groups", "splits"):
-                np.save(Path(folder) / f"{name}.npy", getattr(r, name))
-            result = peer.fit(contender, folder, kind, bound, setting)  # type: ignore[attr-defined]
+        with stored() as folder:
+            result = peer.fit(contender, str(folder), kind, bound, setting)  # type: ignore[attr-defined]
         self.assertGreater(result["seconds"], 0)
         return result
 
@@ -149,6 +156,21 @@ class Fits(unittest.TestCase):
         self.assertIn("edge", {p["name"] for p in grid})
         optimized = self.fit(peer, "threshold-optimizer", "dp", 0.1, grid_size=1000, tol=0.1, **learner)["points"]
         self.assertLessEqual(self.gap(optimized[0]["accepted"]), 0.1 + 1e-6)
+
+    @unittest.skipUnless(HAVE_FAIRLEARN, "needs fairlearn")
+    def test_thresholds_on_scores_of_trees(self) -> None:
+        from peers.decisions.fairness import FairlearnPeer
+        from peers.decisions.trees import TreesPeer
+
+        with stored() as folder:
+            TreesPeer(1).score(str(folder))
+            r = Rows.load(folder, "scores")
+            result = FairlearnPeer(1).fit("threshold-optimizer", str(folder), "dp", 0.1, {"scores": True, "grid_size": 1000, "tol": 0.1})
+        self.assertLessEqual(self.gap(result["points"][0]["accepted"]), 0.1 + 1e-6)
+        wrong = ((r.features[:, 0] > 0.5) != (r.labels == 1))
+        own, held = wrong[r.splits == 0].mean(), wrong[r.splits > 0].mean()
+        self.assertLess(abs(own - held), 0.1)  # trees fit the rows that they saw nearly without errors
+        self.assertGreater(own, 0.1)
 
     @unittest.skipUnless(HAVE_SCIPY, "needs SciPy")
     def test_proxy_lagrangian(self) -> None:

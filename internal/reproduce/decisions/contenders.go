@@ -19,6 +19,8 @@ type Contender struct {
 	// grid returns the axes of the search for a problem; nil: the contender does not support the
 	// problem.
 	grid func(p Problem) []Axis
+	// scored is true if the contender also solves problems with given scores.
+	scored bool
 	// wider is the axis on which the next value above the best value runs too, because the measured
 	// gap lies between the gaps of the two values; "": no such axis.
 	wider string
@@ -66,7 +68,7 @@ func (s Setting) Text(axes []Axis) string {
 // Grid returns all settings of the search; nil if the contender does not support the problem.
 func (c Contender) Grid(p Problem) []Setting {
 	axes := c.grid(p)
-	if axes == nil {
+	if axes == nil || p.Scores && !c.scored {
 		return nil
 	}
 	list := []Setting{{}}
@@ -173,9 +175,12 @@ func contenders() []Contender {
 					return []Axis{learner, fixed("grid_size", 41), fixed("grid_limit", 0.15)}
 				}
 			})},
-		{Name: "ThresholdOptimizer", Worker: "fairlearn", Call: "threshold-optimizer", NeedsGroup: true,
+		{Name: "ThresholdOptimizer", Worker: "fairlearn", Call: "threshold-optimizer", NeedsGroup: true, scored: true,
 			grid: gapsOnly(func(p Problem) []Axis {
 				axes := []Axis{learner, fixed("grid_size", 1000)}
+				if p.Scores {
+					axes[0] = fixed("scores", true)
+				}
 				if p.Kind == demographicParity { // equalized odds has no tolerance
 					axes = append(axes, numbers("tol", p.Bound/2, p.Bound, 2*p.Bound))
 				}

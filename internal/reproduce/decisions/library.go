@@ -51,6 +51,18 @@ func startLibrary(ctx context.Context, p *study.Python, name string) (*library, 
 	return nil, err
 }
 
+// score requests the scores of the rows in a folder (scoresFile).
+func (l *library) score(folder string) error {
+	var reply answer
+	if err := l.Ask(map[string]any{"call": "score", "arguments": map[string]any{"folder": folder}}, &reply); err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
+	}
+	if reply.Error != "" {
+		return fmt.Errorf("%s: %s", l.name, reply.Error)
+	}
+	return nil
+}
+
 // fit requests a fit on the rows in a folder. An error that the library reports becomes the failure
 // of the fit.
 func (l *library) fit(call, folder string, into *Fit) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ppal/constraints"
+	"ppal/datasets/matrix"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -33,13 +34,23 @@ func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) (
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	runtime.GC() // collect the garbage of loading the rows, which is not part of the training
-	wall, cpu := time.Now(), cpuSeconds()
-	s, err := session.New(ctx, session.Options{
+	o := session.Options{
 		Data: session.TablesAtHand{Tables: rows.Tables}, Task: p.statement(p.Data.Attribute),
 		Device:   session.Device{Kind: session.CPU, Threads: threads},
 		Settings: trainer.Settings{Seed: into.Split, RecordEvery: session.DefaultIterations, CheckEvery: checkEvery},
-	})
+	}
+	var features []matrix.Matrix
+	if p.Scores {
+		o.Data, features = rows.scored()
+		o.Task, o.Model = p.statement(attribute), models.Scores{Columns: []string{"score"}, Thresholds: models.ByGroup}
+	} else {
+		for _, part := range rows.Tables.Parts() {
+			features = append(features, part.Features)
+		}
+	}
+	runtime.GC() // collect the garbage of loading the rows, which is not part of the training
+	wall, cpu := time.Now(), cpuSeconds()
+	s, err := session.New(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +67,7 @@ func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) (
 	if err := s.Save(run); err != nil {
 		return nil, err
 	}
-	accepted, err := decide(rundir.Dir(run).Model(), rows)
+	accepted, err := decide(rundir.Dir(run).Model(), rows, features)
 	if err != nil {
 		return nil, fmt.Errorf("ppal on %s: %w", p.Data.Name, err)
 	}
@@ -77,18 +88,18 @@ func (p Problem) statement(attribute string) session.Decisions {
 	}
 }
 
-// decide counts the rows with a positive score of the saved model.
-func decide(path string, rows *Rows) (Counts, error) {
+// decide counts the rows with a positive score of the saved model. features are those of each split.
+func decide(path string, rows *Rows, features []matrix.Matrix) (Counts, error) {
 	var accepted Counts
 	model, err := models.LoadFile(path, nil)
 	if err != nil {
 		return accepted, err
 	}
 	at := 0
-	for _, part := range rows.Tables.Parts() {
-		_, cols := part.Features.Dims()
-		block := make([]float64, part.Rows()*cols)
-		part.Features.Float64(block, 0, part.Rows())
+	for _, m := range features {
+		n, cols := m.Dims()
+		block := make([]float64, n*cols)
+		m.Float64(block, 0, n)
 		scores, err := model.Predict(block)
 		if err != nil {
 			return accepted, err

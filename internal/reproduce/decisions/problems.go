@@ -30,6 +30,9 @@ type Problem struct {
 	Kind  Kind
 	Data  Dataset
 	Bound float64
+	// Scores is true if a contender only chooses thresholds on the scores of gradient-boosted trees,
+	// one for each group.
+	Scores bool
 }
 
 // gapBound is the bound on the gaps.
@@ -44,12 +47,12 @@ func problems() []Problem {
 	var list []Problem
 	for _, kind := range []Kind{demographicParity, equalizedOdds} {
 		for _, d := range []Dataset{adult, bank, compas} {
-			list = append(list, Problem{kind, d, gapBound})
+			list = append(list, Problem{Kind: kind, Data: d, Bound: gapBound}, Problem{Kind: kind, Data: d, Bound: gapBound, Scores: true})
 		}
 	}
 	for _, d := range []Dataset{bank, adult} {
 		for _, bound := range []float64{0.01, 0.05, 0.10} {
-			list = append(list, Problem{neymanPearson, d, bound})
+			list = append(list, Problem{Kind: neymanPearson, Data: d, Bound: bound})
 		}
 	}
 	return list

@@ -16,6 +16,9 @@ import (
 // title returns the title of the problem.
 func (p Problem) title() string {
 	data := map[string]string{"adult": "Adult", "bank": "Bank", "compas": "COMPAS"}[p.Data.Name]
+	if p.Scores {
+		data += ", scores of trees"
+	}
 	switch p.Kind {
 	case demographicParity:
 		return "demographic parity on " + data
@@ -31,7 +34,11 @@ func (p Problem) name() string {
 	if p.Kind == neymanPearson {
 		return fmt.Sprintf("%s-%s-%g", p.Kind, p.Data.Name, 100*p.Bound)
 	}
-	return string(p.Kind) + "-" + p.Data.Name
+	name := string(p.Kind) + "-" + p.Data.Name
+	if p.Scores {
+		name += "-scores"
+	}
+	return name
 }
 
 // Markdown returns the verdicts and the tables.

@@ -19,7 +19,8 @@ type Fit struct {
 	Kind      Kind    `json:"kind"`
 	Dataset   string  `json:"dataset"`
 	Bound     float64 `json:"bound"`
-	Split     uint64  `json:"split"` // the seed of the split
+	Scores    bool    `json:"scores,omitempty"` // see Problem
+	Split     uint64  `json:"split"`            // the seed of the split
 	Contender string  `json:"contender"`
 	Setting   Setting `json:"setting,omitempty"`
 	Repeat    int     `json:"repeat"` // timed runs count from 1; the search has 0
@@ -34,12 +35,12 @@ type Fit struct {
 
 // key identifies a run.
 func (f Fit) key() string {
-	return fmt.Sprintf("%s %s %v %d %s %s %d", f.Kind, f.Dataset, f.Bound, f.Split, f.Contender, f.Setting.Key(), f.Repeat)
+	return fmt.Sprintf("%s %s %v %t %d %s %s %d", f.Kind, f.Dataset, f.Bound, f.Scores, f.Split, f.Contender, f.Setting.Key(), f.Repeat)
 }
 
 // of reports whether the fit belongs to the problem.
 func (f Fit) solves(p Problem) bool {
-	return f.Kind == p.Kind && f.Dataset == p.Data.Name && f.Bound == p.Bound
+	return f.Kind == p.Kind && f.Dataset == p.Data.Name && f.Bound == p.Bound && f.Scores == p.Scores
 }
 
 // best returns the point of the fit with the best training decisions. Among points whose

@@ -6,10 +6,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/atomicfile"
+	"ppal/trainer/session"
 )
 
 // Rows holds the rows of all splits of a table, split by split.
@@ -18,7 +22,47 @@ type Rows struct {
 	// labels, groups and splits hold a value for each row: the label (0 or 1), the group (1: the
 	// first group of the table) and the split (0: training, 1: validation, 2: test)
 	labels, groups, splits []uint8
+	scores                 []float32 // of the trees; nil: no problem has given scores
 	totals                 Counts
+}
+
+// scoresFile is the NumPy file of the trees' scores, in float32.
+const scoresFile = "scores.npy"
+
+// readScores reads the scores from a directory.
+func (r *Rows) readScores(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, scoresFile))
+	if err != nil {
+		return err
+	}
+	size := 4 * len(r.labels)
+	if len(data) < size || !strings.Contains(string(data[:len(data)-size]), "'<f4'") {
+		return fmt.Errorf("%s: has no score in float32 for each of %d rows", filepath.Join(dir, scoresFile), len(r.labels))
+	}
+	r.scores = make([]float32, len(r.labels))
+	_, err = binary.Decode(data[len(data)-size:], binary.LittleEndian, r.scores)
+	return err
+}
+
+// scored returns the rows as a table of the score and the indicators of the two groups, and the
+// features of each split.
+func (r *Rows) scored() (session.Matrices, []matrix.Matrix) {
+	var parts [3]*session.Matrix
+	var features []matrix.Matrix
+	from := 0
+	for s, part := range r.Tables.Parts() {
+		n := part.Rows()
+		m, labels, groups := matrix.NewSingles(n, 3), make([]int, n), make([]int, n)
+		for i := range n {
+			labels[i], groups[i] = int(r.labels[from+i]), int(r.groups[from+i])
+			m.Data[3*i], m.Data[3*i+1+groups[i]] = r.scores[from+i], 1
+		}
+		parts[s] = &session.Matrix{Features: m, Labels: labels, Attributes: []constraints.Attribute{{Name: attribute, Values: []string{"0", "1"}, Of: groups}}}
+		features = append(features, m)
+		from += n
+	}
+	return session.Matrices{Train: parts[0], Validation: parts[1], Test: parts[2], Classes: []string{"0", "1"},
+		Columns: []string{"score", attribute + "=0", attribute + "=1"}}, features
 }
 
 // loadRows reads a published table and splits its rows with a seed.

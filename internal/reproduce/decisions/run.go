@@ -2,8 +2,12 @@ package decisions
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"ppal/internal/study"
 )
@@ -53,6 +57,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	}
 	if o.Python == nil {
 		o.Contenders = nil
+		o.Problems = slices.DeleteFunc(slices.Clone(o.Problems), func(p Problem) bool { return p.Scores })
 	}
 	j, err := openJournal(o.Out)
 	if err != nil {
@@ -113,8 +118,9 @@ func (c *comparison) versions() map[string]string {
 	return all
 }
 
-// load loads the rows of a split and writes the rows for the libraries.
-func (c *comparison) load(d Dataset, split uint64) error {
+// load loads the rows of a split and writes the rows for the libraries. If a problem has given
+// scores, trees then score the rows.
+func (c *comparison) load(ctx context.Context, d Dataset, split uint64) error {
 	rows, err := loadRows(c.DataDir, d, split)
 	if err != nil {
 		return err
@@ -126,7 +132,34 @@ func (c *comparison) load(d Dataset, split uint64) error {
 	if c.folder, err = filepath.Abs(c.folder); err != nil {
 		return err
 	}
-	return rows.Write(c.folder)
+	if err := rows.Write(c.folder); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Scores && p.Data.Name == d.Name }) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(c.folder, scoresFile)); errors.Is(err, fs.ErrNotExist) {
+		l, err := c.library(ctx, "trees")
+		if err == nil {
+			err = l.score(c.folder)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rows.readScores(c.folder)
+}
+
+// library returns the process of a library, which lives until ctx is cancelled.
+func (c *comparison) library(ctx context.Context, name string) (*library, error) {
+	if l := c.libraries[name]; l != nil {
+		return l, nil
+	}
+	l, err := startLibrary(ctx, c.Python, name)
+	if err == nil {
+		c.libraries[name] = l
+	}
+	return l, err
 }
 
 // search runs all settings of the other libraries on the first split.
@@ -134,7 +167,7 @@ func (c *comparison) search(ctx context.Context, d Dataset) error {
 	if len(c.Contenders) == 0 {
 		return nil
 	}
-	if err := c.load(d, 1); err != nil {
+	if err := c.load(ctx, d, 1); err != nil {
 		return err
 	}
 	var jobs []study.Job[Fit]
@@ -154,7 +187,7 @@ func (c *comparison) search(ctx context.Context, d Dataset) error {
 
 // turns runs all contenders on a split. ppal runs before, between and after the others.
 func (c *comparison) turns(ctx context.Context, d Dataset, split uint64) error {
-	if err := c.load(d, split); err != nil {
+	if err := c.load(ctx, d, split); err != nil {
 		return err
 	}
 	var jobs []study.Job[Fit]
@@ -188,17 +221,13 @@ func (c *comparison) turns(ctx context.Context, d Dataset, split uint64) error {
 	return err
 }
 
-// fit returns the run of another library, whose process lives until ctx is cancelled.
+// fit returns the run of another library.
 func (c *comparison) fit(ctx context.Context, p Problem, contender Contender, s Setting, split uint64, repeat int) study.Job[Fit] {
-	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: split, Contender: contender.Name, Setting: s, Repeat: repeat}
+	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Scores: p.Scores, Split: split, Contender: contender.Name, Setting: s, Repeat: repeat}
 	return c.job(f, func(_ context.Context, f *Fit) error {
-		l := c.libraries[contender.Worker]
-		if l == nil {
-			var err error
-			if l, err = startLibrary(ctx, c.Python, contender.Worker); err != nil {
-				return err
-			}
-			c.libraries[contender.Worker] = l
+		l, err := c.library(ctx, contender.Worker)
+		if err != nil {
+			return err
 		}
 		return l.fit(contender.Call, c.folder, f)
 	})
@@ -206,7 +235,7 @@ func (c *comparison) fit(ctx context.Context, p Problem, contender Contender, s 
 
 // own returns a run of ppal.
 func (c *comparison) own(p Problem, split uint64, repeat int) study.Job[Fit] {
-	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: split, Contender: Own, Repeat: repeat}
+	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Scores: p.Scores, Split: split, Contender: Own, Repeat: repeat}
 	return c.job(f, func(ctx context.Context, f *Fit) error {
 		_, err := train(ctx, p, c.rows, c.Threads, f)
 		return err

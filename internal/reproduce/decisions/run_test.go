@@ -24,7 +24,12 @@ func TestJudgedAsTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []Problem{{demographicParity, standIn, 0.05}, {equalizedOdds, standIn, 0.05}, {equalizedOdds, standIn, 0.001}, {neymanPearson, standIn, 0.1}} {
+	rows.scores = make([]float32, len(rows.labels))
+	for i, y := range rows.labels {
+		rows.scores[i] = float32(i%10) + 3*float32(y) + 2*float32(rows.groups[i])
+	}
+	for _, p := range []Problem{{demographicParity, standIn, 0.05, false}, {equalizedOdds, standIn, 0.05, false}, {equalizedOdds, standIn, 0.001, false},
+		{neymanPearson, standIn, 0.1, false}, {demographicParity, standIn, 0.05, true}, {equalizedOdds, standIn, 0.05, true}} {
 		fit := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: 1}
 		o, err := train(t.Context(), p, rows, 1, &fit)
 		if err != nil {
@@ -110,7 +115,7 @@ const accepting = `{"result": {"seconds": 3, "cpu": 2, "notes": ["slow"], "point
 // A study of one problem on a stand-in runs the search and the repeated fits. The same call again
 // runs nothing.
 func TestRun(t *testing.T) {
-	p := Problem{demographicParity, standIn, 0.01}
+	p := Problem{Kind: demographicParity, Data: standIn, Bound: 0.01}
 	python := stubLibrary(t, strings.ReplaceAll(accepting, "\n", ""))
 	contender := Contender{Name: "library", Worker: "fairlearn", Call: "fitted", grid: func(Problem) []Axis { return []Axis{numbers("rate", 1, 2, 3)} }, wider: "rate"}
 	last := 0.0
@@ -152,7 +157,7 @@ func TestRun(t *testing.T) {
 
 // A library that fails is a result. A process that ends is an error.
 func TestFailures(t *testing.T) {
-	p := Problem{demographicParity, standIn, 0.01}
+	p := Problem{Kind: demographicParity, Data: standIn, Bound: 0.01}
 	contender := Contender{Name: "library", Worker: "w", grid: func(Problem) []Axis { return []Axis{fixed("rate", 1.)} }}
 	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 0, Threads: 1, Out: t.TempDir(), Python: stubLibrary(t, `{"error": "ValueError: no"}`)}
 	outcome, err := Run(t.Context(), o)

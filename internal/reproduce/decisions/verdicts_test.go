@@ -166,7 +166,7 @@ func TestProblemsAndGrids(t *testing.T) {
 		names = append(names, p.name())
 		for _, c := range contenders() {
 			grid := c.Grid(p)
-			if fairlearn := c.Worker == "fairlearn"; (len(grid) == 0) != (fairlearn && p.Kind == neymanPearson) {
+			if fairlearn := c.Worker == "fairlearn"; (len(grid) == 0) != (fairlearn && p.Kind == neymanPearson || p.Scores && c.Name != "ThresholdOptimizer") {
 				t.Errorf("%s has %d settings for %s", c.Name, len(grid), p.name())
 			}
 			if c.Name == exponentiatedGradient && len(grid) > 0 {
@@ -181,7 +181,7 @@ func TestProblemsAndGrids(t *testing.T) {
 			}
 		}
 	}
-	want := "dp-adult dp-bank dp-compas eo-adult eo-bank eo-compas np-bank-1 np-bank-5 np-bank-10 np-adult-1 np-adult-5 np-adult-10"
+	want := "dp-adult dp-adult-scores dp-bank dp-bank-scores dp-compas dp-compas-scores eo-adult eo-adult-scores eo-bank eo-bank-scores eo-compas eo-compas-scores np-bank-1 np-bank-5 np-bank-10 np-adult-1 np-adult-5 np-adult-10"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("problems %s, want %s", got, want)
 	}
