@@ -227,10 +227,11 @@ func (c *certifier) together(nu []float64, gradients *[2]problem.Vector) (other 
 // withObjective returns the coefficients of the gradient with the multiplier nu.
 func withObjective(nu []float64) []float64 { return append([]float64{1}, nu...) }
 
-// measure sets residual to the smallest element of v + subdifferential of r.
-func (c *certifier) measure(v problem.Vector) {
+// measure sets residual to the smallest element of v + subdifferential of r, with v the gradient with
+// the multiplier nu.
+func (c *certifier) measure(v problem.Vector, nu []float64) {
 	c.p.Space().Read(c.residual, v)
-	c.p.Space().Regularizer.Residual(c.residual, c.x, c.residual, c.set.Sphere)
+	c.p.Space().Regularizer.Priced(nu).Residual(c.residual, c.x, c.residual, c.set.Sphere)
 }
 
 // smooth certifies with nu if given, and otherwise finds nu. notResolved says that another nu may
@@ -238,7 +239,7 @@ func (c *certifier) measure(v problem.Vector) {
 func (c *certifier) smooth(nu []float64, given bool) (notResolved bool, err error) {
 	m := len(nu)
 	if c.gradient != problem.Iterate {
-		c.measure(c.gradient)
+		c.measure(c.gradient, nu)
 		return false, nil
 	}
 	v := c.scratch.New()
@@ -261,7 +262,7 @@ func (c *certifier) smooth(nu []float64, given bool) (notResolved bool, err erro
 	if err := c.p.Backward(withObjective(nu), v); err != nil {
 		return false, err
 	}
-	c.measure(v)
+	c.measure(v, nu)
 	return notResolved, nil
 }
 
@@ -291,8 +292,8 @@ func (c *certifier) columns(count int, backward func(coefficients []float64, d p
 
 // fit finds nu from the columns grad f, grad g_1, ... It minimises Measure's objective.
 func (c *certifier) fit(nu []float64, columns []problem.Vector) {
-	switch c.p.Space().Regularizer.Kind {
-	case problem.NoRegularizer, problem.Ball:
+	switch r := c.p.Space().Regularizer; {
+	case r.Budget == nil && r.Kind == problem.NoRegularizer, r.Kind == problem.Ball:
 		q := c.quadratic(columns)
 		for j, g := range c.at.Constraints {
 			q.Hessian.SetSym(j, j, q.Hessian.At(j, j)+g*g)
@@ -361,7 +362,7 @@ func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) err
 	for i := range active {
 		c.p.Space().Combine(v, 1, v, share[i], columns[1+i])
 	}
-	c.measure(v)
+	c.measure(v, nu)
 	return nil
 }
 

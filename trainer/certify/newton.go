@@ -66,7 +66,7 @@ func (w *distanceModel) Value(y []float64) (value, terms float64) {
 		}
 		w.nu[w.set.constraint[i]] += share
 	}
-	w.certifier.p.Space().Regularizer.Residual(w.residual, w.x, w.combined, w.certifier.set.Sphere)
+	w.certifier.p.Space().Regularizer.Priced(w.nu).Residual(w.residual, w.x, w.combined, w.certifier.set.Sphere)
 	sum := vec.Dot(w.residual, w.residual)
 	for j, nu := range w.nu {
 		sum += nu * nu * w.at.Constraints[j] * w.at.Constraints[j]

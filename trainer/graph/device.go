@@ -95,7 +95,7 @@ func (e deviceEngine) compile(l *Lagrangian, lowered *plan.Plan, x *stacked) (Co
 		return nil, err
 	}
 	forget(lowered)
-	p := &deviceProblem{space: &problem.Space{Vectors: v, Regularizer: l.Regularizer}, plan: lowered, run: run, dtype: l.Dtype, oneCore: lowered.OneCore()}
+	p := &deviceProblem{space: problem.NewSpace(v, l.Regularizer), plan: lowered, run: run, dtype: l.Dtype, oneCore: lowered.OneCore()}
 	for _, n := range l.Sizes {
 		p.m += n
 	}

@@ -42,7 +42,7 @@ func newModel(d plan.Device, parameters []gorgonia.ValueGrad, r problem.Regulari
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	m.space = &problem.Space{Vectors: v, Regularizer: r}
+	m.space = problem.NewSpace(v, r)
 	return m, nil
 }
 

@@ -49,7 +49,7 @@ func NewHostSpace[T float32 | float64](x []T, r Regularizer) *HostSpace[T] {
 // nil means plain loops.
 func NewHostSpaceOn[T float32 | float64](x []T, r Regularizer, passes Passes[T]) *HostSpace[T] {
 	h := NewHostVectors(x, passes)
-	return &HostSpace[T]{h, &Space{h, r}}
+	return &HostSpace[T]{h, NewSpace(h, r)}
 }
 
 // Space implements Problem.

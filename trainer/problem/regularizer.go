@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,6 +51,58 @@ type Regularizer struct {
 	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is
 	// x[Groups[k-1]:Groups[k]]. The first group begins at 0, the last ends at n.
 	Groups []int
+	// Budget bounds the l1 norm of weights, for NoRegularizer and SquaredL2; nil: no bound.
+	Budget *Budget
+	Price  float64 // the multiplier of the constraint of the budget: see Priced
+}
+
+// Budget makes a set of a constraint on an l1 norm: every step ends with its projection, exact zeros
+// included, because subgradient steps do not come to rest at the kinks of the norm.
+type Budget struct {
+	Count      int     // of the first variables, whose norm is bounded
+	Bound      float64 // sum_(i < Count) |x_i| <= Bound, Bound > 0
+	Constraint int     // the constraint g_j = sum |x_i| - Bound, whose multiplier is the price of the bound
+}
+
+// project sets x to the nearest point of the set: the soft threshold of the first variables by the
+// t >= 0 for which their norm is Bound (Duchi et al., ICML 2008).
+func (b *Budget) project(x []float64) {
+	size, sizes := 0.0, make([]float64, b.Count)
+	for i, v := range x[:b.Count] {
+		sizes[i] = math.Abs(v)
+		size += sizes[i]
+	}
+	if !(size > b.Bound) { // also for NaN, of which the training loop tells
+		return
+	}
+	slices.SortFunc(sizes, func(a, b float64) int { return cmp.Compare(b, a) })
+	sum, t := 0.0, 0.0
+	for k, v := range sizes {
+		sum += v
+		own := (sum - b.Bound) / float64(k+1)
+		if v <= own {
+			break
+		}
+		t = own
+	}
+	for i, v := range x[:b.Count] {
+		x[i] = shrink(v, t)
+	}
+}
+
+// Priced returns r with the multipliers nu of the constraints. At a weight of 0, the
+// subdifferential of nu_j g_j of the budget's constraint is the interval [-nu_j, nu_j], which
+// Residual then adds.
+func (r Regularizer) Priced(nu []float64) Regularizer {
+	if r.Budget != nil {
+		r.Price = nu[r.Budget.Constraint]
+	}
+	return r
+}
+
+// free reports whether variable i is a weight of 0 whose derivative the price absorbs.
+func (r *Regularizer) free(i int, x float64) bool {
+	return r.Budget != nil && i < r.Budget.Count && x == 0
 }
 
 func init() { option.Describe((*Regularizer).options) }
@@ -79,6 +132,9 @@ func (r Regularizer) Validate(n int) error {
 			return fmt.Errorf("problem: %w: the %s's %s is %v, want a positive number", ErrSettings, r.Kind, name, v)
 		}
 		return nil
+	}
+	if b := r.Budget; b != nil && (r.Kind != NoRegularizer && r.Kind != SquaredL2 || b.Count < 1 || b.Count > n || !(b.Bound > 0) || math.IsInf(b.Bound, 0)) {
+		return fmt.Errorf("problem: %w: the regularizer %s with the bound %v on the l1 norm of %d of %d variables", ErrSettings, r.Kind, b.Bound, b.Count, n)
 	}
 	switch r.Kind {
 	case NoRegularizer:
@@ -152,7 +208,10 @@ func (r Regularizer) Map(length float64) Map {
 	case SquaredL2:
 		m.Scale = 1 / (1 + length*r.Weight)
 	default:
-		return Map{}
+		m = Map{}
+	}
+	if r.Budget != nil {
+		m = Map{Kind: BudgetMap, Scale: m.Elementwise().Scale, Budget: r.Budget}
 	}
 	return m
 }
@@ -214,6 +273,11 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 			}
 		})
 	}
+	for i, xi := range x {
+		if r.free(i, xi) {
+			p[i] = shrink(p[i], r.Price)
+		}
+	}
 }
 
 // ResidualDerivative sets u to (dp/dv) u for the p and v of Residual. dp/dv is an element of the
@@ -258,6 +322,11 @@ func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64)
 			}
 		})
 	}
+	for i, xi := range x {
+		if p[i] == 0 && r.free(i, xi) {
+			u[i] = 0
+		}
+	}
 }
 
 // near returns the bounds of the box, moved inwards by the relative tolerance. A coordinate at or
@@ -276,6 +345,9 @@ func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 // Infeasibility returns the distance of x from r's domain, relative to the domain's size; 0 inside.
 // For a box, the distance is the largest of the coordinates' distances.
 func (r Regularizer) Infeasibility(x []float64) float64 {
+	if b := r.Budget; b != nil {
+		return max(0, vec.Norm1(x[:b.Count])/b.Bound-1)
+	}
 	switch r.Kind {
 	case Ball:
 		return max(0, vec.Norm(x)/r.Radius-1)

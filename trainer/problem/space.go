@@ -1,5 +1,11 @@
 package problem
 
+import (
+	"math"
+
+	"ppal/internal/vec"
+)
+
 // Space holds a problem's vectors and its regularizer r. Its methods build steps with proximal maps
 // of r and apply the steps to the vectors.
 type Space struct {
@@ -12,12 +18,61 @@ func (s *Space) Prox(length float64, x Vector) {
 	s.Apply(Step{Kind: ProximalStep, X: x, Map: s.Regularizer.Map(length)})
 }
 
-// Project projects the iterate onto the ball or box of r. For other regularizers it does nothing.
+// Project projects the iterate onto the ball, the box or the budget of r. For other regularizers it
+// does nothing.
 func (s *Space) Project() {
-	switch s.Regularizer.Kind {
-	case Ball, Box:
+	switch r := s.Regularizer; {
+	case r.Budget != nil:
+		s.Apply(Step{Kind: ProximalStep, X: Iterate, Map: Map{Kind: BudgetMap, Scale: 1, Budget: r.Budget}})
+	case r.Kind == Ball || r.Kind == Box:
 		s.Prox(1, Iterate)
 	}
+}
+
+// NewSpace returns the space of a device's vectors and r.
+func NewSpace(v Vectors, r Regularizer) *Space {
+	if r.Budget != nil {
+		v = &budgeted{Vectors: v, x: make([]float64, v.Len()), before: make([]float64, v.Len())}
+	}
+	return &Space{Vectors: v, Regularizer: r}
+}
+
+// budgeted are vectors whose BudgetMaps run on the host, because linear models are small.
+type budgeted struct {
+	Vectors
+	x, before []float64
+	onHost    bool // the last DescentStep had a BudgetMap
+}
+
+// Apply implements Vectors.
+func (b *budgeted) Apply(s Step) {
+	own := s.Map.Kind == BudgetMap
+	if s.Kind == DescentStep {
+		b.onHost = own
+	}
+	if !own {
+		b.Vectors.Apply(s)
+		return
+	}
+	set, scale := s.Map.Budget, s.Map.Scale
+	s.Map = Map{}.Elementwise()
+	s.Map.Scale = scale
+	b.Read(b.before, s.X)
+	b.Vectors.Apply(s)
+	b.Read(b.x, s.X)
+	set.project(b.x)
+	b.Write(s.X, b.x)
+}
+
+// Moved implements Vectors.
+func (b *budgeted) Moved() (distance, norm float64) {
+	if !b.onHost {
+		return b.Vectors.Moved()
+	}
+	for i, v := range b.x {
+		distance = math.Hypot(distance, v-b.before[i])
+	}
+	return distance, vec.Norm(b.x)
 }
 
 // Descent describes a proximal step with momentum of the iterate x (see Space.Descend):

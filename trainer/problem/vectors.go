@@ -120,13 +120,17 @@ const (
 	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||)
 	// y_G.
 	GroupMap
+	// BudgetMap is y = Scale y, followed by the projection onto Budget. NewSpace computes it from the
+	// other maps; devices do not know it.
+	BudgetMap
 )
 
 // Map describes a proximal map (see Regularizer.Map). Apply reads only the fields that the formula
 // of Kind names. The zero value is the identity.
 type Map struct {
 	Kind                MapKind
-	Scale, Lower, Upper float64 // of ElementwiseMap, Scale >= 0
+	Scale, Lower, Upper float64 // of ElementwiseMap, Scale >= 0; Scale also of BudgetMap
+	Budget              *Budget // of BudgetMap
 	Threshold           float64 // of ElementwiseMap and GroupMap, >= 0
 	Radius              float64 // of BallMap
 	Ends                []int   // of GroupMap: the ends of consecutive groups; the last is Len

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -391,7 +392,8 @@ func nameCounted(m *measurement) map[string]float64 {
 	return named
 }
 
-// l1Norm returns the sum of the absolute values of the weights without the biases.
+// l1Norm returns the sum of the absolute values of the weights without the biases. Two rectifiers
+// give them, because the derivative of their sum is 0 at 0, the middle of the subdifferential.
 func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 	var sum *gorgonia.Node
 	nodes := model.Parameters()
@@ -399,11 +401,17 @@ func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 		if len(p.Shape) == 1 { // a bias
 			continue
 		}
-		abs, err := gorgonia.Abs(nodes[k])
-		if err != nil {
-			return nil, fmt.Errorf("session: l1(weights): %w", err)
+		norm, err := gorgonia.Neg(nodes[k])
+		if err == nil {
+			norm, err = gorgonia.Rectify(norm)
 		}
-		norm, err := gorgonia.Sum(abs)
+		positive, fault := gorgonia.Rectify(nodes[k])
+		if err = cmp.Or(err, fault); err == nil {
+			norm, err = gorgonia.Add(positive, norm)
+		}
+		if err == nil {
+			norm, err = gorgonia.Sum(norm)
+		}
 		if err == nil && sum != nil {
 			norm, err = gorgonia.Add(sum, norm)
 		}
@@ -413,6 +421,22 @@ func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 		sum = norm
 	}
 	return gorgonia.Nodes{sum}, nil
+}
+
+// budget returns the set of a bound on the l1 norm of a linear model's weights; nil: there is none,
+// and another model or regularizer has the bound as a constraint alone.
+func (s *Statement) budget(model models.Architecture, kind problem.RegularizerKind) *problem.Budget {
+	list := model.Parameters()
+	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 ||
+		kind != problem.NoRegularizer && kind != problem.SquaredL2 {
+		return nil
+	}
+	for j, b := range s.system.Bounds {
+		if b.Coefficients[len(s.system.Rates)] != 0 && b.Bound > 0 {
+			return &problem.Budget{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
+		}
+	}
+	return nil
 }
 
 // warningsOf returns sentences about unsuitable bounds.

@@ -397,6 +397,38 @@ func TestNetworksLeaveThePlateau(t *testing.T) {
 	}
 }
 
+// Bounds on the l1 norm of a linear model converge, at weights of exactly 0, because each step ends
+// with the projection onto the bound. Rounds of decisions end at a twentieth of a row.
+func TestBudgetsConverge(t *testing.T) {
+	for name, task := range map[string]Decisions{
+		"surrogates": {Minimize: constraints.Loss(), SubjectTo: subject(t, "gap(tpr, sex) <= 0.2", "l1(weights) <= 0.5"), BoundsOn: constraints.OnSurrogate},
+		"decisions":  {Minimize: constraints.Loss(), SubjectTo: subject(t, "fpr <= 0.2", "l1(weights) <= 0.5")},
+	} {
+		o := onTable(task, Table{Dataset: "synthetic-compas"}, nil)
+		o.Settings.Iterations = 1000
+		s, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float64, s.Problem().Space().Len())
+		s.Problem().Space().Read(x, problem.Iterate)
+		zeros, norm := 0, 0.0
+		for _, w := range x[:len(x)-1] {
+			if norm += math.Abs(w); w == 0 {
+				zeros++
+			}
+		}
+		c, bound := r.Certificate, r.Outcome.Constraints[1]
+		if c.Epsilon > 1e-3 || task.BoundsOn == constraints.OnSurrogate && c.Epsilon > 1e-4 || bound.Multiplier < 1e-3 || zeros == 0 || norm > bound.Bound+1e-6 {
+			t.Errorf("%s: epsilon %v, multiplier %v, %d zeros, norm %v", name, c.Epsilon, bound.Multiplier, zeros, norm)
+		}
+	}
+}
+
 // TestRoundOfTheLoss checks which runs begin with a round that minimises the loss.
 func TestRoundOfTheLoss(t *testing.T) {
 	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")

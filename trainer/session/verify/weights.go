@@ -135,7 +135,7 @@ func (f *weightsFile) unfold(weight, bias models.Tensor) {
 // rounded returns a sum of numbers whose absolute values add up to size: 0 if the sum is 0 within
 // the rounding and the regularizer has a kink there.
 func (f *weightsFile) rounded(sum, size float64) float64 {
-	if kinks := f.in.Regularizer.Kind == problem.L1 || f.in.Regularizer.Kind == problem.GroupL1; kinks && math.Abs(sum) <= 8*f.unit()*size {
+	if kinks := f.in.Regularizer.Budget != nil || f.in.Regularizer.Kind == problem.L1 || f.in.Regularizer.Kind == problem.GroupL1; kinks && math.Abs(sum) <= 8*f.unit()*size {
 		return 0
 	}
 	return sum
@@ -148,14 +148,17 @@ func l1(a models.Architecture, m model) float64 {
 	return sum
 }
 
-// addL1 adds b times the gradient of l1 to sum.
-func addL1(sum []float64, b float64, a models.Architecture, m model) {
+// addL1 adds b times the gradient of l1 to sum; with a budget, at a weight of 0, the subgradient
+// that leaves least.
+func addL1(sum []float64, b float64, budget bool, a models.Architecture, m model) {
 	eachWeight(a, m, func(i int, w float64) {
 		switch {
 		case w > 0:
 			sum[i] += b
 		case w < 0:
 			sum[i] -= b
+		case budget:
+			sum[i] -= max(-b, min(b, sum[i]))
 		}
 	})
 }

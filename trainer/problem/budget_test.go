@@ -1,0 +1,97 @@
+package problem
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"ppal/internal/vec"
+)
+
+// A step with a budget is the step of r alone, followed by the nearest point of the budget's set:
+// no other point of the set is nearer. The multiplier of the norm leaves no residual at this point.
+func TestBudget(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	bound := &Budget{Count: 5, Bound: 1.5, Constraint: 1}
+	for _, r := range []Regularizer{{Budget: bound}, {Kind: SquaredL2, Weight: 0.7, Budget: bound}} {
+		if err := r.Validate(6); err != nil {
+			t.Fatal(err)
+		}
+		active := 0
+		for range 200 {
+			x, d := make([]float64, 6), make([]float64, 6)
+			for i := range x {
+				x[i], d[i] = rng.NormFloat64()/2, rng.NormFloat64()/2
+			}
+			plain := r
+			plain.Budget = nil
+			free, p := NewHostSpace(append([]float64{}, x...), plain), NewHostSpace(append([]float64{}, x...), r)
+			for _, h := range []*HostSpace[float64]{free, p} {
+				v := h.Space().New()
+				h.Space().Write(v, d)
+				h.Space().Descend(Descent{Direction: v, Step: 0.9, Length: 0.9})
+			}
+			y, got := free.Slice(Iterate), p.Slice(Iterate)
+			if r.Infeasibility(got) > 1e-14 || got[5] != y[5] {
+				t.Fatalf("%v became %v, outside the set", y, got)
+			}
+			moved, norm := p.Space().Moved()
+			if by := p.Space().Distance(Iterate, p.own(x)); math.Abs(moved-by) > 1e-14 || math.Abs(norm-vec.Norm(got)) > 1e-14 {
+				t.Fatalf("moved %v to the norm %v, want %v and %v", moved, norm, by, vec.Norm(got))
+			}
+			distance := func(z []float64) (sum float64) {
+				for i := range z {
+					sum += (z[i] - y[i]) * (z[i] - y[i])
+				}
+				return sum
+			}
+			for range 50 {
+				z := append([]float64{}, got...)
+				for i := range z[:5] {
+					z[i] += rng.NormFloat64() * math.Pow(10, -3*rng.Float64())
+				}
+				if over := vec.Norm1(z[:5]) / bound.Bound; over > 1 {
+					vec.Scale(z[:5], 1/over)
+				}
+				if distance(z) < distance(got)-1e-14 {
+					t.Fatalf("%v is nearer to %v than %v", z, y, got)
+				}
+			}
+			// grad f = got - y, and nu sign(x_i) of the norm, 0 at 0
+			price, v := 0.0, make([]float64, 6)
+			for i, x := range got {
+				if v[i] = got[i] - y[i]; x != 0 && i < 5 {
+					price = math.Abs(v[i])
+				}
+			}
+			for i, x := range got[:5] {
+				if x != 0 {
+					v[i] += math.Copysign(price, x)
+				}
+			}
+			none := Regularizer{Budget: bound}.Priced([]float64{7, price})
+			none.Residual(v, got, v, 0)
+			if vec.Norm(v) > 1e-14 {
+				t.Fatalf("%v at %v: residual %v", y, got, v)
+			}
+			if price > 0 {
+				active++
+			}
+		}
+		if active < 50 || active == 200 {
+			t.Errorf("%d of 200 points are outside the set", active)
+		}
+	}
+	for _, r := range []Regularizer{{Kind: L1, Weight: 1, Budget: bound}, {Budget: &Budget{Count: 7, Bound: 1}}, {Budget: &Budget{Count: 1}}} {
+		if r.Validate(6) == nil {
+			t.Errorf("%v with %+v is valid", r.Kind, r.Budget)
+		}
+	}
+}
+
+// own returns a vector with the elements of x.
+func (s *HostSpace[T]) own(x []float64) Vector {
+	v := s.space.New()
+	s.space.Write(v, x)
+	return v
+}
