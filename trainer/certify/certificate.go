@@ -227,7 +227,7 @@ func (c *certifier) together(nu []float64, gradients *[2]problem.Vector) (other 
 // withObjective returns the coefficients of the gradient with the multiplier nu.
 func withObjective(nu []float64) []float64 { return append([]float64{1}, nu...) }
 
-// measure sets residual to the smallest element of v + subdifferential of r, with v the gradient with
+// measure sets residual to the smallest element of v + subdifferential of r. v is the gradient with
 // the multiplier nu.
 func (c *certifier) measure(v problem.Vector, nu []float64) {
 	c.p.Space().Read(c.residual, v)

@@ -56,8 +56,8 @@ type Regularizer struct {
 	Price  float64 // the multiplier of the constraint of the budget: see Priced
 }
 
-// Budget makes a set of a constraint on an l1 norm: every step ends with its projection, exact zeros
-// included, because subgradient steps do not come to rest at the kinks of the norm.
+// Budget makes a set of a constraint on an l1 norm: every step ends with the projection onto the
+// set, whose zeros are exact, because subgradient steps do not come to rest at the norm's kinks.
 type Budget struct {
 	Count      int     // of the first variables, whose norm is bounded
 	Bound      float64 // sum_(i < Count) |x_i| <= Bound, Bound > 0

@@ -88,7 +88,8 @@ func (p Problem) statement(attribute string) session.Decisions {
 	}
 }
 
-// decide counts the rows with a positive score of the saved model. features are those of each split.
+// decide counts the rows with a positive score of the saved model. features are those of the
+// splits.
 func decide(path string, rows *Rows, features []matrix.Matrix) (Counts, error) {
 	var accepted Counts
 	model, err := models.LoadFile(path, nil)
