@@ -211,7 +211,7 @@ wheel-env:
 # Run the type checker and the tests of the package as the wheel installs it.
 check-wheel: wheel-env
 	cd python && ../$(WHEEL_ENV)/bin/python -m mypy ppal
-	cd python/tests && ../../$(WHEEL_ENV)/bin/python -m unittest -v
+	cd python/tests && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 ../../$(WHEEL_ENV)/bin/python -m unittest -v
 
 # Execute the code of the notebooks with the installed wheel, fairlearn and LightGBM.
 check-notebooks: wheel-env

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # scikit-learn's threads wait busily for small products
 os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]  # with the command ppal
 for path in sorted(Path(__file__).parent.glob("*.ipynb")):
     if "--write" in sys.argv:

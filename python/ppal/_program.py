@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import warnings
 from importlib.metadata import files
 from pathlib import Path
 from typing import IO, Any, Callable
@@ -106,7 +107,7 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
     status, first = process.returncode, next((i for i, line in enumerate(lines) if line.startswith("ppal: ")), None)
     text = in_python("\n".join(lines[first:] if first is not None else lines[-20:]), names)
     if presses or status == INTERRUPTED:
-        raise KeyboardInterrupt(text)
+        raise KeyboardInterrupt(text.partition(";")[0])  # without the command that would continue
     if status in (DONE, UNMET):
         return text if status == UNMET else ""
     if status < 0 or status == BUG or first is None:
@@ -129,7 +130,9 @@ class Progress:
 
     def __init__(self) -> None:
         try:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a notebook without ipywidgets gets a bar of text
+                from tqdm.auto import tqdm
         except ImportError:
             self._bar = None
         else:

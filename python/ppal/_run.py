@@ -70,6 +70,9 @@ class Run:
         self.path = path or temporary(self) / "run"
         self._model: Model | None = None
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
     def __getstate__(self) -> bytes:
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
