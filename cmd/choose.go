@@ -40,10 +40,7 @@ const (
 	defaultReason = "there are fewer than 20 training rows for each weight: the validation rows choose --regularizer-weight; a number for the flag prevents the choice"
 )
 
-const (
-	mostChoices = 100 // candidates of --choose
-	choiceFile  = "choice.jsonl"
-)
+const mostChoices = 100 // candidates of --choose
 
 // choosing holds the request of --choose, --folds and --regularizer-weight auto.
 type choosing struct {
@@ -283,12 +280,12 @@ func writeChoice(dir string, tried []choose.Tried) error {
 			return err
 		}
 	}
-	return rundir.WriteFile(dir+"/"+choiceFile, out.Bytes())
+	return rundir.WriteFile(rundir.Dir(dir).Choice(), out.Bytes())
 }
 
 // readChoice returns the candidates that a run tried; nil if the run did not choose.
 func readChoice(dir string) (tried []choose.Tried, err error) {
-	err = study.ReadJournal(dir+"/"+choiceFile, func(t choose.Tried) error {
+	err = study.ReadJournal(rundir.Dir(dir).Choice(), func(t choose.Tried) error {
 		tried = append(tried, t)
 		return nil
 	})

@@ -99,6 +99,12 @@ func TestWeightOfCrowdedTable(t *testing.T) {
 	if got := with("", "verify", dir); got.status != exitDone {
 		t.Errorf("%+v", got)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "choice.jsonl"), []byte(read(t, dir, "choice.jsonl")+"{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := with("", "verify", dir); got.status == exitDone || !strings.Contains(got.stdout+got.stderr, "choice.jsonl has been changed") {
+		t.Errorf("%+v", got)
+	}
 }
 
 // Neither the labels nor the values of the test rows change a choice or the weights.
@@ -106,7 +112,7 @@ func TestTestRowsChooseNothing(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--folds", "3", "--regularizer-weight", "auto"}, {"--choose", "hidden=0,3", "--iterations", "40"}} {
 		dir, _ := trainCrowded(t, crowdedTable(t, false), flags...)
 		other, _ := trainCrowded(t, crowdedTable(t, true), flags...)
-		for _, name := range []string{choiceFile, "model.safetensors"} {
+		for _, name := range []string{"choice.jsonl", "model.safetensors"} {
 			if read(t, dir, name) != read(t, other, name) {
 				t.Errorf("%v: the test rows change %s", flags, name)
 			}

@@ -20,6 +20,9 @@ type Dir string
 // Config returns the path of the resolved settings.
 func (d Dir) Config() string { return filepath.Join(string(d), "config.yaml") }
 
+// Choice returns the path of the settings that a run tried before it trained.
+func (d Dir) Choice() string { return filepath.Join(string(d), "choice.jsonl") }
+
 // Metrics returns the path of the records.
 func (d Dir) Metrics() string { return filepath.Join(string(d), "metrics.jsonl") }
 

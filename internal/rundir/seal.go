@@ -51,7 +51,7 @@ func indented(v any) ([]byte, error) {
 // Sealed returns the paths of the files whose checksums a summary has. Plots and report.html are
 // not among them, because they can be drawn again from the other files.
 func (d Dir) Sealed() []string {
-	return []string{d.Config(), d.Preparation(), d.Metrics(), d.Model(), d.Best(), d.Infeasible(), d.ModelDescription(), d.Details(),
+	return []string{d.Config(), d.Preparation(), d.Metrics(), d.Model(), d.Best(), d.Infeasible(), d.ModelDescription(), d.Details(), d.Choice(),
 		filepath.Join(string(d), rowsName), filepath.Join(string(d), rowsCompressed)}
 }
 
