@@ -25,7 +25,7 @@ import (
 const (
 	blockNumbers = 1 << 19 // of a usual block: 2 MiB in float32
 	blockRows    = 480     // the least number of rows of a block, enough for a few threads
-	largeBlock   = 1 << 22 // the most numbers of a block with so few rows: 32 MiB in float64
+	largeBlock   = 1 << 21 // the most numbers of a block with so few rows: 16 MiB in float64
 	pictureRows  = 16      // the least number of rows of any block: a picture is enough for a thread
 )
 

@@ -48,8 +48,8 @@ func TestBlockRows(t *testing.T) {
 	}{
 		{"few features", models.Spec{}, 64, 8192},
 		{"many features", models.Spec{Hidden: []int{16}}, 3072, 480},
-		{"wide layers", models.Spec{Hidden: []int{1 << 14}}, 10, 256},
-		{"pictures", models.Conv{Channels: []int{32, 64, 128}}.On(picture), 3072, 58},
+		{"wide layers", models.Spec{Hidden: []int{1 << 14}}, 10, 128},
+		{"pictures", models.Conv{Channels: []int{32, 64, 128}}.On(picture), 3072, 29},
 		{"large pictures", models.Conv{Channels: []int{256, 512}}.On(picture), 3072, 16},
 	} {
 		b, r := squares(t, 1<<14/k.cols*32+500, k.cols)
