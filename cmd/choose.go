@@ -20,6 +20,7 @@ import (
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 const (
@@ -40,7 +41,12 @@ const (
 	defaultReason = "there are fewer than 20 training rows for each weight: the validation rows choose --regularizer-weight; a number for the flag prevents the choice"
 )
 
-const mostChoices = 100 // candidates of --choose
+const (
+	mostChoices = 100 // candidates of --choose
+	// smallWork is the number of products of numbers and weights, some tenths of a second, that the
+	// weights after the first may take in any case.
+	smallWork = 1_000_000_000
+)
 
 // choosing holds the request of --choose, --folds and --regularizer-weight auto.
 type choosing struct {
@@ -210,15 +216,7 @@ func (c *choosing) candidates() (names []string, follows []bool) {
 func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []choose.Tried, error) {
 	names, follows := c.candidates()
 	atFold := 0
-	study := &choose.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds,
-		Train: func(ctx context.Context, o session.Options) (*session.Result, error) {
-			s, err := a.open(ctx, o)
-			if err != nil {
-				return nil, err
-			}
-			result, err := s.Train(ctx)
-			return result, cmp.Or(err, s.Close())
-		},
+	choice := &choose.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds,
 		Options: func(k, fold int) (session.Options, error) {
 			cfg, err := c.resolve(c.points[k])
 			if err != nil {
@@ -239,7 +237,17 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 		Progress: func(done, total int, t *choose.Tried) {
 			report.info(fmt.Sprintf("%d of at most %d trainings to choose: %s: %s %.4f", done, total, t.Settings, t.Objective, t.Value))
 		}}
-	tried, err := study.Do(ctx)
+	choice.Train = func(ctx context.Context, o session.Options) (*session.Result, error) {
+		s, err := a.open(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		d := s.Describe()
+		choice.Least = smallWork / max(1, d.Rows.Train*d.Parameters)
+		result, err := s.Train(ctx)
+		return result, cmp.Or(err, s.Close())
+	}
+	tried, err := choice.Do(ctx)
 	if errors.Is(err, choose.ErrNoRows) && c.flags.choose == "" {
 		cfg, err := c.resolve(config.Values{nameWeight: weights[0]})
 		report.info(fmt.Sprintf("no validation rows can choose --%s, so it is %s, the default (--split 70/15/15 makes validation rows; --folds 5 needs none)", nameWeight, weights[0]))
@@ -258,7 +266,7 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 
 // chosenNotes adds the choice to the options, for the page and config.yaml.
 func (c *choosing) chosenNotes(o *session.Options, tried []choose.Tried) {
-	o.Files.Notes = append(o.Files.Notes, choose.Why(tried, c.flags.folds)+".")
+	o.Files.Notes = append(o.Files.Notes, choose.Why(tried)+".")
 	for name := range c.points[0] {
 		var values []string
 		for _, p := range c.points {
@@ -292,8 +300,9 @@ func readChoice(dir string) (tried []choose.Tried, err error) {
 	return tried, err
 }
 
-// printChoice prints the tried candidates with their values on the rows that judged.
-func printChoice(out io.Writer, tried []choose.Tried) {
+// printChoice prints the tried candidates with their values on the rows that judged, and whether
+// one of them was better than the run.
+func printChoice(out io.Writer, tried []choose.Tried, run *results.Outcome) {
 	g := grid{{"settings tried", tried[0].Objective}}
 	for _, b := range tried[0].Bounds {
 		g[0] = append(g[0], b.Constraint)
@@ -330,4 +339,8 @@ func printChoice(out io.Writer, tried []choose.Tried) {
 	fmt.Fprintln(out)
 	g.without().print(out)
 	fmt.Fprintln(out, "The values are of the tries. The run trains anew with the chosen settings.")
+	if better := choose.Better(tried, run); better != nil {
+		fmt.Fprintf(out, "The run ended with %.4f on the validation rows, and %s was better: run with these settings to get that model.\n",
+			*run.Objective.Validation, better.Settings)
+	}
 }

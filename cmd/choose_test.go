@@ -140,7 +140,7 @@ func TestPrintedChoice(t *testing.T) {
 		return []choose.Bound{{Constraint: "fpr <= 0.1", Value: a}, {Constraint: "fnr <= 0.2", Value: b}}
 	}
 	var out strings.Builder
-	printChoice(&out, []choose.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one)}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Chosen: true}})
+	printChoice(&out, []choose.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one)}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Chosen: true}}, nil)
 	lines := strings.Split(out.String(), "\n")
 	if len(lines) < 4 || strings.Index(lines[1], "fnr") != strings.Index(lines[2], "0.25") || strings.Index(lines[1], "fpr") != strings.Index(lines[3], "0.50") {
 		t.Errorf("%s", out.String())

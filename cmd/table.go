@@ -31,7 +31,7 @@ func (r *trainRun) printTable(result *session.Result) error {
 		}
 	}
 	if r.tried != nil {
-		printChoice(out, r.tried)
+		printChoice(out, r.tried, result.Outcome)
 	}
 	output, selected := "--output "+r.cfg.Text("output"), r.cfg.Text("select")
 	switch {

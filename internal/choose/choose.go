@@ -4,8 +4,8 @@
 // A path is a list of candidates that differ only in the weight of the regularizer. Each candidate
 // of a path may start from the weights and multipliers of the previous candidate. The first
 // training of a path has the full budget; all later ones together take at most 3/4 of its
-// gradients. The chosen settings are then trained from the start, so a run that chooses takes up to
-// 3 times as long as a run with the first weight.
+// gradients, or Choice.Least if that is more. The chosen settings are then trained from the start,
+// so a run that chooses takes up to 3 times as long as a run with the first weight.
 package choose
 
 import (
@@ -37,6 +37,9 @@ type Choice struct {
 	Options func(candidate, fold int) (session.Options, error)
 	// Train trains with the options.
 	Train func(ctx context.Context, o session.Options) (*session.Result, error)
+	// Least is the number of gradients that the later candidates of a path may take together in any
+	// case. Train may set it.
+	Least int
 	// Progress is called after each training; nil: nothing.
 	Progress func(done, total int, t *Tried)
 }
@@ -45,13 +48,14 @@ type Choice struct {
 // a value is the mean over the folds, and a spread is the sample standard deviation over the folds.
 type Tried struct {
 	Settings  string  `json:"settings"`
-	Fold      int     `json:"fold,omitempty"`
-	Objective string  `json:"objective"` // name of the objective
-	Value     float64 `json:"value"`     // objective on the rows that judge
+	Folds     int     `json:"folds,omitempty"` // 0: the validation rows judged
+	Objective string  `json:"objective"`       // name of the objective
+	Value     float64 `json:"value"`           // objective on the rows that judge
 	Spread    float64 `json:"spread,omitempty"`
 	Bounds    []Bound `json:"bounds,omitempty"`
 	Unmet     int     `json:"unmet,omitempty"`      // bounds that the training decisions do not meet
 	Gradients int     `json:"gradient_evaluations"` // of all folds
+	Warm      bool    `json:"warm,omitempty"`       // the training began where that of the previous candidate ended
 	Chosen    bool    `json:"chosen,omitempty"`
 }
 
@@ -157,9 +161,10 @@ func (r *runner) try(ctx context.Context, k, fold int) (Tried, error) {
 	if g := result.Outcome.GradientEvaluations; follows {
 		r.budget -= g
 	} else {
-		r.budget = int(pathShare * float64(g))
+		r.budget = max(r.Least, int(pathShare*float64(g)))
 	}
-	t := newTried(r.Candidates[k], fold, result)
+	t := newTried(r.Candidates[k], result.Outcome)
+	t.Folds, t.Warm = r.Folds, follows
 	if r.done++; r.Progress != nil {
 		r.Progress(r.done, max(1, r.Folds)*len(r.Candidates), &t)
 	}
@@ -167,9 +172,8 @@ func (r *runner) try(ctx context.Context, k, fold int) (Tried, error) {
 }
 
 // newTried returns the values of a trained candidate on its validation rows.
-func newTried(name string, fold int, r *session.Result) Tried {
-	o := r.Outcome
-	t := Tried{Settings: name, Fold: fold, Objective: o.Objective.Name, Value: *o.Objective.Validation, Unmet: len(o.Unmet()), Gradients: o.GradientEvaluations}
+func newTried(name string, o *results.Outcome) Tried {
+	t := Tried{Settings: name, Objective: o.Objective.Name, Value: *o.Objective.Validation, Unmet: len(o.Unmet()), Gradients: o.GradientEvaluations}
 	for j := range o.Constraints {
 		c := &o.Constraints[j]
 		b := Bound{Constraint: c.Constraint, Value: c.Of(results.Validation)}
@@ -209,7 +213,7 @@ func mean(folds []Tried) Tried {
 	if len(folds) == 1 {
 		return all
 	}
-	all.Fold, all.Bounds = 0, slices.Clone(all.Bounds)
+	all.Bounds = slices.Clone(all.Bounds)
 	var values []float64
 	for k := range folds {
 		values = append(values, folds[k].Value)
@@ -243,10 +247,27 @@ func meanOf(values []float64) (mean, spread float64) {
 	return stat.MeanStdDev(values, nil)
 }
 
+// Better returns the best of the candidates, trained from the start, that is better on the
+// validation rows than the run with the chosen settings; nil: none. A chosen candidate with Warm
+// may end elsewhere when it is trained from the start. With folds it returns nil, because the run
+// and the candidates have different training rows.
+func Better(tried []Tried, run *results.Outcome) (best *Tried) {
+	if tried[0].Folds > 0 || run == nil || run.Objective.Validation == nil {
+		return nil
+	}
+	final := newTried("", run)
+	for k := range tried {
+		if t := &tried[k]; !t.Warm && !t.Chosen && t.better(&final) && (best == nil || t.better(best)) {
+			best = t
+		}
+	}
+	return best
+}
+
 // Why says why the candidate was chosen, with the rows that judged.
-func Why(tried []Tried, folds int) string {
+func Why(tried []Tried) string {
 	rows := "the validation rows"
-	if folds > 0 {
+	if folds := tried[0].Folds; folds > 0 {
 		rows = fmt.Sprintf("%d folds of the training rows", folds)
 	}
 	at := slices.IndexFunc(tried, func(t Tried) bool { return t.Chosen })

@@ -98,8 +98,8 @@ func TestJudge(t *testing.T) {
 			all[k] = c.all[k : k+1]
 		}
 		tried, err := choice(0, false, all...).Do(t.Context())
-		if err != nil || len(tried) != len(all) || chosen(tried) != c.want || !strings.Contains(Why(tried, 0), c.why) {
-			t.Errorf("%s: %q is chosen, want %q; %v, %s", c.name, chosen(tried), c.want, err, Why(tried, 0))
+		if err != nil || len(tried) != len(all) || chosen(tried) != c.want || !strings.Contains(Why(tried), c.why) {
+			t.Errorf("%s: %q is chosen, want %q; %v, %s", c.name, chosen(tried), c.want, err, Why(tried))
 		}
 	}
 }
@@ -129,10 +129,10 @@ func TestFolds(t *testing.T) {
 	near("the second bound", *a.Bounds[1].Value, 0.2)
 	near("its spread", a.Bounds[1].Spread, 0.1)
 	near("its distance", a.Bounds[1].Beyond, 0.1)
-	if a.Gradients != 21 || a.Fold != 0 || tried[1].Unmet != 1 || tried[2].Bounds[0].Value != nil {
+	if a.Gradients != 21 || a.Folds != 3 || tried[1].Unmet != 1 || tried[2].Bounds[0].Value != nil {
 		t.Errorf("%+v", tried)
 	}
-	if why := Why(tried, 3); !strings.Contains(why, "this one is the nearest on 3 folds of the training rows") {
+	if why := Why(tried); !strings.Contains(why, "this one is the nearest on 3 folds of the training rows") {
 		t.Error(why)
 	}
 }
