@@ -28,6 +28,7 @@ func TestResolvedSettings(t *testing.T) {
 		"decimal":      true, // a property of the data file, whose checksum config.yaml has
 		"separator":    true, // the same
 		"samples":      true, // follows from the shapes and the device
+		"tolerance":    true, // ends the run by the objective and the residual
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")

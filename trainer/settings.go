@@ -188,14 +188,16 @@ const (
 )
 
 // Intervals returns the numbers of iterations between records and between checks. A check takes
-// place after each 1/200 of Planned, if CheckEvery is 0; after more if the checks would take more
-// than twice the work of the iterations, as with networks on mini-batches, but LeastRecords remain.
-// By default a record takes place at every
-// check. If RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ...
-// checks up to p/2, because a run may end early. p is large enough that all records, with the first
-// and the last, take at most a tenth of the work of the iterations, but small enough that
-// LeastRecords remain besides the early ones. The intervals depend on the settings only. If checks
-// choose the output or end the run (Output, Patience), a record takes place at every check.
+// place after each 1/200 of Planned, if CheckEvery is 0. On mini-batches the checks that choose the
+// output or may end the run are fewer, so that they take at most twice the work of the iterations,
+// but LeastRecords remain.
+//
+// By default a record takes place at every check. If RecordWork is known, a record takes place at
+// every p-th check, and after 1, 2, 4, ... checks up to p/2, because a run may end early. p is
+// large enough that all records, with the first and the last, take at most a tenth of the work of
+// the iterations, but small enough that LeastRecords remain besides the early ones. The intervals
+// depend on the settings only. If checks choose the output or end the run (Output, Patience), a
+// record takes place at every check.
 func (s Settings) Intervals() (record, check int) {
 	record, check = s.automatic()
 	return cmp.Or(s.RecordEvery, record), check
@@ -206,7 +208,7 @@ func (s *Settings) automatic() (record, check int) {
 	planned := cmp.Or(s.Planned, s.Iterations)
 	check = cmp.Or(s.CheckEvery, max(1, planned/defaultRecords))
 	least := cmp.Or(s.LeastRecords, leastRecords)
-	if s.CheckEvery == 0 && s.RecordWork > 0 && (s.ChecksChoose() || s.Tolerance > 0) {
+	if s.CheckEvery == 0 && s.IterationsPerEpoch > 1 && s.RecordWork > 0 && (s.ChecksChoose() || s.Tolerance > 0) {
 		checks := max(float64(least), checkShare*float64(planned)/s.RecordWork)
 		check *= max(1, int(float64(planned/check)/checks))
 	}

@@ -101,10 +101,11 @@ func TestIntervals(t *testing.T) {
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, CheckEvery: 3}, 48, 3},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, Patience: 3}, 5, 5},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, Output: trainer.OutputBestTrain}, 5, 5},
-		{trainer.Settings{Iterations: 480, RecordWork: 48, Output: trainer.OutputBestTrain}, 24, 24}, // 20 checks
-		{trainer.Settings{Iterations: 480, RecordWork: 4, Patience: 3}, 2, 2},
-		{trainer.Settings{Iterations: 480, RecordWork: 16, Tolerance: 1}, 24, 8},
-		{trainer.Settings{Iterations: 480, RecordWork: 48, Patience: 3, CheckEvery: 5}, 5, 5},
+		{trainer.Settings{Iterations: 480, IterationsPerEpoch: 8, RecordWork: 48, Output: trainer.OutputBestTrain}, 24, 24}, // 20 checks
+		{trainer.Settings{Iterations: 480, IterationsPerEpoch: 8, RecordWork: 4, Patience: 3}, 2, 2},
+		{trainer.Settings{Iterations: 480, IterationsPerEpoch: 8, RecordWork: 16, Tolerance: 1}, 24, 8},
+		{trainer.Settings{Iterations: 480, RecordWork: 16, Tolerance: 1}, 24, 2},
+		{trainer.Settings{Iterations: 480, IterationsPerEpoch: 8, RecordWork: 48, Patience: 3, CheckEvery: 5}, 5, 5},
 	} {
 		if record, check := test.set.Intervals(); record != test.record || check != test.check {
 			t.Errorf("%+v: a record every %d and a check every %d, want %d and %d", test.set, record, check, test.record, test.check)

@@ -79,7 +79,7 @@ func (a *assembly) resolved() map[string]string {
 		list["threads"] = strconv.Itoa(n)
 	}
 	if s := a.options.Settings; s.RecordEvery == 0 && !a.onDecisions() { // the rounds differ
-		s.RecordWork, s.LeastRecords = a.recordWork()
+		a.setWork(&s)
 		every, _ := s.Intervals()
 		list["record-every"] = strconv.Itoa(every)
 	}

@@ -29,7 +29,7 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	}
 	s.Tolerance = max(s.Tolerance, 0)
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
-	s.RecordWork, s.LeastRecords = a.recordWork()
+	a.setWork(&s)
 	if s.RecordEvery == 0 {
 		s.RecordShare = build.RecordShare
 		if a.devices.GPU != nil {
@@ -43,7 +43,7 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	}
 	method := a.options.Method
 	if a.sampler != nil {
-		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.PerPass()
+		s.Full = a.problem
 	}
 	if a.batches != nil && a.batches.From < s.Iterations {
 		s.AllRowsFrom = a.batches.From
@@ -277,6 +277,14 @@ func iterateOf(p problem.Problem) []float64 {
 	x := make([]float64, p.Space().Len())
 	p.Space().Read(x, problem.Iterate)
 	return x
+}
+
+// setWork sets what the automatic intervals of records and checks follow from.
+func (a *assembly) setWork(s *trainer.Settings) {
+	s.RecordWork, s.LeastRecords = a.recordWork()
+	if a.sampler != nil {
+		s.IterationsPerEpoch = a.sampler.PerPass()
+	}
 }
 
 // recordWork estimates the work of a record, in iterations, and returns the number of records that

@@ -112,7 +112,7 @@ func (a *assembly) limitsMatter(before int) string {
 	case before < set.Iterations && len(a.finishes) > 0:
 		return "the iterations before its limit use all rows"
 	}
-	set.RecordWork, set.LeastRecords = a.recordWork()
+	a.setWork(&set)
 	shorter := set
 	shorter.Iterations = before
 	record, check := set.Intervals()
