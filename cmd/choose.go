@@ -340,7 +340,7 @@ func printChoice(out io.Writer, tried []choose.Tried, run *results.Outcome) {
 	g.without().print(out)
 	fmt.Fprintln(out, "The values are of the tries. The run trains anew with the chosen settings.")
 	if better := choose.Better(tried, run); better != nil {
-		fmt.Fprintf(out, "The run ended with %.4f on the validation rows, and %s was better: run with these settings to get that model.\n",
+		fmt.Fprintf(out, "The run ended with %.4f on the validation rows, where %s was better:\nrun with these settings to get that model.\n",
 			*run.Objective.Validation, better.Settings)
 	}
 }

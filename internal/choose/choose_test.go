@@ -186,6 +186,46 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// The gradients of Least are for a path in any case.
+func TestLeast(t *testing.T) {
+	c := choice(0, true, []*session.Result{trained(0.1, 10)}, []*session.Result{trained(0.1, 30)}, []*session.Result{trained(0.1, 20)}, []*session.Result{trained(0.1, 1)})
+	c.Least = 50
+	tried, err := c.Do(t.Context())
+	if err != nil || len(tried) != 3 || tried[0].Warm || !tried[1].Warm {
+		t.Errorf("%+v, %v", tried, err)
+	}
+}
+
+// A candidate that was trained from the start may be better than the run with the chosen settings.
+func TestBetter(t *testing.T) {
+	try := func(value float64, warm, chosen bool) Tried {
+		return Tried{Settings: fmt.Sprint(value), Value: value, Warm: warm, Chosen: chosen}
+	}
+	run := trained(0.25, 1).Outcome
+	for _, c := range []struct {
+		tried []Tried
+		want  string
+	}{
+		{[]Tried{try(0.3, false, false), try(0.1, true, true)}, ""},
+		{[]Tried{try(0.2, false, false), try(0.1, true, true), try(0.15, true, false)}, "0.2"},
+		{[]Tried{try(0.2, false, false), try(0.19, false, false), try(0.1, true, true)}, "0.19"},
+		{[]Tried{try(0.2, false, true)}, ""}, // the run itself
+	} {
+		got := ""
+		if b := Better(c.tried, run); b != nil {
+			got = b.Settings
+		}
+		if got != c.want {
+			t.Errorf("%+v: %q, want %q", c.tried, got, c.want)
+		}
+	}
+	folds := []Tried{try(0.2, false, false)}
+	folds[0].Folds = 5
+	if Better(folds, run) != nil || Better([]Tried{try(0.2, false, false)}, nil) != nil {
+		t.Error("compared with folds, or without an outcome")
+	}
+}
+
 // A training that fails or is interrupted, or that no row judges, ends the choice.
 func TestFailures(t *testing.T) {
 	fault, stop := errors.New("out of memory"), errors.New("stopped")
