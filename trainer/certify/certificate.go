@@ -228,10 +228,19 @@ func (c *certifier) together(nu []float64, gradients *[2]problem.Vector) (other 
 func withObjective(nu []float64) []float64 { return append([]float64{1}, nu...) }
 
 // measure sets residual to the smallest element of v + subdifferential of r. v is the gradient with
-// the multiplier nu.
+// the multiplier nu. measure also sets the multiplier of a budget's constraint, because a method's
+// own stays near 0: the projections keep the constraint.
 func (c *certifier) measure(v problem.Vector, nu []float64) {
+	r := c.p.Space().Regularizer
 	c.p.Space().Read(c.residual, v)
-	c.p.Space().Regularizer.Priced(nu).Residual(c.residual, c.x, c.residual, c.set.Sphere)
+	r.FitPrice(nu, c.at.Constraints, c.x, c.residual)
+	r.Priced(nu).Residual(c.residual, c.x, c.residual, c.set.Sphere)
+}
+
+// affine reports whether the residual is an affine function of the gradient, and of t.
+func (c *certifier) affine() bool {
+	r := c.p.Space().Regularizer
+	return r.Budget == nil && (r.Kind == problem.NoRegularizer || r.Kind == problem.Ball)
 }
 
 // smooth certifies with nu if given, and otherwise finds nu. notResolved says that another nu may
@@ -292,8 +301,8 @@ func (c *certifier) columns(count int, backward func(coefficients []float64, d p
 
 // fit finds nu from the columns grad f, grad g_1, ... It minimises Measure's objective.
 func (c *certifier) fit(nu []float64, columns []problem.Vector) {
-	switch r := c.p.Space().Regularizer; {
-	case r.Budget == nil && r.Kind == problem.NoRegularizer, r.Kind == problem.Ball:
+	switch {
+	case c.affine():
 		q := c.quadratic(columns)
 		for j, g := range c.at.Constraints {
 			q.Hessian.SetSym(j, j, q.Hessian.At(j, j)+g*g)
@@ -390,10 +399,9 @@ func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, col
 		set.sums = nu
 	}
 	var y []float64
-	switch c.p.Space().Regularizer.Kind {
-	case problem.NoRegularizer, problem.Ball:
+	if c.affine() {
 		y = c.leastShares(set, columns)
-	default:
+	} else {
 		y = c.newton(set, columns)
 	}
 	if !given {

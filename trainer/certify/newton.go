@@ -1,6 +1,9 @@
 package certify
 
 import (
+	"math"
+	"slices"
+
 	"ppal/internal/vec"
 	"ppal/trainer/internal/qp"
 	"ppal/trainer/problem"
@@ -78,15 +81,15 @@ func (w *distanceModel) Value(y []float64) (value, terms float64) {
 func (w *distanceModel) Model(y []float64) (target, slope []float64) {
 	r, tolerance := w.certifier.p.Space().Regularizer, w.certifier.set.Sphere
 	q := qp.New(len(y))
-	image := make([]float64, len(w.x))
+	image, columns := make([]float64, len(w.x)), w.moves()
 	for i := range y {
 		j := w.set.constraint[i]
 		g := w.at.Constraints[j]
-		w.slope[i] = vec.Dot(w.columns[1+i], w.residual) + g*g*w.nu[j]
-		copy(image, w.columns[1+i])
+		w.slope[i] = vec.Dot(columns[i], w.residual) + g*g*w.nu[j]
+		copy(image, columns[i])
 		r.ResidualDerivative(image, w.residual, w.x, w.combined, tolerance)
 		for k := 0; k <= i; k++ {
-			h := vec.Dot(image, w.columns[1+k])
+			h := vec.Dot(image, columns[k])
 			if w.set.constraint[k] == j {
 				h += g * g
 			}
@@ -98,4 +101,22 @@ func (w *distanceModel) Model(y []float64) (target, slope []float64) {
 		return q.WithSums(w.set.constraint, w.set.sums), w.slope
 	}
 	return q.NonNegative(), w.slope
+}
+
+// moves returns the derivatives of v in y: a_1, ... The price of a budget lowers |p_k| at each
+// weight x_k = 0 with p_k != 0.
+func (w *distanceModel) moves() [][]float64 {
+	list, b := slices.Clone(w.columns[1:]), w.certifier.p.Space().Regularizer.Budget
+	for i, j := range w.set.constraint {
+		if b == nil || j != b.Constraint {
+			continue
+		}
+		list[i] = slices.Clone(list[i])
+		for k, x := range w.x[:b.Count] {
+			if p := w.residual[k]; x == 0 && p != 0 {
+				list[i][k] = -math.Copysign(1, p)
+			}
+		}
+	}
+	return list
 }

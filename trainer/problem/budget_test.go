@@ -82,9 +82,64 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%d of 200 points are outside the set", active)
 		}
 	}
-	for _, r := range []Regularizer{{Kind: L1, Weight: 1, Budget: bound}, {Budget: &Budget{Count: 7, Bound: 1}}, {Budget: &Budget{Count: 1}}} {
+	none := []float64{1, -2, 0.5, 3}
+	if (&Budget{Count: 3}).project(none); none[0] != 0 || none[1] != 0 || none[2] != 0 || none[3] != 3 {
+		t.Errorf("a bound of 0 gives %v", none)
+	}
+	for _, r := range []Regularizer{{Kind: L1, Weight: 1, Budget: bound}, {Budget: &Budget{Count: 7, Bound: 1}}, {Budget: &Budget{Count: 1, Bound: -1}}} {
 		if r.Validate(6) == nil {
 			t.Errorf("%v with %+v is valid", r.Kind, r.Budget)
+		}
+	}
+}
+
+// FitPrice finds the multiplier with the least residual and complementarity, and changes the
+// gradient to that multiplier's.
+func TestFitPrice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 6))
+	for _, r := range []Regularizer{{}, {Kind: SquaredL2, Weight: 0.7}} {
+		r.Budget = &Budget{Count: 5, Bound: 1, Constraint: 1}
+		fitted := 0
+		for trial := range 200 {
+			x, base, g := make([]float64, 6), make([]float64, 6), []float64{3, -rng.Float64() * float64(trial%2)}
+			for i := range x {
+				x[i], base[i] = rng.NormFloat64()*float64(rng.IntN(2)), rng.NormFloat64()
+			}
+			gradient := func(nu float64) []float64 {
+				v := append([]float64{}, base...)
+				for i, xi := range x[:5] {
+					if xi != 0 {
+						v[i] += math.Copysign(nu, xi)
+					}
+				}
+				return v
+			}
+			value := func(v []float64, nu float64) float64 {
+				p := make([]float64, 6)
+				r.Priced([]float64{9, nu}).Residual(p, x, v, 0)
+				return vec.Dot(p, p) + nu*nu*g[1]*g[1]
+			}
+			nu := []float64{9, 2 * rng.Float64()}
+			v := gradient(nu[1])
+			r.FitPrice(nu, g, x, v)
+			off := gradient(nu[1])
+			for i := range off {
+				off[i] -= v[i]
+			}
+			if nu[0] != 9 || !(nu[1] >= 0) || vec.Norm(off) > 1e-14 {
+				t.Fatalf("multipliers %v, the gradient %v, want %v", nu, v, gradient(nu[1]))
+			}
+			for _, other := range []float64{0, nu[1] * 0.99, nu[1] + 0.01, 3 * rng.Float64()} {
+				if value(gradient(other), other) < value(v, nu[1])-1e-14 {
+					t.Fatalf("%v at %v: %v is better than %v", base, x, other, nu[1])
+				}
+			}
+			if nu[1] > 0 {
+				fitted++
+			}
+		}
+		if fitted < 50 || fitted == 200 {
+			t.Errorf("%d of 200 multipliers are positive", fitted)
 		}
 	}
 }

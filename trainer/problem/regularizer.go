@@ -60,7 +60,7 @@ type Regularizer struct {
 // set, whose zeros are exact, because subgradient steps do not come to rest at the norm's kinks.
 type Budget struct {
 	Count      int     // of the first variables, whose norm is bounded
-	Bound      float64 // sum_(i < Count) |x_i| <= Bound, Bound > 0
+	Bound      float64 // sum_(i < Count) |x_i| <= Bound, Bound >= 0
 	Constraint int     // the constraint g_j = sum |x_i| - Bound, whose multiplier is the price of the bound
 }
 
@@ -80,7 +80,7 @@ func (b *Budget) project(x []float64) {
 	for k, v := range sizes {
 		sum += v
 		own := (sum - b.Bound) / float64(k+1)
-		if v <= own {
+		if v < own {
 			break
 		}
 		t = own
@@ -98,6 +98,53 @@ func (r Regularizer) Priced(nu []float64) Regularizer {
 		r.Price = nu[r.Budget.Constraint]
 	}
 	return r
+}
+
+// FitPrice sets nu_j >= 0 of the budget's constraint to the minimiser of ||p||^2 + (nu_j g_j)^2,
+// with p as in Residual. It changes v from the gradient with the nu before to the gradient with the
+// new nu. Without a budget it does nothing.
+func (r Regularizer) FitPrice(nu, g, x, v []float64) {
+	b := r.Budget
+	if b == nil {
+		return
+	}
+	var zeros []float64 // |v_i| at the weights of 0
+	j, sum := b.Constraint, 0.0
+	slope := g[j] * g[j]
+	for i, xi := range x[:b.Count] {
+		if xi == 0 {
+			zeros = append(zeros, math.Abs(v[i]))
+			continue
+		}
+		own := v[i]
+		if r.Kind == SquaredL2 {
+			own += r.Weight * xi
+		}
+		sum += nu[j] - math.Copysign(1, xi)*own
+		slope++
+	}
+	slices.SortFunc(zeros, func(a, b float64) int { return cmp.Compare(b, a) })
+	price := 0.0
+	if slope > 0 {
+		price = max(0, sum/slope)
+	}
+	for _, z := range zeros {
+		if z <= price {
+			break
+		}
+		sum += z
+		slope++
+		price = max(0, sum/slope)
+	}
+	if !vec.Finite(price) { // v is not finite, and neither is the residual
+		return
+	}
+	for i, xi := range x[:b.Count] {
+		if xi != 0 {
+			v[i] += math.Copysign(1, xi) * (price - nu[j])
+		}
+	}
+	nu[j] = price
 }
 
 // free reports whether variable i is a weight of 0 whose derivative the price absorbs.
@@ -133,7 +180,7 @@ func (r Regularizer) Validate(n int) error {
 		}
 		return nil
 	}
-	if b := r.Budget; b != nil && (r.Kind != NoRegularizer && r.Kind != SquaredL2 || b.Count < 1 || b.Count > n || !(b.Bound > 0) || math.IsInf(b.Bound, 0)) {
+	if b := r.Budget; b != nil && (r.Kind != NoRegularizer && r.Kind != SquaredL2 || b.Count < 1 || b.Count > n || !(b.Bound >= 0) || math.IsInf(b.Bound, 0)) {
 		return fmt.Errorf("problem: %w: the regularizer %s with the bound %v on the l1 norm of %d of %d variables", ErrSettings, r.Kind, b.Bound, b.Count, n)
 	}
 	switch r.Kind {
@@ -346,7 +393,7 @@ func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 // For a box, the distance is the largest of the coordinates' distances.
 func (r Regularizer) Infeasibility(x []float64) float64 {
 	if b := r.Budget; b != nil {
-		return max(0, vec.Norm1(x[:b.Count])/b.Bound-1)
+		return max(0, vec.Norm1(x[:b.Count])-b.Bound) / cmp.Or(b.Bound, 1)
 	}
 	switch r.Kind {
 	case Ball:

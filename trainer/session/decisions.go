@@ -423,20 +423,21 @@ func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 	return gorgonia.Nodes{sum}, nil
 }
 
-// budget returns the set of a bound on the l1 norm of a linear model's weights; nil: there is none,
-// and another model or regularizer has the bound as a constraint alone.
+// budget returns the set of the least bound on the l1 norm of a linear model's weights. nil: there
+// is no bound, or the model or the regularizer allows it only as a constraint.
 func (s *Statement) budget(model models.Architecture, kind problem.RegularizerKind) *problem.Budget {
 	list := model.Parameters()
 	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 ||
 		kind != problem.NoRegularizer && kind != problem.SquaredL2 {
 		return nil
 	}
+	var least *problem.Budget
 	for j, b := range s.system.Bounds {
-		if b.Coefficients[len(s.system.Rates)] != 0 && b.Bound > 0 {
-			return &problem.Budget{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
+		if b.Coefficients[len(s.system.Rates)] != 0 && (least == nil || b.Bound < least.Bound) {
+			least = &problem.Budget{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
 		}
 	}
-	return nil
+	return least
 }
 
 // warningsOf returns sentences about unsuitable bounds.

@@ -270,7 +270,7 @@ func (c *check) lagrangian(n model, scores, nu []float64) (v []float64, ties boo
 	v = n.gradient(c.in.Parts[0].Features, d)
 	if c.in.System.L1 {
 		w, _ := c.parts[0].weights(scores, nu)
-		addL1(v, w[len(w)-1], c.in.Regularizer.Budget != nil, c.in.Model, n)
+		addL1(v, w[len(w)-1], c.in.Model, n)
 	}
 	return v, ties
 }

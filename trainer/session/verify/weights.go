@@ -148,17 +148,14 @@ func l1(a models.Architecture, m model) float64 {
 	return sum
 }
 
-// addL1 adds b times the gradient of l1 to sum; with a budget, at a weight of 0, the subgradient
-// that leaves least.
-func addL1(sum []float64, b float64, budget bool, a models.Architecture, m model) {
+// addL1 adds b times the gradient of l1 to sum.
+func addL1(sum []float64, b float64, a models.Architecture, m model) {
 	eachWeight(a, m, func(i int, w float64) {
 		switch {
 		case w > 0:
 			sum[i] += b
 		case w < 0:
 			sum[i] -= b
-		case budget:
-			sum[i] -= max(-b, min(b, sum[i]))
 		}
 	})
 }
