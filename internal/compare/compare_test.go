@@ -277,6 +277,7 @@ func TestReadGrid(t *testing.T) {
 	}
 	for text, where := range map[string]string{
 		"gdpa: [1]": ":1:", "gdpa:\n  stepp: [1]": ":2:", "gdpa:\n  gdpa-step: []": ":2:", "gdpa:\n  gdpa-step: [[1]]": ":2:", "- a": ":1:", "a: {": "grid.yaml",
+		"gdpp:\n  step: [1]": "unknown method gdpp; did you mean gdpa?", "": ":1:", "# gdpa": ":1:", "{}": ":1:", "gdpa: {}": ":1:",
 	} {
 		write(text)
 		if _, err := ReadGrid(path); !errors.Is(err, ErrStudy) || !strings.Contains(err.Error(), where) {

@@ -2,10 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/config"
+	methods "ppal/trainer/method"
 )
 
 // ReadGrid reads the grids of a search from a file. The file has, for each contender, keys with
@@ -28,16 +30,16 @@ func ReadGrid(path string) (map[string][]config.Values, error) {
 		return nil, fmt.Errorf("compare: %s: %w: %v", path, ErrStudy, err)
 	}
 	grids := map[string][]config.Values{}
-	if len(document.Content) == 0 {
-		return grids, nil
+	top := &yaml.Node{Line: 1} // of an empty file
+	if len(document.Content) > 0 {
+		top = document.Content[0]
 	}
-	top := document.Content[0]
-	if top.Kind != yaml.MappingNode {
+	if top.Kind != yaml.MappingNode || len(top.Content) == 0 {
 		return nil, gridError(path, top, "want lines of the form method: {key: [values]}")
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		name, keys := top.Content[i], top.Content[i+1]
-		if keys.Kind != yaml.MappingNode {
+		if keys.Kind != yaml.MappingNode || len(keys.Content) == 0 {
 			return nil, gridError(path, keys, "want keys with lists of values for %s", name.Value)
 		}
 		if grids[name.Value] != nil {
@@ -71,6 +73,9 @@ func cross(path, method string, points []config.Values, key, list *yaml.Node) ([
 		return nil, gridError(path, key, "%s has no values", key.Value)
 	}
 	found := config.Find(method, key.Value)
+	if found == nil && !slices.Contains(methods.Names(), method) {
+		return nil, gridError(path, key, "%s: %s", method, config.UnknownMethod(method))
+	}
 	if found == nil {
 		return nil, gridError(path, key, "unknown setting %s (see ppal methods %s)", key.Value, method)
 	}
