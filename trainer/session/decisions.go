@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/internal/option"
@@ -424,8 +425,9 @@ func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 }
 
 // budget returns the set of the least bound on the l1 norm of a linear model's weights. nil: there
-// is no bound, or the model or the regularizer allows it only as a constraint.
-func (s *Statement) budget(model models.Architecture, kind problem.RegularizerKind) *problem.Budget {
+// is no bound, or the model or the regularizer allows it only as a constraint. In float32, the set
+// ends inside the bound, because rounded weights and their sum would exceed it.
+func (s *Statement) budget(model models.Architecture, kind problem.RegularizerKind, dtype tensor.Dtype) *problem.Budget {
 	list := model.Parameters()
 	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 ||
 		kind != problem.NoRegularizer && kind != problem.SquaredL2 {
@@ -436,6 +438,9 @@ func (s *Statement) budget(model models.Architecture, kind problem.RegularizerKi
 		if b.Coefficients[len(s.system.Rates)] != 0 && (least == nil || b.Bound < least.Bound) {
 			least = &problem.Budget{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
 		}
+	}
+	if least != nil && dtype == tensor.Float32 {
+		least.Bound *= 1 - 1e-6
 	}
 	return least
 }

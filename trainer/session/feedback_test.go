@@ -401,8 +401,8 @@ func TestNetworksLeaveThePlateau(t *testing.T) {
 // with the projection onto the bound. Rounds of decisions end at a twentieth of a row.
 func TestBudgetsConverge(t *testing.T) {
 	for name, task := range map[string]Decisions{
-		"surrogates": {Minimize: constraints.Loss(), SubjectTo: subject(t, "gap(tpr, sex) <= 0.2", "l1(weights) <= 0.5"), BoundsOn: constraints.OnSurrogate},
-		"decisions":  {Minimize: constraints.Loss(), SubjectTo: subject(t, "fpr <= 0.2", "l1(weights) <= 0.5")},
+		"surrogates": {Minimize: constraints.Loss(), SubjectTo: subject(t, "gap(tpr, sex) <= 0.2", "l1(weights) <= 0.4"), BoundsOn: constraints.OnSurrogate},
+		"decisions":  {Minimize: constraints.Loss(), SubjectTo: subject(t, "fpr <= 0.2", "l1(weights) <= 0.7", "l1(weights) <= 0.4")},
 	} {
 		o := onTable(task, Table{Dataset: "synthetic-compas"}, nil)
 		o.Settings.Iterations = 1000
@@ -422,8 +422,8 @@ func TestBudgetsConverge(t *testing.T) {
 				zeros++
 			}
 		}
-		c, bound := r.Certificate, r.Outcome.Constraints[1]
-		if c.Epsilon > 1e-3 || task.BoundsOn == constraints.OnSurrogate && c.Epsilon > 1e-4 || bound.Multiplier < 1e-3 || zeros == 0 || norm > bound.Bound+1e-6 {
+		c, bound := r.Certificate, r.Outcome.Constraints[1+len(task.SubjectTo)/3] // the smaller of two
+		if c.Epsilon > 1e-3 || task.BoundsOn == constraints.OnSurrogate && c.Epsilon > 1e-4 || bound.Multiplier < 1e-3 || zeros == 0 || norm > bound.Bound || bound.Bound != 0.4 {
 			t.Errorf("%s: epsilon %v, multiplier %v, %d zeros, norm %v", name, c.Epsilon, bound.Multiplier, zeros, norm)
 		}
 	}
