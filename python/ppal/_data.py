@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from ._errors import InputError, checking
+from ._errors import KEYWORDS, InputError, checking
 
 Columns = dict[str, NDArray[Any]]
 # The program takes these texts and empty ones for missing values. The package writes a missing text as "".
@@ -178,6 +178,11 @@ def further(settings: Any) -> dict[str, Any]:
     """Return the user's `settings` of an estimator."""
     if not isinstance(settings or {}, Mapping):
         raise InputError(f'settings is {settings!r}: give a dict such as {{"regularizer": "l1"}}')
+    for key in settings or {}:
+        if key in ("file", "label", "out"):
+            raise InputError(f"settings has the key {key}, which the estimator sets: leave it out")
+        if key in KEYWORDS.values() and "_" in key:  # no flag has an underscore
+            raise InputError(f"unknown setting {key}: give it as the keyword {key}")
     return dict(settings or {})
 
 
@@ -187,7 +192,8 @@ def store(folder: Path, data: Columns, settings: dict[str, Any]) -> tuple[list[s
     The arrays are neither compressed nor copied. Settings that are None are left out.
     """
     file, config = folder / "data.npz", folder / "settings.json"
-    config.write_text(json.dumps({**{key: v for key, v in settings.items() if v is not None and v != []}, "file": str(file)}, default=_plain))
+    given = {key: v for key, v in settings.items() if v is not None and not (isinstance(v, list) and not v)}
+    config.write_text(json.dumps({**given, "file": str(file)}, default=_plain))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in data.items():
             with archive.open(name + ".npy", "w", force_zip64=True) as member:

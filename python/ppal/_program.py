@@ -90,7 +90,7 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
         raise MissingProgramError(f"{path} does not run: {e.strerror}: install the wheel of this platform") from e
     lines: list[str] = []
     assert process.stderr is not None
-    reader = threading.Thread(target=_read, args=(process.stderr, lines, report), daemon=True)
+    reader = threading.Thread(target=_read, args=(process.stderr, lines, report, names), daemon=True)
     reader.start()
     presses = 0
     try:
@@ -115,14 +115,16 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
     raise InputError(text) if status == USAGE else TrainingError(text)
 
 
-def _read(stream: IO[str], lines: list[str], report: Report | None) -> None:
+def _read(stream: IO[str], lines: list[str], report: Report | None, names: dict[str, str] | None) -> None:
     with stream:
         for line in stream:
             line = line.rstrip("\n")
             if not line.startswith("{"):
                 lines.append(line)
             elif report:
-                report(json.loads(line))
+                entry = json.loads(line)
+                if r'"\uffff"' not in entry.get("msg", ""):  # NO_TEXT, which no user gave
+                    report({**entry, "msg": in_python(entry.get("msg", ""), names)})
 
 
 class Progress:

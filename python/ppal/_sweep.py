@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ._classifier import PpalClassifier
 from ._data import Columns
-from ._errors import InputError, checking
+from ._errors import InputError
 from ._program import start
 from ._run import Page, Run, temporary
 
@@ -77,8 +77,12 @@ def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Seque
     """
     if not isinstance(estimator, PpalClassifier):
         raise InputError(f"estimator is of type {type(estimator).__name__}: give a PpalClassifier")
-    with checking("values: "):
+    try:
         bounds = [float(v) for v in values]
+    except (TypeError, ValueError) as e:
+        raise InputError(f"values is {values!r}: give numbers, such as [0.1, 0.05, 0.02]") from e
+    if not isinstance(over, str):
+        raise InputError(f'over is {over!r}: give a measure, such as "gap(positive_rate, sex)"')
     if not bounds:
         raise InputError("values is empty: give the bounds, such as [0.1, 0.05, 0.02]")
     own = clone(estimator)

@@ -38,7 +38,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import ppal
 from ppal import PpalClassifier, ThresholdClassifier
-from ppal._program import program
+from ppal._program import program, start
 
 WORDS = ["yes", "1e3", "2020-01-31", "1:30", "0o7", "1_000", "=", "null?", "~", "TRUE", "a: b", "#x"]  # YAML may read them otherwise
 PARITY = "gap(positive_rate, sex) <= 0.03"
@@ -245,6 +245,9 @@ class Errors(unittest.TestCase):
         self.fails(ppal.InputError, 'hidden_layer_sizes=3: used only with model="mlp"', hidden_layer_sizes=[3])
         self.fails(ppal.InputError, 'subject_to has 0.02: give texts such as "gap', subject_to=0.02)
         self.fails(ppal.InputError, r"^unknown setting learnrate \(.* ppal train --help-all\)", settings={"learnrate": 1})
+        self.fails(ppal.InputError, "give it as the keyword max_iter", settings={"max_iter": 1})
+        self.fails(ppal.InputError, "hidden_layer_sizes=4,4: used only", hidden_layer_sizes=np.array([4, 4]))
+        self.fails(ppal.InputError, "alpha=0.5: used only", alpha=np.float64(0.5), settings={"regularizer": "none"})
         self.fails(ppal.InputError, "handle_unknown 'other': choose error or ignore", handle_unknown="other")
         self.fails(ppal.InputError, "could not convert string to float: .*: give a DataFrame", X=X.to_numpy(object))
         self.fails(ppal.InputError, 'contains NaN[^"]*missing="impute"', X=np.where(X[["age"]] > 50, np.nan, X[["age"]]))
@@ -267,9 +270,12 @@ class Errors(unittest.TestCase):
         calls += [lambda own=own: ThresholdClassifier(GaussianNB(), **own).fit(X[["age"]], y) for own in ({"thresholds": "each"}, {"threshold_fraction": "a"})]
         calls += [lambda w=w: PpalClassifier().fit(X, y, sample_weight=w) for w in (["a"] * 60, np.ones((60, 2)))]
         calls += [lambda rows=rows: model.predict(rows) for rows in (X[["age"]], X.to_numpy(), X["age"])]
-        calls += [lambda: PpalClassifier(settings={"regularizer": object()}).fit(X, y), lambda: ppal.evaluate(np.c_[y, y], y)]
+        calls += [lambda own=own: PpalClassifier(settings=own).fit(X, y) for own in ({"regularizer": object()}, {"file": "a"}, {"label": "b"}, {"out": "c"})]
+        calls += [lambda: ppal.evaluate(np.c_[y, y], y)]
         calls += [lambda: ppal.evaluate(y, y, level=95), lambda: ppal.verify(model.run_.path, 5)]
-        calls += [lambda e=e, v=v: ppal.sweep(e, X, y, over="fpr", values=v) for e, v in ((GaussianNB(), [1]), (PpalClassifier(), ["a"]), (PpalClassifier(), []))]
+        calls += [lambda v=v: ppal.sweep(PpalClassifier(), X, y, over="fpr", values=v) for v in (["a"], [], 5)]
+        calls += [lambda: ppal.sweep(GaussianNB(), X, y, over="fpr", values=[1])]
+        calls += [lambda: ppal.sweep(PpalClassifier(), X, y, over=3, values=[0.1])]
         for k, call in enumerate(calls):
             with self.subTest(k), self.assertRaises(ppal.InputError) as caught:
                 call()
@@ -345,6 +351,12 @@ class Process(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as bar:
             PpalClassifier(max_iter=10, verbose=True).fit(X, y)
         self.assertRegex(out.getvalue() + bar.getvalue(), "10 of 10|10/10|0/10")  # lines, or a bar of tqdm
+        seen: list[dict[str, Any]] = []
+        with tempfile.TemporaryDirectory() as folder:
+            model = PpalClassifier(max_iter=10, verbose=True)
+            start("train", *model._prepare(X, y, None), Path(folder) / "run", "--log-format", "json", report=seen.append)
+        self.assertEqual(seen[0]["msg"], "reading the data and building the problem")
+        self.assertNotRegex(" ".join(line["msg"] for line in seen), r"--[a-z]|uffff")
 
 
 class Evaluation(unittest.TestCase):
