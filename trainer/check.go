@@ -16,8 +16,8 @@ func (t *run) solved() (bool, error) {
 }
 
 // meets reports whether the certificate of the iterate, or of the point that the method would
-// return, has an epsilon of at most the tolerance; 0: none has. It computes the certificate only if
-// the constraints and their multipliers do not already exceed the tolerance.
+// return, has an epsilon of at most the tolerance. A tolerance of 0 is never met. The certificate
+// is computed only if the constraints and their multipliers do not already exceed the tolerance.
 func (t *run) meets(tolerance float64) (met bool, err error) {
 	if tolerance == 0 {
 		return false, nil

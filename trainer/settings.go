@@ -51,10 +51,10 @@ type Settings struct {
 	// never.
 	Tolerance float64
 	// Solved stops the run at the first check whose objective f and certificate's epsilon are both at
-	// most Solved in magnitude: the mean of losses, which are at least 0, has nothing to gain. A small
-	// epsilon alone may be a plateau: one wrong row with a saturated loss has a small gradient, and
-	// later steps can still correct it. Runs on mini-batches continue, and steps on a sample of the
-	// rows. 0 is the default: never.
+	// most Solved in magnitude: f is a mean of losses, which are at least 0, and can hardly fall. A
+	// small epsilon alone may be a plateau: one wrong row with a saturated loss has a small gradient,
+	// and later steps can still correct the row. Solved does not end mini-batches, or steps on a
+	// sample of the rows. 0 is the default: never.
 	Solved float64
 	// RecordEvery is the number of iterations between records. Records change neither the iterates
 	// nor the end of the run. The run always records the start and the last iterate. 0 is the default:

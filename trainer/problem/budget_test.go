@@ -13,7 +13,7 @@ import (
 func TestBudget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
 	bound := &Budget{Count: 5, Bound: 1.5, Constraint: 1}
-	for _, r := range []Regularizer{{Budget: bound}, {Kind: SquaredL2, Weight: 0.7, Budget: bound}} {
+	for _, r := range []Regularizer{{Budget: bound}, {Kind: SquaredL2, Weight: 0.7, Budget: bound}, {Kind: L1, Weight: 0.1, Budget: bound}} {
 		if err := r.Validate(6); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestBudget(t *testing.T) {
 	if (&Budget{Count: 3}).project(none); none[0] != 0 || none[1] != 0 || none[2] != 0 || none[3] != 3 {
 		t.Errorf("a bound of 0 gives %v", none)
 	}
-	for _, r := range []Regularizer{{Kind: L1, Weight: 1, Budget: bound}, {Budget: &Budget{Count: 7, Bound: 1}}, {Budget: &Budget{Count: 1, Bound: -1}}} {
+	for _, r := range []Regularizer{{Kind: Box, Upper: 1, Budget: bound}, {Budget: &Budget{Count: 7, Bound: 1}}, {Budget: &Budget{Count: 1, Bound: -1}}} {
 		if r.Validate(6) == nil {
 			t.Errorf("%v with %+v is valid", r.Kind, r.Budget)
 		}
@@ -97,7 +97,7 @@ func TestBudget(t *testing.T) {
 // gradient to that multiplier's.
 func TestFitPrice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
-	for _, r := range []Regularizer{{}, {Kind: SquaredL2, Weight: 0.7}} {
+	for _, r := range []Regularizer{{}, {Kind: SquaredL2, Weight: 0.7}, {Kind: L1, Weight: 0.3}} {
 		r.Budget = &Budget{Count: 5, Bound: 1, Constraint: 1}
 		fitted := 0
 		for trial := range 200 {

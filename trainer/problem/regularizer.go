@@ -51,7 +51,7 @@ type Regularizer struct {
 	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is
 	// x[Groups[k-1]:Groups[k]]. The first group begins at 0, the last ends at n.
 	Groups []int
-	// Budget bounds the l1 norm of weights, for NoRegularizer and SquaredL2; nil: no bound.
+	// Budget bounds the l1 norm of weights, if Kind.Budgets; nil: no bound.
 	Budget *Budget
 	Price  float64 // the multiplier of the constraint of the budget: see Priced
 }
@@ -64,6 +64,10 @@ type Budget struct {
 	Constraint int     // the constraint g_j = sum |x_i| - Bound, whose multiplier is the price of the bound
 }
 
+// Budgets reports whether r may have a budget: the proximal map of the sum is then that of r,
+// followed by the projection. With the l1 norm, both are soft thresholds, which add up.
+func (k RegularizerKind) Budgets() bool { return k == NoRegularizer || k == SquaredL2 || k == L1 }
+
 // project sets x to the nearest point of the set: the soft threshold of the first variables by the
 // t >= 0 for which their norm is Bound (Duchi et al., ICML 2008).
 func (b *Budget) project(x []float64) {
@@ -72,7 +76,7 @@ func (b *Budget) project(x []float64) {
 		sizes[i] = math.Abs(v)
 		size += sizes[i]
 	}
-	if !(size > b.Bound) { // also for NaN, of which the training loop tells
+	if !(size > b.Bound) { // or NaN, which the training loop reports
 		return
 	}
 	slices.SortFunc(sizes, func(a, b float64) int { return cmp.Compare(b, a) })
@@ -108,19 +112,17 @@ func (r Regularizer) FitPrice(nu, g, x, v []float64) {
 	if b == nil {
 		return
 	}
-	var zeros []float64 // |v_i| at the weights of 0
+	p := make([]float64, len(x))
+	r.Residual(p, x, v, 0)
+	var zeros []float64 // |p_i| at the weights of 0
 	j, sum := b.Constraint, 0.0
 	slope := g[j] * g[j]
 	for i, xi := range x[:b.Count] {
 		if xi == 0 {
-			zeros = append(zeros, math.Abs(v[i]))
+			zeros = append(zeros, math.Abs(p[i]))
 			continue
 		}
-		own := v[i]
-		if r.Kind == SquaredL2 {
-			own += r.Weight * xi
-		}
-		sum += nu[j] - math.Copysign(1, xi)*own
+		sum += nu[j] - math.Copysign(1, xi)*p[i]
 		slope++
 	}
 	slices.SortFunc(zeros, func(a, b float64) int { return cmp.Compare(b, a) })
@@ -180,7 +182,7 @@ func (r Regularizer) Validate(n int) error {
 		}
 		return nil
 	}
-	if b := r.Budget; b != nil && (r.Kind != NoRegularizer && r.Kind != SquaredL2 || b.Count < 1 || b.Count > n || !(b.Bound >= 0) || math.IsInf(b.Bound, 0)) {
+	if b := r.Budget; b != nil && (!r.Kind.Budgets() || b.Count < 1 || b.Count > n || !(b.Bound >= 0) || math.IsInf(b.Bound, 0)) {
 		return fmt.Errorf("problem: %w: the regularizer %s with the bound %v on the l1 norm of %d of %d variables", ErrSettings, r.Kind, b.Bound, b.Count, n)
 	}
 	switch r.Kind {
@@ -258,7 +260,8 @@ func (r Regularizer) Map(length float64) Map {
 		m = Map{}
 	}
 	if r.Budget != nil {
-		m = Map{Kind: BudgetMap, Scale: m.Elementwise().Scale, Budget: r.Budget}
+		m = m.Elementwise()
+		m.Kind, m.Budget = BudgetMap, r.Budget
 	}
 	return m
 }

@@ -23,7 +23,7 @@ func (s *Space) Prox(length float64, x Vector) {
 func (s *Space) Project() {
 	switch r := s.Regularizer; {
 	case r.Budget != nil:
-		s.Apply(Step{Kind: ProximalStep, X: Iterate, Map: Map{Kind: BudgetMap, Scale: 1, Budget: r.Budget}})
+		s.Apply(Step{Kind: ProximalStep, X: Iterate, Map: Regularizer{Budget: r.Budget}.Map(1)})
 	case r.Kind == Ball || r.Kind == Box:
 		s.Prox(1, Iterate)
 	}
@@ -54,9 +54,8 @@ func (b *budgeted) Apply(s Step) {
 		b.Vectors.Apply(s)
 		return
 	}
-	set, scale := s.Map.Budget, s.Map.Scale
-	s.Map = Map{}.Elementwise()
-	s.Map.Scale = scale
+	set := s.Map.Budget
+	s.Map.Kind = ElementwiseMap
 	b.Read(b.before, s.X)
 	b.Vectors.Apply(s)
 	b.Read(b.x, s.X)

@@ -120,8 +120,8 @@ const (
 	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||)
 	// y_G.
 	GroupMap
-	// BudgetMap is y = Scale y, followed by the projection onto Budget. NewSpace computes it from the
-	// other maps; devices do not know it.
+	// BudgetMap is an ElementwiseMap, followed by the projection onto Budget. The vectors of NewSpace
+	// project on the host; devices do not know this map.
 	BudgetMap
 )
 
@@ -129,9 +129,9 @@ const (
 // of Kind names. The zero value is the identity.
 type Map struct {
 	Kind                MapKind
-	Scale, Lower, Upper float64 // of ElementwiseMap, Scale >= 0; Scale also of BudgetMap
+	Scale, Lower, Upper float64 // of ElementwiseMap and BudgetMap, Scale >= 0
 	Budget              *Budget // of BudgetMap
-	Threshold           float64 // of ElementwiseMap and GroupMap, >= 0
+	Threshold           float64 // of ElementwiseMap, BudgetMap and GroupMap, >= 0
 	Radius              float64 // of BallMap
 	Ends                []int   // of GroupMap: the ends of consecutive groups; the last is Len
 }

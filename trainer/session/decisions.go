@@ -429,8 +429,7 @@ func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 // ends inside the bound, because rounded weights and their sum would exceed it.
 func (s *Statement) budget(model models.Architecture, kind problem.RegularizerKind, dtype tensor.Dtype) *problem.Budget {
 	list := model.Parameters()
-	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 ||
-		kind != problem.NoRegularizer && kind != problem.SquaredL2 {
+	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 || !kind.Budgets() {
 		return nil
 	}
 	var least *problem.Budget

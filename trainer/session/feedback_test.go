@@ -429,10 +429,10 @@ func TestBudgetsConverge(t *testing.T) {
 	}
 }
 
-// A run with a bound on the l1 norm ends at the tolerance, also by the method's own multipliers. Of
-// several bounds, the least is a set; a bound of 0 leaves only the biases.
+// A run with a bound on the l1 norm ends at the tolerance, also by the method's own multipliers. A
+// bound of 0 leaves only the biases.
 func TestBudgetsEnd(t *testing.T) {
-	for name, bounds := range map[string][]string{"one": {"l1(weights) <= 0.5"}, "two": {"l1(weights) <= 2", "l1(weights) <= 0.5"}, "zero": {"l1(weights) <= 0"}} {
+	for name, bounds := range map[string][]string{"one": {"l1(weights) <= 0.5"}, "zero": {"l1(weights) <= 0"}} {
 		for _, m := range []trainer.Method{&method.PPALA{}, &method.PLADA{}, &method.ALM{}, &method.SSG{}} {
 			task := Decisions{Minimize: constraints.Loss(), SubjectTo: subject(t, append(bounds, "gap(tpr, sex) <= 0.2")...), BoundsOn: constraints.OnSurrogate}
 			o := onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Method = m })
@@ -445,7 +445,7 @@ func TestBudgetsEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if norm := *r.Outcome.Constraints[len(bounds)-1].Surrogate; r.Training.Status != trainer.Converged || norm > 0.5+1e-6 || name == "zero" && norm != 0 {
+			if norm := *r.Outcome.Constraints[len(bounds)-1].Surrogate; r.Training.Status != trainer.Converged || norm > 0.5 || name == "zero" && norm != 0 {
 				t.Errorf("%s by %T: %v after %d, epsilon %v, own %+v, norm %v", name, m, r.Training.Status, r.Training.Iterations, r.Certificate.Epsilon, r.Certificate.Own, norm)
 			}
 		}

@@ -248,7 +248,7 @@ func (o *Options) runOptions() []*option.Option {
 		option.Custom("time-limit", "TIME|none", o.setTimeLimit, o.timeLimitText,
 			"stop the training after this wall time of the run, such as 90s or 10m; reading and records count", "none").Or("none"),
 		option.ExplicitNumberOr("tolerance", &s.Tolerance, automatic,
-			"stop at the first check whose KKT certificate has an epsilon of at most X; 0: never; auto: if the objective and epsilon round to 0 beside 1").Or(automatic),
+			"stop at the first check whose KKT certificate has an epsilon of at most X; 0: never; auto: if epsilon and the objective are both at most the unit roundoff").Or(automatic),
 		option.Count("batch-size", &o.BatchSize, option.AtLeast(0),
 			"train on mini-batches with the same share of every class and group, and then on all rows; 0: all rows from the start, as the methods' theory assumes").
 			For(strconv.Itoa(DefaultPictureBatch), option.If("model", models.PictureKinds()...)).Or("0").In("rows"),
