@@ -130,6 +130,15 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, s
 // figure runs a figure's comparisons in the directory out, writes its report and prints it.
 func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Options, out string) error {
 	names, studies := f.Studies(o)
+	found, err := filepath.Glob(filepath.Join(out, "*", "study.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, path := range found {
+		if part := filepath.Base(filepath.Dir(path)); !slices.Contains(names, part) {
+			return &config.Error{Where: "--out " + out + ":", Problem: "the comparison " + part + " in it is of another experiment than " + f.Name + "; use a new directory"}
+		}
+	}
 	var outcomes []*compare.Outcome
 	for i, study := range studies {
 		outcome, err := a.runStudy(ctx, study, filepath.Join(out, names[i]), out)
@@ -147,7 +156,7 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 			return err
 		}
 	}
-	_, err := io.WriteString(a.stdout, strings.Join(lines, "\n"))
+	_, err = io.WriteString(a.stdout, strings.Join(lines, "\n"))
 	return err
 }
 

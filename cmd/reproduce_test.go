@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,14 @@ func TestReproduceInterrupted(t *testing.T) {
 	got := command(ctx, nil, "reproduce", "mnpc-fashion-mnist", "--seeds", "1", "--data-dir", t.TempDir(), "--out", dir)
 	if got.status == exitDone || !strings.HasSuffix(got.stderr, "repeat the command with --out "+dir+" to continue\n") {
 		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+	part := filepath.Join(dir, "published")
+	if err := errors.Join(os.MkdirAll(part, 0o755), os.WriteFile(filepath.Join(part, "study.yaml"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	got = command(t.Context(), nil, "reproduce", "gdpa-cifar10", "--seeds", "1", "--data-dir", t.TempDir(), "--out", dir)
+	if got.status != exitUsage || !strings.Contains(got.stderr, "in it is of another experiment than gdpa-cifar10; use a new directory") {
+		t.Errorf("another experiment: status %d, %s", got.status, got.stderr)
 	}
 }
 
