@@ -28,7 +28,7 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
 	default:
 		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one %s of the smaller group. "+
-			"Training only: met or to one row in training, exceeded on held-out rows.", counted, o.Counts())
+			"Training only: met on the training rows, exceeded on held-out rows.", counted, o.Counts())
 	}
 	list = append(list, v.explained(o)...)
 	if text := promised(o); text != "" {

@@ -140,7 +140,7 @@ func Cell(o *results.Outcome, c *results.ConstraintOutcome) string {
 		return s.String()
 	case s.State == constraints.NotMet:
 		return "no"
-	case s.State.Holds() && s.Beyond != nil:
+	case s.State == constraints.Met && s.Beyond != nil:
 		return "training only"
 	case s.State == constraints.Met:
 		return "yes"
