@@ -228,19 +228,19 @@ func (c *certifier) together(nu []float64, gradients *[2]problem.Vector) (other 
 func withObjective(nu []float64) []float64 { return append([]float64{1}, nu...) }
 
 // measure sets residual to the smallest element of v + subdifferential of r. v is the gradient with
-// the multiplier nu. measure also sets the multiplier of a budget's constraint, because a method's
-// own stays near 0: the projections keep the constraint.
+// the multiplier nu. measure also sets the multiplier of an l1 ball's constraint, because a
+// method's own stays near 0: the projections keep the constraint.
 func (c *certifier) measure(v problem.Vector, nu []float64) {
 	r := c.p.Space().Regularizer
 	c.p.Space().Read(c.residual, v)
-	r.FitPrice(nu, c.at.Constraints, c.x, c.residual)
-	r.Priced(nu).Residual(c.residual, c.x, c.residual, c.set.Sphere)
+	r.FitMultiplier(nu, c.at.Constraints, c.x, c.residual)
+	r.WithMultipliers(nu).Residual(c.residual, c.x, c.residual, c.set.Sphere)
 }
 
 // affine reports whether the residual is an affine function of the gradient, and of t.
 func (c *certifier) affine() bool {
 	r := c.p.Space().Regularizer
-	return r.Budget == nil && (r.Kind == problem.NoRegularizer || r.Kind == problem.Ball)
+	return r.L1Ball == nil && (r.Kind == problem.NoRegularizer || r.Kind == problem.Ball)
 }
 
 // smooth certifies with nu if given, and otherwise finds nu. notResolved says that another nu may

@@ -69,7 +69,7 @@ func (w *distanceModel) Value(y []float64) (value, terms float64) {
 		}
 		w.nu[w.set.constraint[i]] += share
 	}
-	w.certifier.p.Space().Regularizer.Priced(w.nu).Residual(w.residual, w.x, w.combined, w.certifier.set.Sphere)
+	w.certifier.p.Space().Regularizer.WithMultipliers(w.nu).Residual(w.residual, w.x, w.combined, w.certifier.set.Sphere)
 	sum := vec.Dot(w.residual, w.residual)
 	for j, nu := range w.nu {
 		sum += nu * nu * w.at.Constraints[j] * w.at.Constraints[j]
@@ -103,10 +103,10 @@ func (w *distanceModel) Model(y []float64) (target, slope []float64) {
 	return q.NonNegative(), w.slope
 }
 
-// moves returns the derivatives of v in y: a_1, ... The price of a budget lowers |p_k| at each
-// weight x_k = 0 with p_k != 0.
+// moves returns the derivatives of v in y: a_1, ... The multiplier of an l1 ball lowers |p_k| at
+// each weight x_k = 0 with p_k != 0.
 func (w *distanceModel) moves() [][]float64 {
-	list, b := slices.Clone(w.columns[1:]), w.certifier.p.Space().Regularizer.Budget
+	list, b := slices.Clone(w.columns[1:]), w.certifier.p.Space().Regularizer.L1Ball
 	for i, j := range w.set.constraint {
 		if b == nil || j != b.Constraint {
 			continue

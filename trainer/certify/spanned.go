@@ -258,7 +258,7 @@ func (w *spannedModel) Value(y []float64) (value, terms float64) {
 			w.combined[k] += factor * v
 		}
 	}
-	w.p.Space().Regularizer.Priced(y).Residual(w.residual, w.x, w.combined, w.set.Sphere)
+	w.p.Space().Regularizer.WithMultipliers(y).Residual(w.residual, w.x, w.combined, w.set.Sphere)
 	w.stationarity, w.complementarity = vec.Norm(w.residual), w.sums[last]
 	return (w.stationarity*w.stationarity + w.weight*w.complementarity*w.complementarity) / 2, 0
 }
@@ -297,7 +297,7 @@ func (w *spannedModel) slopes() {
 func (w *spannedModel) gram() {
 	last := len(w.sums) - 1
 	r := w.p.Space().Regularizer
-	constant := r.Budget == nil && (r.Kind == problem.NoRegularizer || r.Kind == problem.SquaredL2) // the derivative is the identity
+	constant := r.L1Ball == nil && (r.Kind == problem.NoRegularizer || r.Kind == problem.SquaredL2) // the derivative is the identity
 	if w.images == nil || !constant {
 		images, products := w.columns, mat.NewDense(last, last, nil)
 		if !constant {

@@ -51,107 +51,8 @@ type Regularizer struct {
 	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is
 	// x[Groups[k-1]:Groups[k]]. The first group begins at 0, the last ends at n.
 	Groups []int
-	// Budget bounds the l1 norm of weights, if Kind.Budgets; nil: no bound.
-	Budget *Budget
-	Price  float64 // the multiplier of the constraint of the budget: see Priced
-}
-
-// Budget makes a set of a constraint on an l1 norm: every step ends with the projection onto the
-// set, whose zeros are exact, because subgradient steps do not come to rest at the norm's kinks.
-type Budget struct {
-	Count      int     // of the first variables, whose norm is bounded
-	Bound      float64 // sum_(i < Count) |x_i| <= Bound, Bound >= 0
-	Constraint int     // the constraint g_j = sum |x_i| - Bound, whose multiplier is the price of the bound
-}
-
-// Budgets reports whether r may have a budget: the proximal map of the sum is then that of r,
-// followed by the projection. With the l1 norm, both are soft thresholds, which add up.
-func (k RegularizerKind) Budgets() bool { return k == NoRegularizer || k == SquaredL2 || k == L1 }
-
-// project sets x to the nearest point of the set: the soft threshold of the first variables by the
-// t >= 0 for which their norm is Bound (Duchi et al., ICML 2008).
-func (b *Budget) project(x []float64) {
-	size, sizes := 0.0, make([]float64, b.Count)
-	for i, v := range x[:b.Count] {
-		sizes[i] = math.Abs(v)
-		size += sizes[i]
-	}
-	if !(size > b.Bound) { // or NaN, which the training loop reports
-		return
-	}
-	slices.SortFunc(sizes, func(a, b float64) int { return cmp.Compare(b, a) })
-	sum, t := 0.0, 0.0
-	for k, v := range sizes {
-		sum += v
-		own := (sum - b.Bound) / float64(k+1)
-		if v < own {
-			break
-		}
-		t = own
-	}
-	for i, v := range x[:b.Count] {
-		x[i] = shrink(v, t)
-	}
-}
-
-// Priced returns r with the multipliers nu of the constraints. At a weight of 0, the
-// subdifferential of nu_j g_j of the budget's constraint is the interval [-nu_j, nu_j], which
-// Residual then adds.
-func (r Regularizer) Priced(nu []float64) Regularizer {
-	if r.Budget != nil {
-		r.Price = nu[r.Budget.Constraint]
-	}
-	return r
-}
-
-// FitPrice sets nu_j >= 0 of the budget's constraint to the minimiser of ||p||^2 + (nu_j g_j)^2,
-// with p as in Residual. It changes v from the gradient with the nu before to the gradient with the
-// new nu. Without a budget it does nothing.
-func (r Regularizer) FitPrice(nu, g, x, v []float64) {
-	b := r.Budget
-	if b == nil {
-		return
-	}
-	p := make([]float64, len(x))
-	r.Residual(p, x, v, 0)
-	var zeros []float64 // |p_i| at the weights of 0
-	j, sum := b.Constraint, 0.0
-	slope := g[j] * g[j]
-	for i, xi := range x[:b.Count] {
-		if xi == 0 {
-			zeros = append(zeros, math.Abs(p[i]))
-			continue
-		}
-		sum += nu[j] - math.Copysign(1, xi)*p[i]
-		slope++
-	}
-	slices.SortFunc(zeros, func(a, b float64) int { return cmp.Compare(b, a) })
-	price := 0.0
-	if slope > 0 {
-		price = max(0, sum/slope)
-	}
-	for _, z := range zeros {
-		if z <= price {
-			break
-		}
-		sum += z
-		slope++
-		price = max(0, sum/slope)
-	}
-	if !vec.Finite(price) { // v is not finite, and neither is the residual
-		return
-	}
-	for i, xi := range x[:b.Count] {
-		if xi != 0 {
-			v[i] += math.Copysign(1, xi) * (price - nu[j])
-		}
-	}
-	nu[j] = price
-}
-
-// free reports whether variable i is a weight of 0 whose derivative the price absorbs.
-func (r *Regularizer) free(i int, x float64) bool {
-	return r.Budget != nil && i < r.Budget.Count && x == 0
+	// L1Ball bounds the l1 norm of weights, if Kind.AllowsL1Ball; nil: no bound.
+	L1Ball *L1Ball
 }
 
 func init() { option.Describe((*Regularizer).options) }
@@ -182,7 +83,7 @@ func (r Regularizer) Validate(n int) error {
 		}
 		return nil
 	}
-	if b := r.Budget; b != nil && (!r.Kind.Budgets() || b.Count < 1 || b.Count > n || !(b.Bound >= 0) || math.IsInf(b.Bound, 0)) {
+	if b := r.L1Ball; b != nil && (!r.Kind.AllowsL1Ball() || b.Count < 1 || b.Count > n || !(b.Bound >= 0) || math.IsInf(b.Bound, 0)) {
 		return fmt.Errorf("problem: %w: the regularizer %s with the bound %v on the l1 norm of %d of %d variables", ErrSettings, r.Kind, b.Bound, b.Count, n)
 	}
 	switch r.Kind {
@@ -259,9 +160,9 @@ func (r Regularizer) Map(length float64) Map {
 	default:
 		m = Map{}
 	}
-	if r.Budget != nil {
+	if r.L1Ball != nil {
 		m = m.Elementwise()
-		m.Kind, m.Budget = BudgetMap, r.Budget
+		m.Kind, m.L1Ball = L1BallMap, r.L1Ball
 	}
 	return m
 }
@@ -325,7 +226,7 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	}
 	for i, xi := range x {
 		if r.free(i, xi) {
-			p[i] = shrink(p[i], r.Price)
+			p[i] = shrink(p[i], r.L1Ball.multiplier)
 		}
 	}
 }
@@ -395,7 +296,7 @@ func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 // Infeasibility returns the distance of x from r's domain, relative to the domain's size; 0 inside.
 // For a box, the distance is the largest of the coordinates' distances.
 func (r Regularizer) Infeasibility(x []float64) float64 {
-	if b := r.Budget; b != nil {
+	if b := r.L1Ball; b != nil {
 		return max(0, vec.Norm1(x[:b.Count])-b.Bound) / cmp.Or(b.Bound, 1)
 	}
 	switch r.Kind {

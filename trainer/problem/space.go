@@ -18,12 +18,12 @@ func (s *Space) Prox(length float64, x Vector) {
 	s.Apply(Step{Kind: ProximalStep, X: x, Map: s.Regularizer.Map(length)})
 }
 
-// Project projects the iterate onto the ball, the box or the budget of r. For other regularizers it
-// does nothing.
+// Project projects the iterate onto the ball, the box or the l1 ball of r. For other regularizers
+// it does nothing.
 func (s *Space) Project() {
 	switch r := s.Regularizer; {
-	case r.Budget != nil:
-		s.Apply(Step{Kind: ProximalStep, X: Iterate, Map: Regularizer{Budget: r.Budget}.Map(1)})
+	case r.L1Ball != nil:
+		s.Apply(Step{Kind: ProximalStep, X: Iterate, Map: Regularizer{L1Ball: r.L1Ball}.Map(1)})
 	case r.Kind == Ball || r.Kind == Box:
 		s.Prox(1, Iterate)
 	}
@@ -31,22 +31,22 @@ func (s *Space) Project() {
 
 // NewSpace returns the space of a device's vectors and r.
 func NewSpace(v Vectors, r Regularizer) *Space {
-	if r.Budget != nil {
-		v = &budgeted{Vectors: v, x: make([]float64, v.Len()), before: make([]float64, v.Len())}
+	if r.L1Ball != nil {
+		v = &hostProjected{Vectors: v, x: make([]float64, v.Len()), before: make([]float64, v.Len())}
 	}
 	return &Space{Vectors: v, Regularizer: r}
 }
 
-// budgeted are vectors whose BudgetMaps run on the host, because linear models are small.
-type budgeted struct {
+// hostProjected are vectors whose L1BallMaps run on the host, because linear models are small.
+type hostProjected struct {
 	Vectors
 	x, before []float64
-	onHost    bool // the last DescentStep had a BudgetMap
+	onHost    bool // the last DescentStep had a L1BallMap
 }
 
 // Apply implements Vectors.
-func (b *budgeted) Apply(s Step) {
-	own := s.Map.Kind == BudgetMap
+func (b *hostProjected) Apply(s Step) {
+	own := s.Map.Kind == L1BallMap
 	if s.Kind == DescentStep {
 		b.onHost = own
 	}
@@ -54,7 +54,7 @@ func (b *budgeted) Apply(s Step) {
 		b.Vectors.Apply(s)
 		return
 	}
-	set := s.Map.Budget
+	set := s.Map.L1Ball
 	s.Map.Kind = ElementwiseMap
 	b.Read(b.before, s.X)
 	b.Vectors.Apply(s)
@@ -64,7 +64,7 @@ func (b *budgeted) Apply(s Step) {
 }
 
 // Moved implements Vectors.
-func (b *budgeted) Moved() (distance, norm float64) {
+func (b *hostProjected) Moved() (distance, norm float64) {
 	if !b.onHost {
 		return b.Vectors.Moved()
 	}

@@ -120,18 +120,18 @@ const (
 	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||)
 	// y_G.
 	GroupMap
-	// BudgetMap is an ElementwiseMap, followed by the projection onto Budget. The vectors of NewSpace
+	// L1BallMap is an ElementwiseMap, followed by the projection onto L1Ball. The vectors of NewSpace
 	// project on the host; devices do not know this map.
-	BudgetMap
+	L1BallMap
 )
 
 // Map describes a proximal map (see Regularizer.Map). Apply reads only the fields that the formula
 // of Kind names. The zero value is the identity.
 type Map struct {
 	Kind                MapKind
-	Scale, Lower, Upper float64 // of ElementwiseMap and BudgetMap, Scale >= 0
-	Budget              *Budget // of BudgetMap
-	Threshold           float64 // of ElementwiseMap, BudgetMap and GroupMap, >= 0
+	Scale, Lower, Upper float64 // of ElementwiseMap and L1BallMap, Scale >= 0
+	L1Ball              *L1Ball // of L1BallMap
+	Threshold           float64 // of ElementwiseMap, L1BallMap and GroupMap, >= 0
 	Radius              float64 // of BallMap
 	Ends                []int   // of GroupMap: the ends of consecutive groups; the last is Len
 }

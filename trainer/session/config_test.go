@@ -69,7 +69,6 @@ func TestConfigHasEveryOption(t *testing.T) {
 		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Settings.RecordWork", "Settings.LeastRecords", "Settings.RecordShare", "Settings.FreeRecords", "Settings.Planned", "Settings.OwnMultiplier", "Model.Inputs", "Model.Outputs",
 		"Data.TableOptions.Values", // the values that the constraints name
 		"CheckpointEvery",          // does not change the result
-		"Regularizer.Price",        // of the certificate
 		"Device.MemoryDir", "Device.KeptDir", "Data.TableOptions.Pages", "Data.TableOptions.Unread",
 	}
 	options := map[string]func() Options{

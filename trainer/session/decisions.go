@@ -424,18 +424,18 @@ func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 	return gorgonia.Nodes{sum}, nil
 }
 
-// budget returns the set of the least bound on the l1 norm of a linear model's weights. nil: there
+// l1Ball returns the set of the least bound on the l1 norm of a linear model's weights. nil: there
 // is no bound, or the model or the regularizer allows it only as a constraint. In float32, the set
 // ends inside the bound, because rounded weights and their sum would exceed it.
-func (s *Statement) budget(model models.Architecture, kind problem.RegularizerKind, dtype tensor.Dtype) *problem.Budget {
+func (s *Statement) l1Ball(model models.Architecture, kind problem.RegularizerKind, dtype tensor.Dtype) *problem.L1Ball {
 	list := model.Parameters()
-	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 || !kind.Budgets() {
+	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 || !kind.AllowsL1Ball() {
 		return nil
 	}
-	var least *problem.Budget
+	var least *problem.L1Ball
 	for j, b := range s.system.Bounds {
 		if b.Coefficients[len(s.system.Rates)] != 0 && (least == nil || b.Bound < least.Bound) {
-			least = &problem.Budget{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
+			least = &problem.L1Ball{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
 		}
 	}
 	if least != nil && dtype == tensor.Float32 {

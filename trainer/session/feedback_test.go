@@ -423,7 +423,7 @@ func TestBudgetsConverge(t *testing.T) {
 			}
 		}
 		c, bound := r.Certificate, r.Outcome.Constraints[1+len(task.SubjectTo)/3] // the smaller of two
-		if c.Epsilon > 1e-3 || task.BoundsOn == constraints.OnSurrogate && c.Epsilon > 1e-4 || bound.Multiplier < 1e-3 || zeros == 0 || norm > bound.Bound || bound.Bound != 0.4 || s.Problem().Space().Regularizer.Budget.Bound > 0.4*(1-8/float64(1<<24)) {
+		if c.Epsilon > 1e-3 || task.BoundsOn == constraints.OnSurrogate && c.Epsilon > 1e-4 || bound.Multiplier < 1e-3 || zeros == 0 || norm > bound.Bound || bound.Bound != 0.4 || s.Problem().Space().Regularizer.L1Ball.Bound > 0.4*(1-8/float64(1<<24)) {
 			t.Errorf("%s: epsilon %v, multiplier %v, %d zeros, norm %v", name, c.Epsilon, bound.Multiplier, zeros, norm)
 		}
 	}

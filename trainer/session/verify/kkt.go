@@ -30,8 +30,15 @@ const (
 
 // residualsOf returns the residuals for the gradient v = grad f + J^T nu.
 func residualsOf(r *problem.Regularizer, ends []int, x, v, g, nu []float64, boundary float64) residuals {
-	priced := r.Priced(nu)
-	k := residuals{stationarity: norm(stationary(&priced, ends, x, v, boundary))}
+	p := stationary(r, ends, x, v, boundary)
+	if b := r.L1Ball; b != nil { // the subdifferential of nu_j ||x||_1 at a weight of 0 is [-nu_j, nu_j]
+		for i, xi := range x[:b.Count] {
+			if xi == 0 {
+				p[i] -= max(-nu[b.Constraint], min(nu[b.Constraint], p[i]))
+			}
+		}
+	}
+	k := residuals{stationarity: norm(p)}
 	sum := 0.0
 	for j, c := range g {
 		sum += max(0, c) * max(0, c)
@@ -98,13 +105,6 @@ func stationary(r *problem.Regularizer, ends []int, x, v []float64, boundary flo
 				addTo(p[from:end], append([]float64{}, p[from:end]...), -r.Weight/n)
 			}
 			from = end
-		}
-	}
-	if b := r.Budget; b != nil { // [-Price, Price] at a weight of 0
-		for i, xi := range x[:b.Count] {
-			if xi == 0 {
-				p[i] -= max(-r.Price, min(r.Price, p[i]))
-			}
 		}
 	}
 	return p

@@ -135,7 +135,7 @@ func (f *weightsFile) unfold(weight, bias models.Tensor) {
 // rounded returns a sum of numbers whose absolute values add up to size: 0 if the sum is 0 within
 // the rounding and the regularizer has a kink there.
 func (f *weightsFile) rounded(sum, size float64) float64 {
-	if kinks := f.in.Regularizer.Budget != nil || f.in.Regularizer.Kind == problem.L1 || f.in.Regularizer.Kind == problem.GroupL1; kinks && math.Abs(sum) <= 8*f.unit()*size {
+	if kinks := f.in.Regularizer.L1Ball != nil || f.in.Regularizer.Kind == problem.L1 || f.in.Regularizer.Kind == problem.GroupL1; kinks && math.Abs(sum) <= 8*f.unit()*size {
 		return 0
 	}
 	return sum

@@ -8,12 +8,12 @@ import (
 	"ppal/internal/vec"
 )
 
-// A step with a budget is the step of r alone, followed by the nearest point of the budget's set:
+// A step with an l1 ball is the step of r alone, followed by the nearest point of the ball:
 // no other point of the set is nearer. The multiplier of the norm leaves no residual at this point.
-func TestBudget(t *testing.T) {
+func TestL1Ball(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
-	bound := &Budget{Count: 5, Bound: 1.5, Constraint: 1}
-	for _, r := range []Regularizer{{Budget: bound}, {Kind: SquaredL2, Weight: 0.7, Budget: bound}, {Kind: L1, Weight: 0.1, Budget: bound}} {
+	bound := &L1Ball{Count: 5, Bound: 1.5, Constraint: 1}
+	for _, r := range []Regularizer{{L1Ball: bound}, {Kind: SquaredL2, Weight: 0.7, L1Ball: bound}, {Kind: L1, Weight: 0.1, L1Ball: bound}} {
 		if err := r.Validate(6); err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +24,7 @@ func TestBudget(t *testing.T) {
 				x[i], d[i] = rng.NormFloat64()/2, rng.NormFloat64()/2
 			}
 			plain := r
-			plain.Budget = nil
+			plain.L1Ball = nil
 			free, p := NewHostSpace(append([]float64{}, x...), plain), NewHostSpace(append([]float64{}, x...), r)
 			for _, h := range []*HostSpace[float64]{free, p} {
 				v := h.Space().New()
@@ -69,7 +69,7 @@ func TestBudget(t *testing.T) {
 					v[i] += math.Copysign(price, x)
 				}
 			}
-			none := Regularizer{Budget: bound}.Priced([]float64{7, price})
+			none := Regularizer{L1Ball: bound}.WithMultipliers([]float64{7, price})
 			none.Residual(v, got, v, 0)
 			if vec.Norm(v) > 1e-14 {
 				t.Fatalf("%v at %v: residual %v", y, got, v)
@@ -83,22 +83,22 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	none := []float64{1, -2, 0.5, 3}
-	if (&Budget{Count: 3}).project(none); none[0] != 0 || none[1] != 0 || none[2] != 0 || none[3] != 3 {
+	if (&L1Ball{Count: 3}).project(none); none[0] != 0 || none[1] != 0 || none[2] != 0 || none[3] != 3 {
 		t.Errorf("a bound of 0 gives %v", none)
 	}
-	for _, r := range []Regularizer{{Kind: Box, Upper: 1, Budget: bound}, {Budget: &Budget{Count: 7, Bound: 1}}, {Budget: &Budget{Count: 1, Bound: -1}}} {
+	for _, r := range []Regularizer{{Kind: Box, Upper: 1, L1Ball: bound}, {L1Ball: &L1Ball{Count: 7, Bound: 1}}, {L1Ball: &L1Ball{Count: 1, Bound: -1}}} {
 		if r.Validate(6) == nil {
-			t.Errorf("%v with %+v is valid", r.Kind, r.Budget)
+			t.Errorf("%v with %+v is valid", r.Kind, r.L1Ball)
 		}
 	}
 }
 
-// FitPrice finds the multiplier with the least residual and complementarity, and changes the
+// FitMultiplier finds the multiplier with the least residual and complementarity, and changes the
 // gradient to that multiplier's.
-func TestFitPrice(t *testing.T) {
+func TestFitMultiplier(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
 	for _, r := range []Regularizer{{}, {Kind: SquaredL2, Weight: 0.7}, {Kind: L1, Weight: 0.3}} {
-		r.Budget = &Budget{Count: 5, Bound: 1, Constraint: 1}
+		r.L1Ball = &L1Ball{Count: 5, Bound: 1, Constraint: 1}
 		fitted := 0
 		for trial := range 200 {
 			x, base, g := make([]float64, 6), make([]float64, 6), []float64{3, -rng.Float64() * float64(trial%2)}
@@ -116,12 +116,12 @@ func TestFitPrice(t *testing.T) {
 			}
 			value := func(v []float64, nu float64) float64 {
 				p := make([]float64, 6)
-				r.Priced([]float64{9, nu}).Residual(p, x, v, 0)
+				r.WithMultipliers([]float64{9, nu}).Residual(p, x, v, 0)
 				return vec.Dot(p, p) + nu*nu*g[1]*g[1]
 			}
 			nu := []float64{9, 2 * rng.Float64()}
 			v := gradient(nu[1])
-			r.FitPrice(nu, g, x, v)
+			r.FitMultiplier(nu, g, x, v)
 			off := gradient(nu[1])
 			for i := range off {
 				off[i] -= v[i]
