@@ -43,8 +43,8 @@ const (
 
 const (
 	mostChoices = 100 // candidates of --choose
-	// smallWork is the number of products of numbers and weights, some tenths of a second, that the
-	// weights after the first may take in any case.
+	// smallWork is the work that the weights after the first may always take, in products of a
+	// feature and a weight: some tenths of a second.
 	smallWork = 1_000_000_000
 )
 
@@ -79,8 +79,9 @@ func (c *choosing) mayChoose() bool {
 		c.cfg.Text("model") == models.KindLinear && c.cfg.Session.TimeLimit == 0 && c.cfg.Table.Query == ""
 }
 
-// pays reports whether the numbers of rows of a session meet the conditions of the default choice.
-func pays(d session.Description) bool {
+// choosesByDefault reports whether the numbers of rows of a session meet the conditions of the
+// default choice.
+func choosesByDefault(d session.Description) bool {
 	return d.Rows.Validation >= leastJudges && d.Rows.Train < crowded*d.Parameters
 }
 

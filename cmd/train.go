@@ -236,7 +236,7 @@ func (a *app) openChosen(ctx context.Context, c *choosing, report reporter) (s *
 	}
 	rows := session.Cached(c.cfg.Source(c.dir))
 	if !asks {
-		if s, err = open(rows); err != nil || !pays(s.Describe()) {
+		if s, err = open(rows); err != nil || !choosesByDefault(s.Describe()) {
 			return s, nil, err
 		}
 		if err = s.Close(); err != nil {

@@ -37,8 +37,8 @@ type Choice struct {
 	Options func(candidate, fold int) (session.Options, error)
 	// Train trains with the options.
 	Train func(ctx context.Context, o session.Options) (*session.Result, error)
-	// Least is the number of gradients that the later candidates of a path may take together in any
-	// case. Train may set it.
+	// Least is the number of gradients that the later candidates of a path may always take together.
+	// Train may set Least.
 	Least int
 	// Progress is called after each training; nil: nothing.
 	Progress func(done, total int, t *Tried)

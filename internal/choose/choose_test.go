@@ -186,7 +186,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// The gradients of Least are for a path in any case.
+// The later candidates of a path may always take Least gradients.
 func TestLeast(t *testing.T) {
 	c := choice(0, true, []*session.Result{trained(0.1, 10)}, []*session.Result{trained(0.1, 30)}, []*session.Result{trained(0.1, 20)}, []*session.Result{trained(0.1, 1)})
 	c.Least = 50
