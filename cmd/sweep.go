@@ -227,13 +227,10 @@ func without(texts []string, over constraints.Constraint) []string {
 }
 
 // sweepProgress prints a line at the end of each run.
-func (a *app) sweepProgress(e sweep.Event) {
-	if e.Point == nil {
-		return
-	}
-	c := e.Point.Swept()
+func (a *app) sweepProgress(done, total int, p *sweep.Point) {
+	c := p.Swept()
 	fmt.Fprintf(printing{a.stderr}, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
-		e.Index+1, e.Total, c.Constraint, c.Number(c.Train), e.Point.Objective.Name, ending.Number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
+		done, total, c.Constraint, c.Number(c.Train), p.Objective.Name, ending.Number(p.Objective.Train), seconds(p.SecondsTotal))
 }
 
 // printSweep prints the table: for each bound a line for each split.

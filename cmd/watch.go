@@ -58,17 +58,16 @@ type watched struct {
 		Iterations int                `yaml:"iterations"`
 		Provenance results.Provenance `yaml:"provenance"`
 	}
-	follower *rundir.Follower
-	free     int // looks in a row at a free lock
-	screen   func() (width, height int, ok bool)
-	out      io.Writer
-	lines    []string  // on the terminal
-	shown    time.Time // of the last line without a terminal
+	free   int // looks in a row at a free lock
+	screen func() (width, height int, ok bool)
+	out    io.Writer
+	lines  []string  // on the terminal
+	shown  time.Time // of the last line without a terminal
 }
 
 // watch runs the command.
 func (a *app) watch(ctx context.Context, dir rundir.Dir) error {
-	w := &watched{dir: dir, follower: dir.Follow(), out: a.stdout}
+	w := &watched{dir: dir, out: a.stdout}
 	config, err := rundir.Seal{}.Read(dir.Config())
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, missing := os.Stat(string(dir)); missing == nil {
@@ -88,13 +87,13 @@ func (a *app) watch(ctx context.Context, dir rundir.Dir) error {
 		}
 	}
 	for {
-		sum, records, err := w.look()
+		sum, last, err := w.look()
 		if sum != nil {
 			_, err := io.WriteString(a.stdout, w.erasure()+printable(w.result(sum)))
 			return err
 		}
-		if n := len(records); n > 0 {
-			if failure := w.show(&records[n-1], a.now(), err != nil); failure != nil {
+		if last != nil {
+			if failure := w.show(last, a.now(), err != nil); failure != nil {
 				return failure
 			}
 		}
@@ -112,9 +111,9 @@ func (a *app) watch(ctx context.Context, dir rundir.Dir) error {
 // data returns what titles call the data.
 func (w *watched) data() string { return results.DataName(w.settings.Dataset, w.settings.File) }
 
-// look returns the result of the run, if there is one, and the records so far. The error says why
-// the run ended without a result.
-func (w *watched) look() (*results.Summary, []trainer.Record, error) {
+// look returns the result of the run, if there is one, and the last record so far. The error says
+// why the run ended without a result.
+func (w *watched) look() (*results.Summary, *trainer.Record, error) {
 	free := dirlock.Free(string(w.dir)) // before the files are read: the process may end in between
 	if w.free++; !free {
 		w.free = 0
@@ -123,26 +122,26 @@ func (w *watched) look() (*results.Summary, []trainer.Record, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	records, failure := w.follower.Records()
+	last, failure := rundir.LastRecord(w.dir.Metrics())
 	if failure != nil {
 		return nil, nil, failure
 	}
 	reached, resume := "", "; to continue: "+resumeLine(string(w.dir))
-	if n := len(records); n > 0 {
-		reached = fmt.Sprintf(" after %d of %d iterations", records[n-1].Iteration, w.settings.Iterations)
+	if last != nil {
+		reached = fmt.Sprintf(" after %d of %d iterations", last.Iteration, w.settings.Iterations)
 	}
 	status := trainer.Status(sum.Status)
 	switch {
 	case err == nil && status != trainer.Interrupted && status != trainer.Failed:
-		return &sum, records, nil
+		return &sum, last, nil
 	case status == trainer.Interrupted && free: // a run that goes on has the summary of its former part
-		return nil, records, errors.New("the run was interrupted" + reached + resume)
+		return nil, last, errors.New("the run was interrupted" + reached + resume)
 	case status == trainer.Failed && free:
-		return nil, records, fmt.Errorf("the run failed%s: %s", reached, sum.Error)
+		return nil, last, fmt.Errorf("the run failed%s: %s", reached, sum.Error)
 	case w.free >= looksAtFree:
-		return nil, records, errors.New("the process of the run is gone, without a result" + reached + resume)
+		return nil, last, errors.New("the process of the run is gone, without a result" + reached + resume)
 	}
-	return nil, records, nil
+	return nil, last, nil
 }
 
 // result returns the text of a finished run.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"ppal/constraints"
+	"ppal/internal/chart"
 	"ppal/internal/ending"
-	"ppal/internal/report"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -267,7 +267,7 @@ func (o *Outcome) runRows(r *Run) (rows [][]string) {
 			met = "failed"
 		}
 		objective, _ := o.objective(r)
-		return [][]string{{report.Number(objective), report.Number(r.violation()), met, strconv.Itoa(last.Iteration), report.Number(last.Seconds)}}
+		return [][]string{{chart.Number(objective), chart.Number(r.violation()), met, strconv.Itoa(last.Iteration), chart.Number(last.Seconds)}}
 	}
 	view := ending.New(r.Summary.Outcome, nil)
 	line := func(name string, row *ending.Row) {

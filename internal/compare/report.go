@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/internal/chart"
 	"ppal/internal/option"
 	"ppal/internal/report"
 	"ppal/internal/study"
@@ -63,7 +64,7 @@ func (o *Outcome) report(dir string) *report.Comparison {
 	c := &report.Comparison{Dir: dir, Title: s.Title, Version: s.Version, Data: s.Data}
 	all := len(s.Contenders) * len(s.Seeds)
 	c.Facts = []report.Fact{{Name: "methods", Value: strconv.Itoa(len(s.Contenders))}, {Name: "seeds", Value: strconv.Itoa(len(s.Seeds)), Note: seedText(s.Seeds)},
-		{Name: "budget of a run", Value: report.Number(s.Budget.Amount), Note: string(s.Budget.Kind)},
+		{Name: "budget of a run", Value: chart.Number(s.Budget.Amount), Note: string(s.Budget.Kind)},
 		{Name: "runs", Value: fmt.Sprintf("%d of %d", len(o.Runs), all), Note: map[bool]string{true: "finished", false: "finished so far"}[len(o.Runs) == all]},
 		{Name: "threads of a run", Value: strconv.Itoa(s.threads())}}
 	if len(o.Runs) == 0 {
@@ -143,7 +144,7 @@ func (o *Outcome) headline() (headline, lead string, good bool) {
 	if feasible == 1 {
 		lead = fmt.Sprintf("Of %d methods, only %s meets the bounds at the end with every seed.", len(o.Study.Contenders), best)
 	}
-	return fmt.Sprintf("%s: objective %s, and the bounds are met", best, report.Number(least)), lead, true
+	return fmt.Sprintf("%s: objective %s, and the bounds are met", best, chart.Number(least)), lead, true
 }
 
 // method returns a contender for the page.
@@ -203,7 +204,7 @@ func (o *Outcome) searchTable() *report.Table {
 		for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
 			texts = append(texts, key+" "+p.Settings[key])
 		}
-		row := []string{p.Contender, strings.Join(texts, ", "), fmt.Sprint(p.Seed), report.Number(p.Objective), report.Number(p.MaxViolation), ""}
+		row := []string{p.Contender, strings.Join(texts, ", "), fmt.Sprint(p.Seed), chart.Number(p.Objective), chart.Number(p.MaxViolation), ""}
 		if p.Failure != "" {
 			row[3], row[4] = "failed", ""
 		}

@@ -23,12 +23,6 @@ type Comparison struct {
 	Data                []results.DataFile
 }
 
-// Fact is a named number with a remark.
-type Fact = fact
-
-// Command is a command line with its purpose.
-type Command = command
-
 // ComparedMethod is a method of a comparison.
 type ComparedMethod struct {
 	Name     string
@@ -63,9 +57,3 @@ func WriteComparison(c *Comparison) error {
 func (c *Comparison) Status() ending.Status {
 	return ending.Status{Kind: map[bool]string{true: "good", false: "open"}[c.Good], Text: c.Headline, Lead: c.Lead}
 }
-
-// Number formats a number with four significant digits.
-func Number(v float64) string { return chart.Number(v) }
-
-// Duration formats a number of seconds.
-func Duration(s float64) string { return seconds(s) }

@@ -23,7 +23,7 @@ type Evaluation struct {
 // evaluationView is the data of the template of an evaluation.
 type evaluationView struct {
 	Status      ending.Status
-	Facts       []fact
+	Facts       []Fact
 	Bounds      []boundView
 	Uncounted   []string
 	Rates       *ratesView

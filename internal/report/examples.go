@@ -59,7 +59,7 @@ func newExamples(e *results.Examples) *examplesView {
 
 // dataView shows the sizes of the splits, classes and groups.
 type dataView struct {
-	Facts      []fact
+	Facts      []Fact
 	Validation bool
 	Parts      []dataPart
 }
@@ -88,16 +88,16 @@ func (r *run) data() dataView {
 	}
 	if all.Train > 0 {
 		v.Parts = append(v.Parts, sizes("Rows", []results.SplitSizes{all}, 0), sizes("Classes", p.Classes, all.Train))
-		v.Facts = append(v.Facts, fact{"training rows", ending.Count(all.Train), ""})
+		v.Facts = append(v.Facts, Fact{"training rows", ending.Count(all.Train), ""})
 	}
 	if len(p.Groups) > 0 {
 		v.Parts = append(v.Parts, sizes("Groups", p.Groups, all.Train))
 	}
 	v.Validation = all.Validation > 0
 	if p.Features > 0 {
-		v.Facts = append(v.Facts, fact{"features", ending.Count(p.Features), ""}, fact{"parameters", ending.Count(p.Parameters), ""})
+		v.Facts = append(v.Facts, Fact{"features", ending.Count(p.Features), ""}, Fact{"parameters", ending.Count(p.Parameters), ""})
 	}
-	for _, f := range []fact{{"normalisation", p.Normalization, ""}, {"products", p.Products, ""}, {"device", p.Device, ""}} {
+	for _, f := range []Fact{{"normalisation", p.Normalization, ""}, {"products", p.Products, ""}, {"device", p.Device, ""}} {
 		if f.Value != "" {
 			v.Facts = append(v.Facts, f)
 		}

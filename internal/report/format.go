@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// seconds formats a duration.
-func seconds(s float64) string {
+// Duration formats a number of seconds.
+func Duration(s float64) string {
 	switch {
 	case s < 1:
 		return fmt.Sprintf("%.2f s", s)

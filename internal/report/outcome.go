@@ -13,8 +13,8 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// cell is a value on a split.
-type cell struct {
+// Cell is a value on a split.
+type Cell struct {
 	Split    string // train, validation or test: the class of the style
 	Word     string
 	Value    string
@@ -26,7 +26,7 @@ type boundView struct {
 	Text   string // in the user's words
 	Colour string // good, warn or bad
 	Met    string
-	Cells  []cell
+	Cells  []Cell
 	Notes  [][]word
 	Gauge  *gauge // nil: no value
 }
@@ -74,7 +74,7 @@ func (r *run) outcome(v *runView) {
 	} else if v.Constrained {
 		v.BoundsNote += " A bound is met to one row if the training decisions exceed it by at most one " + o.Counts() + " of the smaller group."
 	}
-	v.ObjectiveOf, v.Objective, v.Accepted = e.Objective.Name, cells(e.Objective.Values), cells(e.Positive.Values)
+	v.ObjectiveOf, v.Objective, v.Accepted = e.Objective.Name, Cells(e.Objective.Values), Cells(e.Positive.Values)
 	for _, name := range []string{"new rows", "threshold"} {
 		if text := e.Text(name); text != "" {
 			v.Sentences = append(v.Sentences, words(sentence(sentenceCase(name)+": "+text)))
@@ -82,10 +82,10 @@ func (r *run) outcome(v *runView) {
 	}
 }
 
-// cells returns the values for the page.
-func cells(values []ending.Value) (list []cell) {
+// Cells returns the values for the page.
+func Cells(values []ending.Value) (list []Cell) {
 	for _, v := range values {
-		list = append(list, cell{string(v.Split), v.Split.Word(), v.Text, ending.Span(v.Interval)})
+		list = append(list, Cell{string(v.Split), v.Split.Word(), v.Text, ending.Span(v.Interval)})
 	}
 	return list
 }
@@ -96,7 +96,7 @@ func sentenceCase(text string) string { return strings.ToUpper(text[:1]) + text[
 // newBound describes one constraint.
 func newBound(row *ending.Row) boundView {
 	b := boundView{Text: row.Constraint.Constraint, Colour: ending.Kind(row.Standing.Rating()), Met: sentenceCase(row.Standing.String()),
-		Cells: cells(row.Values), Gauge: newGauge(row)}
+		Cells: Cells(row.Values), Gauge: newGauge(row)}
 	for _, n := range row.Notes {
 		b.Notes = append(b.Notes, words(n))
 	}
@@ -170,7 +170,7 @@ func (r *run) plainBounds(v *runView) {
 		v.MoreBounds = append(v.MoreBounds, newBound(&e.More[i]))
 	}
 	v.ObjectiveOf = cmp.Or(r.details.Objective, "objective")
-	v.Objective = []cell{{Split: "train", Word: "training", Value: chart.Number(s.Objective)}}
+	v.Objective = []Cell{{Split: "train", Word: "training", Value: chart.Number(s.Objective)}}
 }
 
 // constraintName returns the name of g_j.

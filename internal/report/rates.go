@@ -12,7 +12,7 @@ import (
 
 // ratesView are the rates of decisions, a chart of bars for each rate.
 type ratesView struct {
-	Splits []cell // the legend
+	Splits []Cell // the legend
 	Charts []*chart.Bars
 	Note   string
 }
@@ -46,7 +46,7 @@ func (r *run) rates() (*ratesView, []confusionView, *chart.Chart) {
 	v := &ratesView{Charts: all.Bars()}
 	held, weighted := false, false
 	for _, s := range all.Splits {
-		v.Splits = append(v.Splits, cell{Split: s.Split, Word: s.Word + " rows", Value: ending.Count(s.Table.Rows)})
+		v.Splits = append(v.Splits, Cell{Split: s.Split, Word: s.Word + " rows", Value: ending.Count(s.Table.Rows)})
 		held, weighted = held || !s.Trained, weighted || s.Table.Weight > 0
 	}
 	if held {
@@ -108,7 +108,7 @@ func confusions(splits []plots.SplitRates) (list []confusionView) {
 }
 
 // rateFacts returns the rates of all rows in words; on names the rows.
-func rateFacts(t *results.RateTable, on string) (list []fact) {
+func rateFacts(t *results.RateTable, on string) (list []Fact) {
 	of := func(class string) string { return strings.TrimSpace("of the rows of " + class + ", " + on) }
 	for _, f := range []struct {
 		rate, name, note string
@@ -123,7 +123,7 @@ func rateFacts(t *results.RateTable, on string) (list []fact) {
 			if f.rest {
 				r.Value = 1 - r.Value
 			}
-			list = append(list, fact{f.name, chart.Percent(r.Value), strings.TrimSuffix(f.note, ",")})
+			list = append(list, Fact{f.name, chart.Percent(r.Value), strings.TrimSuffix(f.note, ",")})
 		}
 	}
 	return list

@@ -163,16 +163,16 @@ func (r *run) title() string {
 // runView is the data of the template of a run.
 type runView struct {
 	Status       ending.Status
-	Facts        []fact // for the reader who decides
-	Figures      []fact // for the specialist
+	Facts        []Fact // for the reader who decides
+	Figures      []Fact // for the specialist
 	Stopped      string // why the training stopped
 	Verdict      []word
 	Bounds       []boundView // the bounds with a picture
 	MoreBounds   []boundView // the other bounds of a run with many, as a table
 	BoundsNote   string
-	Objective    []cell
+	Objective    []Cell
 	ObjectiveOf  string
-	Accepted     []cell
+	Accepted     []Cell
 	Sentences    [][]word // about the bounds on new rows and the threshold
 	Warnings     [][]word
 	Notes        [][]word
@@ -185,7 +185,7 @@ type runView struct {
 	Examples     *examplesView
 	Data         dataView
 	Settings     []settingGroup
-	Reproduce    []command
+	Reproduce    []Command
 	Own          []string
 	Files        []results.DataFile
 	Missing      []string // what an older directory does not hold
@@ -256,17 +256,17 @@ func (r *run) status() ending.Status {
 	return s
 }
 
-// fact is a number at the head of the page.
-type fact struct{ Name, Value, Note string }
+// Fact is a number at the head of the page.
+type Fact struct{ Name, Value, Note string }
 
-func (r *run) facts() (list []fact) {
+func (r *run) facts() (list []Fact) {
 	s := r.summary
 	if s == nil {
 		last := &r.records[len(r.records)-1]
-		return []fact{{"objective", chart.Number(last.Objective), ""}, {"largest violation", chart.Number(last.MaxViolation), ""},
-			{"iteration", ending.Count(last.Iteration), ""}, {"training time", seconds(last.Seconds), ""}}
+		return []Fact{{"objective", chart.Number(last.Objective), ""}, {"largest violation", chart.Number(last.MaxViolation), ""},
+			{"iteration", ending.Count(last.Iteration), ""}, {"training time", Duration(last.Seconds), ""}}
 	}
-	var rates []fact
+	var rates []Fact
 	for _, split := range results.Splits() { // the last one has the test rows
 		if t := s.Rates[split]; t != nil {
 			rates = rateFacts(t, split.Word()+" rows")
@@ -281,54 +281,54 @@ func (r *run) facts() (list []fact) {
 			value, on = o.Objective.Train, "training rows"
 		}
 		if value != nil {
-			list = append(list, fact{o.Objective.Name + ", minimised", ending.Number(value), on})
+			list = append(list, Fact{o.Objective.Name + ", minimised", ending.Number(value), on})
 		}
 	}
 	return append(list, rates...)
 }
 
 // figures returns the numbers of the training.
-func (r *run) figures() (list []fact) {
+func (r *run) figures() (list []Fact) {
 	s := r.summary
 	if s == nil {
 		return nil
 	}
 	if s.Certificate != nil {
-		list = append(list, fact{"smooth objective", chart.Number(s.Objective), "training rows"})
+		list = append(list, Fact{"smooth objective", chart.Number(s.Objective), "training rows"})
 	}
 	if s.Status != string(trainer.Failed) && s.Certificate != nil {
-		list = append(list, fact{"KKT epsilon", chart.Number(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
+		list = append(list, Fact{"KKT epsilon", chart.Number(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
 	}
-	list = append(list, fact{"iterations", ending.Count(s.Iterations), s.Status})
+	list = append(list, Fact{"iterations", ending.Count(s.Iterations), s.Status})
 	if s.SecondsTotal > 0 {
-		return append(list, fact{"time", seconds(s.SecondsTotal), seconds(s.Seconds) + " of training"})
+		return append(list, Fact{"time", Duration(s.SecondsTotal), Duration(s.Seconds) + " of training"})
 	}
-	return append(list, fact{"training time", seconds(s.Seconds), ""})
+	return append(list, Fact{"training time", Duration(s.Seconds), ""})
 }
 
-// command is a command line with its purpose.
-type command struct{ Purpose, Line string }
+// Command is a command line with its purpose.
+type Command struct{ Purpose, Line string }
 
 // Words returns the words of the line; each stays in one line of the page if it fits.
-func (c command) Words() []string { return strings.Split(c.Line, " ") }
+func (c Command) Words() []string { return strings.Split(c.Line, " ") }
 
 // reproduce returns the commands that repeat and use the run.
-func (r *run) reproduce() []command {
+func (r *run) reproduce() []Command {
 	dir := option.ShellWord(string(r.dir))
-	var list []command
+	var list []Command
 	if r.own == nil && r.settings != nil {
-		list = append(list, command{"Repeat the run in a new directory", "ppal train --config " + option.ShellWord(r.dir.Config()) + " --out NEW"})
+		list = append(list, Command{"Repeat the run in a new directory", "ppal train --config " + option.ShellWord(r.dir.Config()) + " --out NEW"})
 	}
 	if r.summary == nil || r.summary.Status == string(trainer.Interrupted) {
-		return append(list, command{"Continue the run", "ppal train --resume " + dir})
+		return append(list, Command{"Continue the run", "ppal train --resume " + dir})
 	}
 	if r.model == nil {
 		return list
 	}
-	list = append(list, command{"Check the run against its data", "ppal verify " + dir})
+	list = append(list, Command{"Check the run against its data", "ppal verify " + dir})
 	if r.model.Input.Format != results.FormatMatrix {
-		list = append(list, command{"Score new rows", "ppal predict " + dir + " --input FILE"},
-			command{"Count decisions on new rows with labels", "ppal evaluate " + dir + " --input FILE"})
+		list = append(list, Command{"Score new rows", "ppal predict " + dir + " --input FILE"},
+			Command{"Count decisions on new rows with labels", "ppal evaluate " + dir + " --input FILE"})
 	}
-	return append(list, command{"Write this page again from the directory", "ppal report " + dir})
+	return append(list, Command{"Write this page again from the directory", "ppal report " + dir})
 }

@@ -28,16 +28,10 @@ type SweepPoint struct {
 	Bound, Run, Page string // Page is the relative link to the page of the run; "": none
 	Colour           string // good, warn or bad
 	Met              string
-	Measure          []splitCell // of the swept measure
-	Objective        []splitCell
+	Measure          []Cell // of the swept measure
+	Objective        []Cell
 	Slope, Epsilon   string
 }
-
-// splitCell is a value on a split.
-type splitCell = cell
-
-// Cells returns the values of all splits that have one, with their intervals.
-func Cells(values []ending.Value) []splitCell { return cells(values) }
 
 // Stand returns the standing of a constraint in words, and the colour of the outcome's rating. If
 // another constraint has a worse rating, the words say so.

@@ -26,7 +26,7 @@ func (d Dir) readers() map[string][]func() error {
 		"rows.csv":         {func() error { _, err := d.ReadRows("rows.csv"); return err }},
 		"metrics.jsonl": {
 			func() error { _, err := ReadMetrics(d.Metrics()); return err },
-			func() error { _, err := d.Follow().Records(); return err },
+			func() error { _, err := LastRecord(d.Metrics()); return err },
 			func() error { _, err := d.ResumeMetrics(1, ""); return err },
 		},
 	}

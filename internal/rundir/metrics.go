@@ -182,6 +182,46 @@ func ParseMetrics(path string, data []byte) (records []trainer.Record, err error
 	}
 }
 
+// lastBytes is the number of bytes at the end of a file in which LastRecord first looks for a line.
+const lastBytes = 1 << 16
+
+// LastRecord returns the last record of a metrics.jsonl, which may still grow; nil: it has none.
+// LastRecord reads the end of the file alone, and ignores a last line without an end. Errors name
+// the file.
+func LastRecord(path string) (*trainer.Record, error) {
+	file, err := seal.Open(path, os.O_RDONLY)
+	if err != nil {
+		return nil, fmt.Errorf("rundir: %w", err)
+	}
+	defer file.Close()
+	size, err := file.Seek(0, io.SeekEnd)
+	if err == nil && size > seal.Records {
+		err = fmt.Errorf("%w: it has %d bytes", seal.ErrSize, size)
+	}
+	for most := int64(lastBytes); err == nil; most *= 2 {
+		from := max(0, size-most)
+		tail := make([]byte, size-from)
+		n, failure := file.ReadAt(tail, from)
+		if failure != nil && !errors.Is(failure, io.EOF) { // a run that resumes has cut the file
+			err = failure
+			break
+		}
+		lines := tail[:bytes.LastIndexByte(tail[:n], '\n')+1]
+		start := bytes.LastIndexByte(bytes.TrimSuffix(lines, []byte{'\n'}), '\n') + 1
+		switch {
+		case start == 0 && from > 0: // the line begins earlier
+			continue
+		case len(lines) == 0:
+			return nil, nil
+		}
+		var r trainer.Record
+		if r, err = decode(lines[start:]); err == nil {
+			return &r, nil
+		}
+	}
+	return nil, fmt.Errorf("rundir: %s: %w", path, err)
+}
+
 func decode(line []byte) (trainer.Record, error) {
 	var r trainer.Record
 	if err := json.Unmarshal(line, (*record)(&r)); err != nil {

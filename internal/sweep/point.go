@@ -69,20 +69,14 @@ func (p Point) key() (string, error) {
 	return p.Run, nil
 }
 
-// ReadPoints reads the points of a sweep. It returns no points if the file does not exist, and
+// readPoints reads the points of a sweep. It returns no points if the file does not exist, and
 // ignores a last line that a crash cut off. Other errors name the line.
-func ReadPoints(path string) ([]Point, error) {
-	points, err := readPoints(path)
-	if err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
-	}
-	return points, nil
-}
-
 func readPoints(path string) (points []Point, err error) {
 	err = study.ReadJournal(path, func(p Point) error {
-		points = append(points, p)
 		_, err := p.key()
+		if err == nil {
+			points = append(points, p)
+		}
 		return err
 	})
 	return points, err

@@ -21,49 +21,30 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// settingsFile is the content of sweep.yaml.
+// settingsFile is the content of sweep.yaml: the sweep, the settings of its runs, and the origin.
 type settingsFile struct {
-	over   string
-	values int
-	// settings are the values of the settings in the second document.
-	method, dataset, file string
-	version               string
-	data                  []results.DataFile
+	Over    string             `yaml:"over"`
+	Values  []string           `yaml:"values"` // the bounds, separated by spaces
+	Method  string             `yaml:"method"`
+	Dataset string             `yaml:"dataset"`
+	File    string             `yaml:"file"`
+	Version string             `yaml:"version"`
+	Data    []results.DataFile `yaml:"data"`
 }
 
-// readSettings reads sweep.yaml. It skips what is not a list of settings.
+// readSettings reads the documents of sweep.yaml. It skips what is not a list of settings.
 func readSettings(text []byte) (f settingsFile, err error) {
-	in := yaml.NewDecoder(bytes.NewReader(text))
-	for {
-		var part struct {
-			Over    string             `yaml:"over"`
-			Values  []string           `yaml:"values"` // the bounds, separated by spaces
-			Method  string             `yaml:"method"`
-			Dataset string             `yaml:"dataset"`
-			File    string             `yaml:"file"`
-			Version string             `yaml:"version"`
-			Data    []results.DataFile `yaml:"data"`
-		}
+	for in := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node
 		if err := in.Decode(&document); errors.Is(err, io.EOF) {
 			return f, nil
 		} else if err != nil {
 			return f, err
 		}
-		if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
-			continue
-		}
-		if err := document.Decode(&part); err != nil {
-			return f, err
-		}
-		if part.Over != "" {
-			f.over, f.values = part.Over, len(strings.Fields(strings.Join(part.Values, " ")))
-		}
-		if part.Method != "" {
-			f.method, f.dataset, f.file = part.Method, part.Dataset, part.File
-		}
-		if part.Version != "" {
-			f.version, f.data = part.Version, part.Data
+		if len(document.Content) > 0 && document.Content[0].Kind == yaml.MappingNode {
+			if err := document.Decode(&f); err != nil {
+				return f, err
+			}
 		}
 	}
 }
@@ -78,18 +59,19 @@ func Report(dir Dir) error {
 	if err != nil {
 		return fmt.Errorf("sweep: %s: %w", dir.Settings(), err)
 	}
-	points, err := ReadPoints(dir.points())
+	points, err := readPoints(dir.points())
 	if err != nil {
-		return err
+		return fmt.Errorf("sweep: %w", err)
 	}
 	return report.WriteSweep(page(dir, f, string(text), points))
 }
 
 // page returns the content of the page.
 func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
-	s := &report.Sweep{Dir: string(dir), Title: f.method + " on " + results.DataName(f.dataset, f.file) + ": bounds on " + f.over, Version: f.version, Measure: f.over, Settings: text, Data: f.data,
+	s := &report.Sweep{Dir: string(dir), Title: f.Method + " on " + results.DataName(f.Dataset, f.File) + ": bounds on " + f.Over, Version: f.Version, Measure: f.Over, Settings: text, Data: f.Data,
 		Kind: "open", Commands: []report.Command{{Purpose: "Write this page again from the directory", Line: "ppal report " + option.ShellWord(string(dir))}}}
-	s.Facts = []report.Fact{{Name: "bounds", Value: fmt.Sprintf("%d of %d", len(points), max(f.values, len(points))), Note: map[bool]string{true: "finished", false: "finished so far"}[len(points) >= f.values]}}
+	bounds := len(strings.Fields(strings.Join(f.Values, " ")))
+	s.Facts = []report.Fact{{Name: "bounds", Value: fmt.Sprintf("%d of %d", len(points), max(bounds, len(points))), Note: map[bool]string{true: "finished", false: "finished so far"}[len(points) >= bounds]}}
 	if len(points) == 0 {
 		s.Headline = "No run has finished"
 		return s
@@ -114,7 +96,7 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 	s.Lead = fmt.Sprintf("From the bound %g to the bound %g, %s on the training rows goes from %s to %s.", first.Bound, last.Bound, s.Objective,
 		number(first.Objective.Train), number(last.Objective.Train))
 	s.Kind, s.Headline = headline(len(points), ratings)
-	s.Curve = curve(f.over, s.Objective, points)
+	s.Curve = curve(f.Over, s.Objective, points)
 	return s
 }
 
@@ -143,18 +125,18 @@ func number(v *float64) string {
 	if v == nil {
 		return "no value"
 	}
-	return report.Number(*v)
+	return chart.Number(*v)
 }
 
 // pointOf returns a point for the page.
 func pointOf(dir Dir, p *Point) report.SweepPoint {
 	c := p.Swept()
 	measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
-	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: report.Number(p.Epsilon),
+	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: chart.Number(p.Epsilon),
 		Measure: report.Cells(measured.Values), Objective: report.Cells(objective.Values)}
 	out.Met, out.Colour = report.Stand(p.Outcome, c)
 	if p.Slope != nil {
-		out.Slope = report.Number(*p.Slope)
+		out.Slope = chart.Number(*p.Slope)
 	}
 	// The run lies in the sweep's directory, so that its page has a relative link.
 	if p.Run == filepath.Base(p.Run) && !strings.HasPrefix(p.Run, ".") {

@@ -83,7 +83,7 @@ func TestPageOfStates(t *testing.T) {
 		}
 		points = append(points, Point{Bound: 0.1, Run: "r", Outcome: &results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: []results.ConstraintOutcome{c}}})
 	}
-	s := page(Dir(t.TempDir()), settingsFile{over: "fpr"}, "", points)
+	s := page(Dir(t.TempDir()), settingsFile{Over: "fpr"}, "", points)
 	if s.Kind != "warn" || s.Headline != "2 of 3 points meet their bounds on the training rows, 1 of them also on the held-out rows" {
 		t.Errorf("%s: %s", s.Kind, s.Headline)
 	}

@@ -41,15 +41,8 @@ type Sweep struct {
 	Origin []byte
 	// Open opens a run.
 	Open func(ctx context.Context, o session.Options) (*session.Session, error)
-	// Progress, if not nil, is called before and after each run.
-	Progress func(e Event)
-}
-
-// Event is the beginning or the end of a run.
-type Event struct {
-	Index, Total int // Index of the run, from 0, and number of runs
-	Bound        float64
-	Point        *Point // nil at the beginning
+	// Progress, if not nil, is called after each run with the numbers of finished and of all runs.
+	Progress func(done, total int, p *Point)
 }
 
 // Dir names the files of a sweep's directory. Each run has its own directory in it.
@@ -146,9 +139,7 @@ func (r *runner) run(ctx context.Context, k int) (p Point, err error) {
 		}
 	}
 	r.forget(k - 1)
-	bound := r.values[k]
-	r.tell(Event{Index: k, Total: len(r.values), Bound: bound})
-	o, err := r.options(bound)
+	o, err := r.options(r.values[k])
 	if err != nil {
 		return p, err
 	}
@@ -157,14 +148,10 @@ func (r *runner) run(ctx context.Context, k int) (p Point, err error) {
 		return p, err
 	}
 	p, err = r.train(ctx, s, k)
-	if closeErr := s.Close(); err == nil {
-		err = closeErr
+	if err = cmp.Or(err, s.Close()); err == nil && r.sweep.Progress != nil {
+		r.sweep.Progress(k+1, len(r.values), &p)
 	}
-	if err != nil {
-		return p, err
-	}
-	r.tell(Event{Index: k, Total: len(r.values), Bound: bound, Point: &p})
-	return p, nil
+	return p, err
 }
 
 // forget removes the state before that of run k, when the point of run k is on the disk: the next
@@ -172,12 +159,6 @@ func (r *runner) run(ctx context.Context, k int) (p Point, err error) {
 func (r *runner) forget(k int) {
 	if k > 0 {
 		_ = os.Remove(r.dir.state(k - 1))
-	}
-}
-
-func (r *runner) tell(e Event) {
-	if r.sweep.Progress != nil {
-		r.sweep.Progress(e)
 	}
 }
 

@@ -56,12 +56,9 @@ func TestSweep(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
 	s := compas(0.02, 0.3, 0.08)
 	var told []float64
-	s.Progress = func(e Event) {
-		if e.Point != nil {
-			told = append(told, e.Bound)
-		}
-		if e.Total != 3 {
-			t.Errorf("%d runs", e.Total)
+	s.Progress = func(done, total int, p *Point) {
+		if told = append(told, p.Bound); done != len(told) || total != 3 {
+			t.Errorf("%d of %d runs", done, total)
 		}
 	}
 	points, err := s.Do(t.Context(), dir)
@@ -133,10 +130,11 @@ func TestContinued(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "parts"))
 	ctx, cancel := context.WithCancel(t.Context())
 	s := compas(0.3, 0.1, 0.03)
-	s.Progress = func(e Event) {
-		if e.Index == 1 && e.Point == nil {
+	s.Open = func(ctx context.Context, o session.Options) (*session.Session, error) {
+		if o.Settings.Resume != nil {
 			cancel() // during the second run
 		}
+		return session.New(context.WithoutCancel(ctx), o)
 	}
 	points, err := s.Do(ctx, dir)
 	if !errors.Is(err, context.Canceled) || len(points) != 1 {
@@ -280,17 +278,17 @@ func TestLoosestFirst(t *testing.T) {
 	}
 }
 
-// ReadPoints refuses a line that is not a point, and the error gives the line's number.
+// readPoints refuses a line that is not a point, and the error gives the line's number.
 func TestReadPoints(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sweep.jsonl")
-	if points, err := ReadPoints(path); points != nil || err != nil {
+	if points, err := readPoints(path); points != nil || err != nil {
 		t.Errorf("%v, %v", points, err)
 	}
 	for content, want := range map[string]string{"{}\n": ":1: ", "[]\n": ":1: "} {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadPoints(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readPoints(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", content, err)
 		}
 	}

@@ -146,14 +146,13 @@ func withoutThreads(device string) string { return threadsOf.ReplaceAllString(de
 // lastRecord returns the last record, for the summary of a run that fails before its next record;
 // nil: there is none.
 func (d *Directory) lastRecord() (*trainer.Record, error) {
-	records, err := rundir.ReadMetrics(d.Path.Metrics())
-	if err != nil || len(records) == 0 {
+	r, err := rundir.LastRecord(d.Path.Metrics())
+	if err != nil || r == nil {
 		return nil, err
 	}
-	r := records[len(records)-1]
 	r.Certificate = certify.Certificate{Stationarity: r.Stationarity, Infeasibility: r.Infeasibility, Complementarity: r.Complementarity,
 		Epsilon: max(r.Stationarity, r.Infeasibility, r.Complementarity)}
-	return &r, nil
+	return r, nil
 }
 
 // changedData returns the name of the first data file that differs between two runs; "" if the data
