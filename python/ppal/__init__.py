@@ -3,16 +3,7 @@
 from importlib.metadata import version as _version
 
 from ._classifier import PpalClassifier
-from ._errors import (
-    InputError,
-    MissingProgramError,
-    NotConvergedWarning,
-    PpalError,
-    ProgramError,
-    RunError,
-    TrainingError,
-    ViolationWarning,
-)
+from ._errors import InputError, MissingProgramError, NotConvergedWarning, PpalError, ProgramError, RunError, TrainingError, ViolationWarning
 from ._metrics import Rates, evaluate
 from ._sweep import Sweep, sweep
 from ._thresholds import ThresholdClassifier

@@ -6,6 +6,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
@@ -16,21 +17,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _data
-from ._errors import InputError, NotConvergedWarning, RunError, ViolationWarning, checking, in_python
-from ._program import Progress, start
-from ._run import Fitted, Floats, Run, read_json
+from ._errors import InputError, NotConvergedWarning, RunError, checking, in_python
+from ._program import Progress
+from ._run import Fitted, Floats, Run, read
 
 ARRAY = "X"  # the name of the features of an array: X0, X1, ...
 OWN_FILE = "estimator.json"  # what Python adds to a saved run
 ADVICE = {
     "contains NaN": 'fill in the missing values, or use missing="impute"',
-    "contains infinity": "replace it by a number or by NaN (missing)",
     "could not convert": "give a DataFrame, whose columns may be texts",
     "not compatible with arrays of bytes": "give a DataFrame, whose columns may be texts",
     "Expected 2D array": "Reshape your data, as in X.reshape(-1, 1) for one feature",
 }
 
 
+@dataclass(eq=False, repr=False)
 class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model or a neural network whose decisions meet bounds.
 
@@ -106,44 +107,24 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     >>> model.fit(X, y, sensitive_features=sex)  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        subject_to: str | Sequence[str] = (),
-        *,
-        minimize: str | None = None,
-        model: Literal["linear", "mlp"] = "linear",
-        hidden_layer_sizes: Sequence[int] | None = None,
-        activation: str | None = None,
-        confidence: float | None = None,
-        validation_fraction: float | None = None,
-        test_fraction: float = 0.0,
-        missing: str = "refuse",
-        handle_unknown: Literal["error", "ignore"] = "error",
-        alpha: float | None = None,
-        max_iter: int = 1000,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-        settings: Mapping[str, Any] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.subject_to = subject_to
-        self.minimize = minimize
-        self.model = model
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.confidence = confidence
-        self.validation_fraction = validation_fraction
-        self.test_fraction = test_fraction
-        self.missing = missing
-        self.handle_unknown = handle_unknown
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.settings = settings
-        self.verbose = verbose
+    subject_to: str | Sequence[str] = ()
+    _: KW_ONLY
+    minimize: str | None = None
+    model: Literal["linear", "mlp"] = "linear"
+    hidden_layer_sizes: Sequence[int] | None = None
+    activation: str | None = None
+    confidence: float | None = None
+    validation_fraction: float | None = None
+    test_fraction: float = 0.0
+    missing: str = "refuse"
+    handle_unknown: Literal["error", "ignore"] = "error"
+    alpha: float | None = None
+    max_iter: int = 1000
+    random_state: int | np.random.RandomState | None = None
+    device: str = "auto"
+    n_jobs: int | None = None
+    settings: Mapping[str, Any] | None = None
+    verbose: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -180,22 +161,14 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         KeyboardInterrupt
             After Ctrl-C. The estimator keeps the weights that the training reached.
         """
-        run = Run()
         data, settings = self._prepare(X, y, sensitive_features, sample_weight)
         progress = Progress() if self.verbose else None
         try:
-            unmet = start("train", data, settings, run.path, "--log-format", "json", report=progress)
-        except KeyboardInterrupt:
-            if (run.path / "summary.json").exists() and (run.path / "model.json").exists():
-                self._take(run)
-            raise
+            self._train(data, settings, progress)
         finally:
             if progress:
                 progress.close()
-        self._take(run)
-        summary = run.summary
-        if unmet:
-            warnings.warn(unmet, ViolationWarning, stacklevel=2)
+        summary = self.run_.summary
         if not summary.get("converged", True):
             warnings.warn(in_python(summary.get("verdict") or f"not converged: {summary['status']}"), NotConvergedWarning, stacklevel=2)
         return self
@@ -203,19 +176,37 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _prepare(self, X: Any, y: Any, sensitive: Any, weights: Any = None) -> tuple[_data.Columns, dict[str, Any]]:
         """Return the rows and the settings of a training, and set the classes."""
         features = self._columns(X, reset=True)
-        self.classes_, codes = _data.labels(y)
         rows = len(next(iter(features.values())))
+        self.classes_, codes = _data.labels(y)
         if len(codes) != rows:
             raise InputError(f"y has {len(codes)} rows, but X has {rows}: give one label for each row of X")
-        data = dict(features) if sensitive is None else _data.join(features, _data.groups(sensitive, rows))
-        label = _data.free("y", data)
-        data[label] = _data.texts(self._class_texts())[codes + 1]
-        settings = self._settings(label)
-        if weights is not None:
-            settings["weight"] = _data.free("sample_weight", data)
-            data[settings["weight"]] = _data.weights(weights, rows)
-        unread = [name for name in data if name not in features and name not in (label, settings.get("weight"))]
-        settings["ignore"] = unread + list(settings.get("ignore", []))
+        table = _data.join(features, _data.groups(sensitive, rows))
+        data, settings = _data.training(table, self._class_texts(), codes, _data.weights(weights, rows))
+        held = self.validation_fraction if self.validation_fraction is not None else (0.3 if self.confidence else 0.0)
+        shares = (held, self.test_fraction)
+        if not all(isinstance(s, Real) and s >= 0 for s in shares) or sum(shares) >= 1:
+            raise InputError(f"validation_fraction {held!r} and test_fraction {self.test_fraction!r}: give numbers of at least 0 with a sum below 1")
+        if self.handle_unknown not in ("error", "ignore"):
+            raise InputError(f"handle_unknown {self.handle_unknown!r}: choose error or ignore")
+        settings |= {
+            "subject-to": self.subject_to,
+            "minimize": self.minimize,
+            "model": self.model,
+            "hidden": self.hidden_layer_sizes,
+            "activation": self.activation,
+            "confidence": self.confidence,
+            "split": "/".join(f"{100 * share:.6g}" for share in (1 - sum(shares), *shares)),
+            "missing": self.missing,
+            "missing-values": _data.NO_TEXT,
+            "regularizer-weight": self.alpha,
+            "iterations": self.max_iter,
+            "seed": _data.seed(self.random_state),
+            "device": self.device,
+            "threads": None if self.n_jobs in (-1, 0) else self.n_jobs,
+            "quiet": not self.verbose,
+            **_data.further(self.settings),
+        }
+        settings["ignore"] = [*(name for name in table if name not in features), *settings.get("ignore", [])]
         settings["categorical"] = [name for name, values in data.items() if values.dtype.kind == "U" and name not in settings["ignore"]]
         return data, settings
 
@@ -237,40 +228,10 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _class_texts(self) -> list[str]:
         return [str(c) for c in self.classes_]
 
-    def _settings(self, label: str) -> dict[str, Any]:
-        held = self.validation_fraction if self.validation_fraction is not None else (0.3 if self.confidence else 0.0)
-        shares = (held, self.test_fraction)
-        if not all(isinstance(s, Real) and s >= 0 for s in shares) or sum(shares) >= 1:
-            raise InputError(f"validation_fraction {held!r} and test_fraction {self.test_fraction!r}: give numbers of at least 0 with a sum below 1")
-        for name, choices in {"model": ("linear", "mlp"), "handle_unknown": ("error", "ignore")}.items():
-            if getattr(self, name) not in choices:
-                raise InputError(f"{name} {getattr(self, name)!r}: choose {choices[0]} or {choices[1]}")
-        return {
-            "label": label if len(self.classes_) > 2 else f"{label}={self._class_texts()[1]}",
-            "subject-to": _data.bounds(self.subject_to),
-            "minimize": self.minimize,
-            "model": self.model,
-            "hidden": self.hidden_layer_sizes,
-            "activation": self.activation,
-            "confidence": self.confidence,
-            "split": "/".join(f"{100 * share:.6g}" for share in (1 - sum(shares), *shares)),
-            "missing": self.missing,
-            "missing-values": _data.NO_TEXT,
-            "regularizer-weight": self.alpha,
-            "iterations": self.max_iter,
-            "seed": _data.seed(self.random_state),
-            "device": self.device,
-            "threads": None if self.n_jobs in (-1, 0) else self.n_jobs,
-            "quiet": not self.verbose,
-            **_data.further(self.settings),
-        }
-
     def _take(self, run: Run) -> None:
         super()._take(run)
-        summary = run.summary
-        self.certificate_, self.n_iter_ = summary["certificate"], max(1, summary["iterations"])
-        values = {text: i for i, text in enumerate(self._class_texts())}
-        self._order = np.array([values[v] for v in run.model.values])  # of the run's classes in classes_
+        self.certificate_, self.n_iter_ = run.summary["certificate"], max(1, run.summary["iterations"])
+        self._order = np.array([self._class_texts().index(v) for v in run.model.values])  # of the run's classes in classes_
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "run_")
@@ -347,7 +308,7 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         names = getattr(self, "feature_names_in_", None)
         own = {"parameters": params, "classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str, "n_features_in": self.n_features_in_}
         own["feature_names_in"] = None if names is None else names.tolist()
-        (Path(path) / OWN_FILE).write_text(json.dumps(own))
+        (Path(path) / OWN_FILE).write_text(json.dumps(own, default=_data.plain))
 
     @classmethod
     def load(cls, path: str | Path) -> PpalClassifier:
@@ -364,22 +325,19 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             If the directory is not a run of a table that this version reads.
         """
         run = Run(Path(path))
-        model = run.model
-        if not (run.path / OWN_FILE).exists():
-            self = cls()
-            self.classes_ = np.array(model.values)
-            columns = list(dict.fromkeys(e["column"] for e in model.encodings))
-            self.n_features_in_ = len(columns)
-            if columns != [f"{ARRAY}{i}" for i in range(len(columns))]:
-                self.feature_names_in_ = np.array(columns, dtype=object)
-        else:
-            own = read_json(run.path / OWN_FILE)
+        names = list(dict.fromkeys(e["column"] for e in run.model.encodings))
+        own: dict[str, Any] = {"parameters": {}, "classes": run.model.values, "dtype": None, "n_features_in": len(names), "feature_names_in": names}
+        if names == [f"{ARRAY}{i}" for i in range(len(names))]:
+            own["feature_names_in"] = None
+        try:
+            if (run.path / OWN_FILE).exists():
+                own = read(run.path / OWN_FILE)
             self = cls(**own["parameters"])
-            self.classes_ = np.array(own["classes"], dtype=np.dtype(own["dtype"]) if own["dtype"] != "|O" else object)
+            self.classes_ = np.array(own["classes"], dtype=own["dtype"])
             self.n_features_in_ = own["n_features_in"]
             if own["feature_names_in"] is not None:
                 self.feature_names_in_ = np.array(own["feature_names_in"], dtype=object)
-        if not set(model.values) <= set(self._class_texts()):
-            raise RunError(f"{path}: its classes {model.values} are not those of {OWN_FILE}: copy the run again")
-        self._take(run)
+            self._take(run)
+        except (KeyError, TypeError, ValueError) as e:
+            raise RunError(f"{path}: {OWN_FILE} is of another run or version ({e}): copy the run again, or remove the file") from e
         return self

@@ -56,7 +56,7 @@ def checking(what: str = "", advice: Mapping[str, str] = {}) -> Iterator[None]:
         yield
     except PpalError:
         raise
-    except ValueError as e:
+    except (OSError, ValueError) as e:
         text = str(e)
         found = next((more for part, more in advice.items() if part in text), None)
         raise InputError(what + (f"{text.splitlines()[0].rstrip('.:')}: {found}" if found else text)) from e
@@ -72,21 +72,21 @@ KEYWORDS = {
 _VALUE = r'(?:[ =]("[^"]*"|\'[^\']*\'|[\d.]+\b|(?:impute|drop|flag|ignore|mlp|linear|cpu|cuda|loss|none)\b))?'
 
 
-def in_python(text: str, names: dict[str, str] | None = None) -> str:
+def in_python(text: str, files: Mapping[str, str] = {}) -> str:
     """Return a message of the program with keywords of `PpalClassifier` in place of flags and keys.
 
     Parameters
     ----------
     text : str
         The program's error, such as ``ppal: ... use --missing impute``.
-    names : dict of str to str, optional
+    files : dict of str to str, optional
         The words that replace the paths of files, such as ``{"/tmp/x/data.npz": "the data"}``.
     """
-    text = text.removeprefix("ppal: ").removeprefix("datasets: ").removeprefix("constraints: ")
-    for name, words in (names or {}).items():
-        text = re.sub(re.escape(name) + r":1: (?!unknown setting)(?=[a-z-]+\b)([a-z-]+)", r"--\1", text)
-        text = text.replace(name + ":1: unknown", "unknown").replace(name, words)
-    text = text.removeprefix("datasets: ").replace("; --allow-violation makes the exit status 0", "")
+    for path, words in files.items():
+        text = text.replace(f"{path}:1: unknown", "unknown").replace(f"{path}:1: ", "--").replace(path, words)
+    for prefix in ("ppal: ", "datasets: ", "constraints: "):
+        text = text.removeprefix(prefix)
+    text = text.replace("; --allow-violation makes the exit status 0", "")
     text = text.replace("builds bin/ppal-gpu, which has it", "builds bin/ppal-gpu, which has it: set PPAL_PROGRAM to its path")
     text = re.sub(r"(, or )?ignore the column \(--ignore [^)]*\)", r"\1drop the column", text)
 

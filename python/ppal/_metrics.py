@@ -32,16 +32,13 @@ class Rates:
 
     def difference(self) -> pd.Series:
         """Return the largest minus the smallest value of each rate over the groups: ``gap`` in ppal's language."""
-        values = self._values()
+        values = self.by_group["value"].unstack("rate")
         return values.max() - values.min()
 
     def ratio(self) -> pd.Series:
         """Return the smallest over the largest value of each rate over the groups: ``ratio`` in ppal's language."""
-        values = self._values()
+        values = self.by_group["value"].unstack("rate")
         return values.min() / values.max()
-
-    def _values(self) -> pd.DataFrame:
-        return self.by_group["value"].unstack("rate")
 
 
 def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_label: Any = None, level: float = 0.95) -> Rates:
@@ -90,25 +87,22 @@ def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_la
         "precision": (positive, accepted),
         "error": (wrong, np.ones_like(wrong)),
     }
-    none = np.zeros(len(truth), int)
-    overall = _table(rates, none, pd.Index(["all rows"], name="group"), level)
-    if sensitive_features is None:
-        return Rates(overall.droplevel("group"), overall)
+    overall = _table(rates, np.zeros(len(truth), int), pd.Index(["all rows"], name="group"), level)
     features = _data.groups(sensitive_features, len(truth))
+    if not features:
+        return Rates(overall.droplevel("group"), overall)
     by = pd.DataFrame(features).groupby(list(features))
     return Rates(overall.droplevel("group"), _table(rates, by.ngroup().to_numpy(), by.size().index, level))
 
 
 def _table(rates: dict[str, tuple[Any, Any]], codes: NDArray[Any], groups: pd.Index, level: float) -> pd.DataFrame:
-    parts = []
-    for hits, rows in rates.values():
-        n = np.bincount(codes[rows], minlength=len(groups)).astype(float)
-        k = np.bincount(codes[rows & hits], minlength=len(groups)).astype(float)
-        tail = (1 - level) / 2
-        with np.errstate(invalid="ignore"):
-            low = np.where(k > 0, beta.ppf(tail, k, n - k + 1), np.where(n > 0, 0, np.nan))
-            high = np.where(k < n, beta.ppf(1 - tail, k + 1, n - k), np.where(n > 0, 1, np.nan))
-            parts.append(pd.DataFrame({"value": k / n, "low": low, "high": high, "rows": n.astype(int)}, index=groups))
-    table = pd.concat(parts, keys=list(rates), names=["rate"])
-    names = list(groups.names)
-    return table.reorder_levels([*names, "rate"]).sort_index(level=names, sort_remaining=False)
+    """Return value, interval and rows of each rate, (hits, rows that it counts), for the groups with these codes."""
+    parts = {}
+    for name, (hits, counted) in rates.items():
+        k, n = (pd.Series(np.bincount(codes[rows], minlength=len(groups)), index=groups) for rows in (hits & counted, counted))
+        low = np.where(k > 0, beta.ppf((1 - level) / 2, k, n - k + 1), 0)
+        high = np.where(k < n, beta.ppf((1 + level) / 2, k + 1, n - k), 1)
+        interval = pd.DataFrame({"value": k / n, "low": low, "high": high}).where(n > 0)
+        parts[name] = interval.assign(rows=n)
+    table = pd.concat(parts, names=["rate"])
+    return table.reorder_levels([*groups.names, "rate"]).sort_index(level=list(groups.names), sort_remaining=False)

@@ -44,26 +44,20 @@ def program() -> Path:
 
 
 def start(command: str, data: Columns, settings: dict[str, Any], out: Path, *flags: str, report: Report | None = None) -> str:
-    """Run ``ppal train`` or ``ppal sweep`` on rows, which lie in a private folder until the program ends, and write the directory `out`.
-
-    `settings` and `data` are as in `store`, and the rest as in `call`.
-    """
-    with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
-        config, names = store(Path(folder), data, settings)
-        return call(command, *config, "--out", str(out), *flags, names=names, report=report)
-
-
-def call(*arguments: str, names: dict[str, str] | None = None, report: Report | None = None) -> str:
-    """Run the program and wait for its end.
+    """Run ``ppal train`` or ``ppal sweep``, wait for its end, and leave the results in the directory `out`.
 
     The first Ctrl-C stops the training after its step, and the program writes its files. The second Ctrl-C kills the program.
 
     Parameters
     ----------
-    *arguments : str
-        The command and its flags.
-    names : dict of str to str, optional
-        The words that replace the paths of files: see `in_python`.
+    command : {"train", "sweep"}
+        The command of the program.
+    data, settings : as in `store`
+        The rows lie in a private folder until the program ends.
+    out : Path
+        The directory of the results, which the program makes.
+    *flags : str
+        Further flags.
     report : callable, optional
         Called on another thread with each line of the program's log, as a dict.
 
@@ -81,29 +75,29 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
     """
     # The program has its own process group, so that it does not receive a Ctrl-C twice: from the terminal and from this function.
     group: dict[str, Any] = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
-    path = program()
-    try:
-        process = subprocess.Popen(
-            [str(path), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", **group
-        )
-    except OSError as e:
-        raise MissingProgramError(f"{path} does not run: {e.strerror}: install the wheel of this platform") from e
     lines: list[str] = []
-    assert process.stderr is not None
-    reader = threading.Thread(target=_read, args=(process.stderr, lines, report, names), daemon=True)
-    reader.start()
-    presses = 0
-    try:
-        while process.returncode is None:
-            try:
-                process.wait()
-            except KeyboardInterrupt:
-                presses += 1
-                process.send_signal(_STOP) if presses == 1 else process.kill()
-    finally:
-        if process.poll() is None:  # another exception, as of a signal handler of the caller
-            process.kill()
-    reader.join()
+    path = program()
+    with tempfile.TemporaryDirectory(prefix="ppal-data-") as folder:
+        config, names = store(Path(folder), data, settings)
+        arguments = [str(path), command, *config, "--out", str(out), *flags]
+        try:
+            process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", **group)
+        except OSError as e:
+            raise MissingProgramError(f"{path} does not run: {e.strerror}: install the wheel of this platform") from e
+        reader = threading.Thread(target=_read, args=(process.stderr, lines, report, names), daemon=True)
+        reader.start()
+        presses = 0
+        try:
+            while process.returncode is None:
+                try:
+                    process.wait()
+                except KeyboardInterrupt:
+                    presses += 1
+                    process.send_signal(_STOP) if presses == 1 else process.kill()
+        finally:
+            if process.poll() is None:  # another exception, as of a signal handler of the caller
+                process.kill()
+        reader.join()
     status, first = process.returncode, next((i for i, line in enumerate(lines) if line.startswith("ppal: ")), None)
     text = in_python("\n".join(lines[first:] if first is not None else lines[-20:]), names)
     if presses or status == INTERRUPTED:
@@ -115,12 +109,11 @@ def call(*arguments: str, names: dict[str, str] | None = None, report: Report | 
     raise InputError(text) if status == USAGE else TrainingError(text)
 
 
-def _read(stream: IO[str], lines: list[str], report: Report | None, names: dict[str, str] | None) -> None:
+def _read(stream: IO[str], lines: list[str], report: Report | None, names: dict[str, str]) -> None:
     with stream:
         for line in stream:
-            line = line.rstrip("\n")
             if not line.startswith("{"):
-                lines.append(line)
+                lines.append(line.rstrip("\n"))
             elif report:
                 entry = json.loads(line)
                 if r'"\uffff"' not in entry.get("msg", ""):  # NO_TEXT, which no user gave
@@ -143,7 +136,7 @@ class Progress:
     def __call__(self, line: dict[str, Any]) -> None:
         values = {k: line[k] for k in ("objective", "max_violation", "epsilon") if k in line}
         if self._bar is None:
-            print(f"iteration {line['iteration']} of {line['of']}: {values}" if "iteration" in line else line.get("msg", ""))
+            print(f"iteration {line['iteration']} of {line['of']}: {values}" if "iteration" in line else line["msg"])
         elif "iteration" in line:
             self._bar.total, self._bar.n = line["of"], line["iteration"]
             self._bar.set_postfix(values)

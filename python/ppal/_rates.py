@@ -1,7 +1,7 @@
 """The rows of a run, and rates, gaps and bounds on them, for `verify`.
 
-A rate on some rows is a vector: its value, and then its derivatives by the elements of p. In tables, p has the probabilities of the classes of each
-row, of shape (rows, classes), or 1 for the class of the decision. In rankings, p has the scores, of shape (documents, 1).
+A rate on some rows is a vector: its value, and then its derivatives by the elements of p, the probabilities of the classes of each row, of shape
+(rows, classes), or 1 for the class of the decision.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from . import _data
-from ._errors import InputError, RunError
+from ._errors import InputError, RunError, checking
 from ._run import Floats, Model
 
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-PAIRS = ("pair_error", "cross_pair_error", "own_pair_error", "pair_loss")
-LOSSES = ("loss", "pair_loss")
 
 
 class Rows(NamedTuple):
@@ -35,45 +32,33 @@ class Rows(NamedTuple):
     classes: list[str]
     names: list[str]  # of the classes, such as y=high and not y=high
     attributes: dict[str, tuple[list[str], Index]]
-    queries: tuple[list[str], Index] | None = None  # their names, and the query of each document
-
-
-class Named(dict[str, NDArray[Any]]):
-    """Columns by name. A column that is not there is an `InputError`."""
-
-    def __missing__(self, name: str) -> NDArray[Any]:
-        raise InputError(f"the data have no column {name!r}, which the run uses: give the run's table, with its label and groups")
 
 
 def read_rows(path: Path, model: Model, data: Any, weight: str | None = None) -> Rows:
     """Prepare the rows of the data that rows.csv lists, with the column of their weights; None: 1 each."""
+    if isinstance(data, (str, Path)):
+        with checking(f"{data} is not a .npz file of arrays: "):
+            data = dict(np.load(data))
     listed = np.loadtxt(path / "rows.csv", dtype=str, delimiter=",", skiprows=1, ndmin=2)
-    found, used = _data.by_name(data), listed[:, 0].astype(int) - 1
-    count = min(map(len, found.values()), default=0)
+    found, used = _data.columns(data), listed[:, 0].astype(int) - 1
+    count = min(map(len, found.values()))
     if count <= used.max():
         raise InputError(f"the data have {count} rows, but the run has used row {used.max() + 1}: give the run's table, in the order of training")
-    columns = Named({name: column[used] for name, column in found.items()})
-    label = model.description["decision"]["label"]
-    y = np.zeros(len(used), np.intp)
-    if "condition" in label:
-        y[condition(columns, label["condition"])] = 1
-    else:
-        for k, value in enumerate(label.get("several") or [None, label["positive"]]):
-            if value is not None:
-                y[equal(columns[label["column"]], value)] = k
-    attributes = {}
-    for a in model.description.get("attributes") or []:
-        name, of = a["name"], np.full(len(used), -1)
-        for k, value in enumerate(a["values"]):
-            of[equal(columns[name], value) if name in columns else condition(columns, name) == (k == 0)] = k
-        attributes[name] = (a["values"], of)
-    queries = None
-    if "query" in model.description:
-        of, texts = pd.factorize(columns[model.description["query"]])  # numbered in the order of the rows
-        queries = [str(t) for t in texts], of
-    names = [c["name"] for c in model.description["decision"]["classes"]]
-    weights = columns[weight].astype(float) if weight else np.ones(len(y))
-    return Rows(model.features(columns), y, weights, listed[:, -1], model.values, names, attributes, queries)
+    columns = {name: column[used] for name, column in found.items()}
+    decision, attributes = model.description["decision"], {}
+    try:
+        label = decision["label"]
+        values = label.get("several") or ["", label.get("positive")]
+        held = [condition(columns, label["condition"])] if "condition" in label else [equal(columns[label["column"]], v) for v in values[1:]]
+        for name, of in ((a["name"], a["values"]) for a in model.description.get("attributes") or []):
+            members = [equal(columns[name], v) if name in columns else condition(columns, name) == (k == 0) for k, v in enumerate(of)]
+            attributes[name] = of, np.select(members, list(range(len(of))), -1)
+        weights = columns[weight].astype(float) if weight else np.ones(len(used))
+        names = [c["name"] for c in decision["classes"]]
+        y = np.select(held, list(range(1, len(held) + 1)), 0)
+        return Rows(model.features(columns), y, weights, listed[:, -1], model.values, names, attributes)
+    except KeyError as e:
+        raise InputError(f"the data have no column {e}, which the run uses: give the run's table, with its label and groups") from e
 
 
 def equal(column: NDArray[Any], value: str) -> Mask:
@@ -85,24 +70,25 @@ def condition(columns: _data.Columns, text: str) -> Mask:
     """Return which rows meet a condition such as ``age<25``, ``race!=White`` or ``25<=age<60``."""
     parts = re.split(r"(<=|>=|!=|<|>|=)", text)
     compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+
+    def number(side: str) -> Any:
+        return columns[side] if side in columns or not re.match("[-+.0-9]", side) else float(side)
+
     result: Mask = np.ones(len(next(iter(columns.values()))), bool)
     for left, sign, right in zip(parts[0:-2:2], parts[1:-1:2], parts[2::2]):
-        if sign in ("=", "!="):
-            result &= equal(columns[left], right) == (sign == "=")
-        elif left in columns:
-            result &= compare[sign](columns[left], float(right))
+        if sign in compare:
+            result &= compare[sign](number(left), number(right))
         else:
-            result &= compare[sign](float(left), columns[right])
+            result &= equal(columns[left], right) == (sign == "=")
     return result
 
 
 class Rate(NamedTuple):
-    """A rate: its name, the selected class (-1: none), its group among all rows, and its only query (-1: all queries)."""
+    """A rate: its name, the selected class (-1: none), and its group among all rows."""
 
     name: str
     cls: int
     group: Mask
-    query: int = -1
 
     def halves(self) -> list[Rate]:
         """Return fpr and fnr, whose mean is the balanced error, or the rate itself."""
@@ -123,33 +109,13 @@ class Rate(NamedTuple):
         """Return the class of positive decisions: the selected one, or the last."""
         return self.cls if self.cls >= 0 else len(rows.classes) - 1
 
-    def pairs(self, rows: Rows, part: Mask) -> tuple[Index, Index]:
-        """Return the pairs of a split that the rate counts, by their places in the split, the more relevant document first."""
-        assert rows.queries is not None
-        y, group, query = rows.y[part], self.group[part], rows.queries[1][part]
-        found = [np.zeros((2, 0), np.intp)]
-        for q in np.unique(query) if self.query < 0 else [self.query]:
-            documents = np.flatnonzero(query == q)
-            i, j = np.meshgrid(documents[group[documents]], documents, indexing="ij")
-            kept = y[i] > y[j]
-            if self.name in ("cross_pair_error", "own_pair_error"):
-                kept &= group[j] == (self.name == "own_pair_error")
-            found.append(np.stack([i[kept], j[kept]]))
-        i, j = np.hstack(found)
-        return i, j
-
     def size(self, rows: Rows, part: Mask) -> int:
-        """Return how many rows of a split count, by Kish's effective number (sum of w)^2 / (sum of w^2), or how many pairs."""
-        if self.name in PAIRS:
-            return len(self.pairs(rows, part)[0])
+        """Return how many rows of a split count, by Kish's effective number (sum of w)^2 / (sum of w^2)."""
         w = self.weights(rows, part)
         return int(w.sum() ** 2 / (w @ w) * (1 + 1e-12)) if w.any() else 0
 
     def on(self, rows: Rows, part: Mask, p: Floats) -> Floats | None:
         """Return the rate on a split; None without rows. A precision is not a mean over rows: see `accepted`."""
-        if self.name in PAIRS:
-            i, j = self.pairs(rows, part)
-            return None if not len(i) else pairs_mean(p, i, j, self.name == "pair_loss")
         parts: list[Floats] = []
         for half in self.halves():
             w, y = half.weights(rows, part), rows.y[part]
@@ -174,27 +140,12 @@ def rows_mean(p: Floats, weight: Floats, target: Index, loss: bool = False) -> F
     return np.append(weight @ (-np.log(p[at]) if loss else p[at]), slope)
 
 
-def pairs_mean(s: Floats, i: Index, j: Index, loss: bool = False) -> Floats:
-    """Return the mean over pairs of 1/(1 + e^(s_i - s_j)), or of log(1 + e^(s_j - s_i)) (the loss). Scores far apart give the share of wrong pairs."""
-    change = s[j, 0] - s[i, 0]
-    wrong = (1 + np.tanh(change / 2)) / 2
-    slope = (wrong if loss else wrong * (1 - wrong)) / len(i)
-    return np.append(np.mean(np.logaddexp(0, change) if loss else wrong), np.bincount(j, slope, len(s)) - np.bincount(i, slope, len(s)))
-
-
 def plus(rate: Floats, constant: float) -> Floats:
     """Return a rate plus a constant."""
     return np.append(rate[0] + constant, rate[1:])
 
 
 LISTED = re.compile(r'(?:"[^"]*"|\[[^\]]*\]|[^,])+')  # an item of a list, whose commas stand outside quotes and brackets
-SUMMED = re.compile(r'(?:"[^"]*"|\[[^\]]*\]|[^+])+')  # a term of a sum, in the same way
-
-
-def summands(text: str) -> list[tuple[float, str]]:
-    """Return the coefficients and rates of an objective, such as 5*fnr + fpr."""
-    parts = [re.fullmatch(r"\s*(?:([0-9.]+)\*)?(.+?)\s*", part) for part in SUMMED.findall(text)]
-    return [(float(m[1] or 1), m[2]) for m in parts if m]
 
 
 def find(names: Collection[str], name: str) -> int:
@@ -207,8 +158,6 @@ def select(rate: Rate, selector: str, rows: Rows) -> list[Rate]:
     """Narrow a rate to a class, to a value of an attribute, or (``*``) to each of them."""
     found = max(find(rows.classes, selector), find(rows.names, selector))
     attribute, _, value = selector.rpartition("=") if found < 0 else ("", "", rows.classes[found])
-    if attribute == "query" and rows.queries is not None:
-        return [rate._replace(query=k) for k, name in enumerate(rows.queries[0]) if value in (name, "*")]
     if attribute in ("", "class") and "class" not in rows.attributes:
         if value == "*":
             return [rate._replace(cls=k) for k in range(len(rows.classes))]
@@ -216,10 +165,9 @@ def select(rate: Rate, selector: str, rows: Rows) -> list[Rate]:
             return [rate._replace(cls=find(rows.classes, value))]
     for k, (values, of) in enumerate(rows.attributes.values()):
         if attribute in ("", "class") or k == find(rows.attributes, attribute):
-            if value == "*":
-                return [rate._replace(group=rate.group & (of == v)) for v in range(len(values))]
-            if find(values, value) >= 0:
-                return [rate._replace(group=rate.group & (of == find(values, value)))]
+            chosen = range(len(values)) if value == "*" else [v for v in [find(values, value)] if v >= 0]
+            if chosen:
+                return [rate._replace(group=rate.group & (of == v)) for v in chosen]
     raise RunError(f"the rows have no {selector!r}: is the data that of the run?")
 
 
@@ -255,7 +203,7 @@ class Measure(NamedTuple):
     @property
     def loss(self) -> bool:
         """Whether the measure is of losses."""
-        return any(rates[0].name in LOSSES for rates in self.sets)
+        return any(rates[0].name == "loss" for rates in self.sets)
 
     def inequalities(self, lower: bool, bound: float, rows: Rows, p: Floats) -> Iterator[Floats]:
         """Yield the functions of p on the training rows that are at most 0 where the measure meets its bound."""
@@ -266,32 +214,31 @@ class Measure(NamedTuple):
                 yield sign * ((1 - bound) * right - bound * wrong)
                 continue
             h = [found for r in rates if (found := r.on(rows, train, p)) is not None]
-            if self.form == "rate":
-                yield plus(sign * h[0], -sign * bound)
-            elif self.form == "gap":
-                yield from (plus(a - c, -bound) for a in h for c in h if a is not c)
-            elif self.form == "ratio":
+            if self.form == "ratio":
                 yield from (bound * c - a for a in h for c in h if a is not c)
             else:
-                yield from (plus(s * (a - h[0]), -bound) for s in ((-1, 1) if self.form == "distance" else (1,)) for a in h[1:])
+                yield from (plus(sign * d, -sign * bound) for d in self.limited(h))
 
-    def value(self, lower: bool, p: Floats, soft: Floats, part: Mask, rows: Rows) -> float | None:
-        """Return the value on a split, where p is 1 for the class of each decision, and soft the probabilities; None: no rows.
+    def limited(self, h: list[Any]) -> Iterator[Any]:
+        """Yield what a bound limits: the rates h themselves, or their differences. A ratio or precision is neither."""
+        if self.form == "rate":
+            yield from h
+        elif self.form == "gap":
+            yield from (a - c for a in h for c in h if a is not c)
+        else:
+            yield from (sign * (a - h[0]) for sign in ((-1, 1) if self.form == "distance" else (1,)) for a in h[1:])
 
-        In a ranking, soft has the scores, and p scores of the same order that are far apart.
-        """
-        p, found = (soft if self.loss else p)[part], []
+    def value(self, lower: bool, p: Floats, rows: Rows, part: Mask) -> float | None:
+        """Return the value on a split, where p is 1 for the class of each decision, or the probabilities for a loss; None: no rows."""
+        found: list[float] = []
         for rates in self.sets:
-            values = []
-            for r in rates:
-                if r.name == "precision":
-                    wrong, right = (share[0] for share in r.accepted(rows, part, p))
-                    values += [right / (wrong + right)] if wrong + right > 0 else []
-                elif (h := r.on(rows, part, p)) is not None:
-                    values.append(h[0])
-            if self.form == "rate":
-                found += values
-            elif len(values) > 1:
-                low, high, over = min(values), max(values), [v - values[0] for v in values[1:]]
-                found.append({"gap": high - low, "ratio": low / high if high else 1.0, "excess": max(over), "distance": max(map(abs, over))}[self.form])
+            if rates[0].name == "precision":
+                wrong, right = (share[0] for share in rates[0].accepted(rows, part, p))
+                found += [right / (wrong + right)] if wrong + right > 0 else []
+                continue
+            h = [rate[0] for r in rates if (rate := r.on(rows, part, p)) is not None]
+            if self.form == "ratio":
+                found += [min(h) / max(h) if max(h) else 1.0] if len(h) > 1 else []
+            else:
+                found += self.limited(h)
         return None if not found else float(min(found) if lower else max(found))

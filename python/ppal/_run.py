@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import struct
 import tempfile
+import warnings
 import weakref
 import zipfile
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
@@ -17,58 +18,54 @@ import numpy as np
 import pandas as pd
 import yaml
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from ._data import Columns
-from ._errors import InputError, RunError
+from ._errors import InputError, RunError, ViolationWarning
+from ._program import Report, start
 
 Floats = NDArray[np.float64]
 SCHEMA = 2  # of model.json
 BLOCK = 65536  # rows that are scored together, which bounds the memory
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON file of a run. A `RunError` if it does not exist or is not JSON."""
+def read(path: Path) -> Any:
+    """Read a JSON, YAML or safetensors file of a run. A `RunError` if the file is absent or damaged."""
     try:
-        return dict(json.loads(path.read_bytes()))
-    except (OSError, ValueError) as e:
+        raw = path.read_bytes()
+        return _weights(raw) if path.suffix == ".safetensors" else _texts(raw) if path.suffix == ".yaml" else json.loads(raw)
+    except (OSError, ValueError, KeyError, yaml.YAMLError) as e:
         raise RunError(f"{path}: {getattr(e, 'strerror', None) or e}: give the directory of a finished run of ppal") from e
 
 
-def read_yaml(path: Path) -> Any:
-    """Read a YAML file of a run with every value as a text: YAML's own types would change or refuse categories such as 1:30 and =."""
-    return yaml.load(path.read_bytes(), getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+def _texts(raw: bytes) -> Any:
+    """Read YAML with every value as a text: YAML's own types would change or refuse categories such as 1:30 and =."""
+    return yaml.load(raw, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
 
 
-def read_weights(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Read a safetensors file: the weights by PyTorch's names, and the model's shape (inputs, hidden, outputs, activation, heads)."""
-    raw = path.read_bytes()
-    if len(raw) < 8 or struct.unpack("<Q", raw[:8])[0] > len(raw) - 8:
-        raise RunError(f"{path} is not a whole safetensors file: copy the run again")
-    length = 8 + struct.unpack("<Q", raw[:8])[0]
-    head = json.loads(raw[8:length])
+def _weights(raw: bytes) -> tuple[dict[str, Floats], dict[str, Any]]:
+    """Read safetensors: the weights by PyTorch's names, and the model's shape (inputs, hidden, outputs, activation, heads)."""
+    begin = 8 + int.from_bytes(raw[:8], "little")
+    head = json.loads(raw[8:begin])
     model = json.loads(head.pop("__metadata__", {}).get("model", "{}"))
     weights = {}
     for name, entry in head.items():
         first, last = entry["data_offsets"]
         kind = {"F32": "<f4", "F64": "<f8"}[entry["dtype"]]
-        weights[name] = np.frombuffer(raw[length + first : length + last], kind).reshape(entry["shape"]).astype(float)
+        weights[name] = np.frombuffer(raw[begin + first : begin + last], kind).reshape(entry["shape"]).astype(float)
     return weights, model
-
-
-def temporary(owner: object) -> Path:
-    """Make a folder that is removed with its owner."""
-    folder = tempfile.mkdtemp(prefix="ppal-")
-    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
 
 
 class Run:
     """The directory of a run, at `path`: by default a temporary one, which is removed with this object. A pickle contains its files."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or temporary(self) / "run"
-        self._model: Model | None = None
+        if path is None:
+            folder = tempfile.mkdtemp(prefix="ppal-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            path = Path(folder, "run")
+        self.path = path
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
@@ -86,17 +83,15 @@ class Run:
         with zipfile.ZipFile(io.BytesIO(state)) as archive:
             archive.extractall(self.path)
 
-    @property
+    @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of summary.json."""
-        return read_json(self.path / "summary.json")
+        return dict(read(self.path / "summary.json"))
 
-    @property
+    @cached_property
     def model(self) -> Model:
-        """The model, read once."""
-        if self._model is None:
-            self._model = Model(self.path)
-        return self._model
+        """The model."""
+        return Model(self.path)
 
     def rates(self) -> pd.DataFrame:
         """Return the rates of decisions: a row for each split, group and rate, with value, interval (95%) and rows."""
@@ -132,6 +127,19 @@ class Fitted:
 
     run_: Run
 
+    def _train(self, data: Columns, settings: dict[str, Any], report: Report | None = None) -> None:
+        """Train in a new directory, and take its results, after Ctrl-C also."""
+        run = Run()
+        try:
+            unmet = start("train", data, settings, run.path, "--log-format", "json", report=report)
+        except KeyboardInterrupt:
+            if (run.path / "summary.json").exists() and (run.path / "model.json").exists():
+                self._take(run)
+            raise
+        self._take(run)
+        if unmet:
+            warnings.warn(unmet, ViolationWarning, stacklevel=3)
+
     def _take(self, run: Run) -> None:
         self.run_, self.rates_, self.constraints_ = run, run.rates(), run.constraints()
 
@@ -145,23 +153,25 @@ class Model:
     """The model of a run, in float64: encodings of columns, layers, the rule of decision. A `RunError` if it is of no table or another version."""
 
     def __init__(self, path: Path) -> None:
-        self.description = read_json(path / "model.json")
-        schema, how = self.description.get("schema"), self.description.get("input", {})
+        self.description = read(path / "model.json")
+        schema, how, decision = self.description.get("schema"), self.description.get("input", {}), self.description.get("decision", {})
         if schema != SCHEMA:
             raise RunError(f"{path} has schema {schema} of model.json, and this version reads {SCHEMA}: use the version of ppal that trained it")
         if how.get("format") != "text":
             raise RunError(f"{path} is a run of {how.get('format')}, not of a table: score its rows with the command ppal predict")
-        preparation = read_yaml(path / how["preparation"])
+        preparation = read(path / how["preparation"])
         self.encodings: list[dict[str, Any]] = preparation["encodings"]
-        self.absent = set(preparation.get("absent", [""]))
+        self.absent = preparation.get("absent", [""])
         dates = [e["column"] for e in self.encodings if "date" in e]
         if dates:
             raise RunError(f"{path} expands the dates of {dates[0]}: score its rows with the command ppal predict")
-        self.weights, self.shape = read_weights(path / self.description["weights"])
-        decision = self.description["decision"]
         self.binary = decision["rule"] == "sign"
         self.values = [str(c["value"]) for c in decision["classes"]]
         self.probability = decision.get("probability") or decision.get("probabilities")
+        weights, shape = read(path / self.description["weights"])
+        hidden = len(shape.get("hidden") or [])
+        self.layers = [*(["hidden"] if hidden == 1 else [f"hidden.{i}" for i in range(hidden)]), "output" if hidden else "linear"]
+        self.network = Network([(weights[name + ".weight"], weights[name + ".bias"]) for name in self.layers], shape["activation"])
 
     def scores(self, rows: Columns, ignore_unknown: bool = False) -> Floats:
         """Return the scores of rows: shape (rows,), or (rows, classes) for three classes or more.
@@ -171,9 +181,10 @@ class Model:
         absent = [e["column"] for e in self.encodings if e["column"] not in rows]
         if absent:
             raise InputError(f"X has no column {absent[0]!r}, which the model uses")
-        n = len(next(iter(rows.values())))
-        parts = [self._outputs(self.features({k: v[i : i + BLOCK] for k, v in rows.items()}, ignore_unknown)) for i in range(0, n, BLOCK)]
-        return np.concatenate(parts)
+        blocks = range(0, len(next(iter(rows.values()))), BLOCK)
+        features = (self.features({k: v[i : i + BLOCK] for k, v in rows.items()}, ignore_unknown) for i in blocks)
+        scores = np.concatenate([self.network.forward(x)[-1] for x in features])
+        return scores[:, 0] if self.binary else scores
 
     def features(self, rows: Columns, ignore_unknown: bool = False) -> Floats:
         """Return the inputs of the first layer: shape (rows, features)."""
@@ -182,7 +193,7 @@ class Model:
             name, values = e["column"], rows[e["column"]]
             if "categories" in e:
                 text = values.astype(str)
-                missing = np.isin(text, list(self.absent))
+                missing = np.isin(text, self.absent)
                 unknown = ~(missing | np.isin(text, e["categories"]))
                 if unknown.any() and not ignore_unknown:
                     raise InputError(
@@ -201,21 +212,6 @@ class Model:
                 raise InputError(f"column {name!r} contains NaN (missing values), but it had none in training: fill them in")
         return np.column_stack(found).astype(float)
 
-    def layers(self) -> list[str]:
-        """Return the names of the layers, from the first to the last."""
-        count = len(self.shape.get("hidden") or [])
-        if not count:
-            return ["linear"]
-        return [*(["hidden"] if count == 1 else [f"hidden.{i}" for i in range(count)]), "output"]
-
-    def network(self) -> Network:
-        """Return the weights of the layers and their activation."""
-        return Network([(self.weights[name + ".weight"], self.weights[name + ".bias"]) for name in self.layers()], self.shape["activation"])
-
-    def _outputs(self, x: Floats) -> Floats:
-        scores = self.network().forward(x)[-1]
-        return scores[:, 0] if self.binary else scores
-
     def decide(self, scores: Floats) -> NDArray[np.intp]:
         """Return the index of each row's class in `values`."""
         return (scores > 0).astype(np.intp) if self.binary else scores.argmax(axis=1)
@@ -229,7 +225,7 @@ class Model:
             scores = np.column_stack([np.zeros_like(z), z])
         else:
             scores = self.probability["slope"] * scores + np.array(self.probability["intercepts"])
-        return softmax(scores)
+        return np.asarray(softmax(scores, axis=1))
 
 
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
@@ -254,9 +250,3 @@ class Network(NamedTuple):
             z = values[-1] @ weight.T + bias
             values.append(ACTIVATIONS[self.activation](z) if k + 1 < len(self.layers) else z)
         return values
-
-
-def softmax(scores: Floats) -> Floats:
-    """Return the probability of each class for scores of shape (rows, classes)."""
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(p / p.sum(axis=1, keepdims=True))

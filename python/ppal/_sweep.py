@@ -6,18 +6,20 @@ import copy
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
 from ._classifier import PpalClassifier
-from ._data import Columns
 from ._errors import InputError
 from ._program import start
-from ._run import Page, Run, temporary
+from ._run import Page, Run
 
 
+@dataclass(frozen=True)
 class Sweep:
     """The models of `sweep`.
 
@@ -27,29 +29,17 @@ class Sweep:
         A row for each bound: bound, the objective and the measure on training, validation and test rows, met, epsilon, status.
     estimators : list of PpalClassifier
         The fitted model of each row.
+    run : Run
+        The directory of the sweep.
     """
 
-    def __init__(self, fitted: PpalClassifier, over: str, values: list[float], data: Columns, settings: dict[str, Any]) -> None:
-        self._path = temporary(self) / "sweep"
-        start("sweep", data, settings, self._path, "--over", over, "--values", ",".join(map(repr, values)), "--allow-violation")
-        records = [json.loads(line) for line in (self._path / "sweep.jsonl").read_text(encoding="utf-8").splitlines()]
-        measure = over.split("<=")[0].split(">=")[0].strip()
-        rows, self.estimators = [], []
-        for record in records:
-            swept = next(d for d in reversed(record["decisions"]) if d["constraint"].startswith(measure))
-            row = {"bound": record["bound"]}
-            for part in ("train", "validation", "test"):
-                row[f"objective_{part}"], row[f"{measure}_{part}"] = record["objective_on_decisions"][part], swept[part]
-            rows.append({**row, "met": all(d["met"] for d in record["decisions"]), "epsilon": record["epsilon"], "status": record["status"]})
-            run, estimator = Run(), copy.copy(fitted)
-            shutil.copytree(self._path / record["run"], run.path)
-            estimator._take(run)
-            self.estimators.append(estimator)
-        self.points = pd.DataFrame(rows).dropna(axis="columns", how="all")
+    points: pd.DataFrame
+    estimators: list[PpalClassifier]
+    run: Run
 
     def report(self) -> Page:
         """Return the page with the curve, which a notebook shows."""
-        return Page(self._path / "report.html")
+        return Page(self.run.path / "report.html")
 
 
 def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Sequence[float], sensitive_features: Any = None) -> Sweep:
@@ -77,13 +67,21 @@ def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Seque
     """
     if not isinstance(estimator, PpalClassifier):
         raise InputError(f"estimator is of type {type(estimator).__name__}: give a PpalClassifier")
-    try:
-        bounds = [float(v) for v in values]
-    except (TypeError, ValueError) as e:
-        raise InputError(f"values is {values!r}: give numbers, such as [0.1, 0.05, 0.02]") from e
-    if not isinstance(over, str):
-        raise InputError(f'over is {over!r}: give a measure, such as "gap(positive_rate, sex)"')
-    if not bounds:
-        raise InputError("values is empty: give the bounds, such as [0.1, 0.05, 0.02]")
-    own = clone(estimator)
-    return Sweep(own, over, bounds, *own._prepare(X, y, sensitive_features))
+    fitted, whole = clone(estimator), Run()
+    bounds = ",".join(map(str, np.ravel(values)))
+    data, settings = fitted._prepare(X, y, sensitive_features)
+    start("sweep", data, settings, whole.path, "--over", str(over), "--values", bounds, "--allow-violation")
+    measure = str(over).split("<=")[0].split(">=")[0].strip()
+    points, estimators = [], []
+    for line in (whole.path / "sweep.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        swept = record["decisions"][-1]
+        point = {"bound": record["bound"]}
+        for part in ("train", "validation", "test"):
+            point |= {f"objective_{part}": record["objective_on_decisions"][part], f"{measure}_{part}": swept[part]}
+        points.append({**point, "met": all(d["met"] for d in record["decisions"]), "epsilon": record["epsilon"], "status": record["status"]})
+        run = Run()
+        shutil.copytree(whole.path / record["run"], run.path)
+        estimators.append(copy.copy(fitted))
+        estimators[-1]._take(run)
+    return Sweep(pd.DataFrame(points).dropna(axis="columns", how="all"), estimators, whole)

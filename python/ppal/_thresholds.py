@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,13 +14,11 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, indexable
 
 from . import _data
-from ._errors import InputError, ViolationWarning, checking
-from ._program import start
-from ._run import Fitted, Floats, Run
-
-SCORE = "score of class "  # the columns of the scores in the program's file
+from ._errors import InputError, checking
+from ._run import Fitted, Floats
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Thresholds on the scores of any classifier with which its decisions meet bounds.
 
@@ -71,28 +68,16 @@ class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstim
     >>> bounded.fit(X_held, y_held)  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        subject_to: str | Sequence[str] = (),
-        *,
-        minimize: str = "error",
-        thresholds: Literal["one", "by-group"] = "one",
-        prefit: bool = False,
-        threshold_fraction: float = 0.3,
-        confidence: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.subject_to = subject_to
-        self.minimize = minimize
-        self.thresholds = thresholds
-        self.prefit = prefit
-        self.threshold_fraction = threshold_fraction
-        self.confidence = confidence
-        self.random_state = random_state
-        self.settings = settings
+    estimator: Any
+    subject_to: str | Sequence[str] = ()
+    _: KW_ONLY
+    minimize: str = "error"
+    thresholds: Literal["one", "by-group"] = "one"
+    prefit: bool = False
+    threshold_fraction: float = 0.3
+    confidence: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    settings: Mapping[str, Any] | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -131,72 +116,55 @@ class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         classes, codes = _data.labels(y)
         with checking():
             X, y = indexable(X, classes[codes])
-        seed, groups = _data.seed(self.random_state), {} if sensitive_features is None else _data.groups(sensitive_features, len(y))
-        weights = None if sample_weight is None else _data.weights(sample_weight, len(y))
-        held = np.arange(len(y)) if weights is None else np.flatnonzero(weights)  # a row of weight 0 is as absent
-        sizes = np.bincount(codes[held])
-        sizes = sizes[sizes > 0]
-        if len(sizes) < 2:
-            raise InputError("the rows with a weight above 0 have one class only: give rows of two classes or more")
-        self.estimator_ = self.estimator
+        groups, weights, seed = _data.groups(sensitive_features, len(y)), _data.weights(sample_weight, len(y)), _data.seed(self.random_state)
+        held = np.arange(len(y))
         if self.prefit:
             check_is_fitted(self.estimator)
+            self.estimator_ = self.estimator
         else:
-            share = self.threshold_fraction
-            if not (isinstance(share, Real) and 0 < share < 1):
-                raise InputError(f"threshold_fraction is {share!r}: it must be between 0 and 1")
-            stratify = y[held] if sizes.min() > 1 and min(share, 1 - share) * len(held) >= len(sizes) else None
-            train, held = train_test_split(held, test_size=share, random_state=seed, stratify=stratify)
+            with checking("threshold_fraction: "):
+                train, held = train_test_split(held, test_size=self.threshold_fraction, random_state=seed, stratify=y)
             own = {"sample_weight": weights[train]} if weights is not None and has_fit_parameter(self.estimator, "sample_weight") else {}
             self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **own)
-        X, y, groups = _safe_indexing(X, held), y[held], {name: values[held] for name, values in groups.items()}
         self.classes_ = self.estimator_.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        codes = np.searchsorted(self.classes_, y)
-        if (codes == len(self.classes_)).any() or (self.classes_[codes] != y).any():
+        if not np.isin(classes, self.classes_).all():
             raise InputError(f"y has classes that the estimator does not know: it knows {self.classes_.tolist()}")
-        texts = [f"{i:06d}" for i in range(len(self.classes_))]  # their order as texts is that of classes_
-        data = self._scored(X, groups)
-        label, weight = _data.free("y", data), _data.free("sample_weight", data)
-        settings: dict[str, Any] = {
-            "label": label if len(texts) > 2 else f"{label}={texts[-1]}",
-            "weight": None if weights is None else weight,
+        scores = self._scored(_safe_indexing(X, held))
+        data, settings = _data.training(
+            _data.join(scores, {name: values[held] for name, values in groups.items()}),
+            [f"{i:06d}" for i in range(len(self.classes_))],  # their order as texts is that of classes_
+            np.searchsorted(self.classes_, y[held]),
+            None if weights is None else weights[held],
+        )
+        settings |= {
             "model": "scores",
-            "score": [name for name in data if name.startswith(SCORE)],
+            "score": list(scores),
             "thresholds": self.thresholds,
             "minimize": self.minimize,
-            "subject-to": _data.bounds(self.subject_to),
+            "subject-to": self.subject_to,
             "split": "50/50/0" if self.confidence else "100/0/0",
             "confidence": self.confidence,
             "seed": seed,
             "quiet": True,
             **_data.further(self.settings),
         }
-        data[label] = _data.texts(texts)[codes + 1]
-        if weights is not None:
-            data[weight] = weights[held]
-        run = Run()
-        unmet = start("train", data, settings, run.path)
-        self._take(run)
-        self.thresholds_ = {g.get("group", ""): g["thresholds"] for g in run.summary["thresholds"]["groups"]}
-        if unmet:
-            warnings.warn(unmet, ViolationWarning, stacklevel=2)
+        self._train(data, settings)
+        self.thresholds_ = {g.get("group", ""): g["thresholds"] for g in self.run_.summary["thresholds"]["groups"]}
         return self
 
-    def _scored(self, X: Any, groups: _data.Columns) -> _data.Columns:
-        """Return the columns of the scores, and the groups."""
-        if hasattr(self.estimator_, "decision_function"):
-            scores = np.asarray(self.estimator_.decision_function(X), float)
-        else:
-            scores = np.asarray(self.estimator_.predict_proba(X), float)
-        if scores.ndim == 2 and len(self.classes_) == 2:
-            scores = scores[:, -1]
-        columns = [scores] if scores.ndim == 1 else list(scores.T)
+    def _scored(self, X: Any) -> _data.Columns:
+        """Return the columns of the scores."""
+        scores = getattr(self.estimator_, "decision_function", None) or self.estimator_.predict_proba
+        found = np.asarray(scores(X), float)
+        if found.ndim == 2 and len(self.classes_) == 2:
+            found = found[:, -1]
+        columns = [found] if found.ndim == 1 else list(found.T)
         if len(columns) > 1 and len(columns) != len(self.classes_):
             raise InputError(f"the estimator has {len(columns)} scores and {len(self.classes_)} classes: use one with a score for each class")
-        return _data.join({f"{SCORE}{i}": np.ascontiguousarray(column) for i, column in enumerate(columns)}, groups)
+        return {f"score of class {i}": np.ascontiguousarray(column) for i, column in enumerate(columns)}
 
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """Return the scores minus the thresholds.
@@ -213,9 +181,9 @@ class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         check_is_fitted(self, "run_")
         if self.thresholds == "by-group" and sensitive_features is None:
             raise InputError("the thresholds are by group: give the groups of the rows as sensitive_features")
-        scores = self._scored(X, {})
+        scores = self._scored(X)
         if self.thresholds == "by-group":
-            scores = _data.join(scores, _data.groups(sensitive_features, len(next(iter(scores.values())))))
+            scores |= _data.groups(sensitive_features, len(next(iter(scores.values()))))
         return self.run_.model.scores(scores)
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:

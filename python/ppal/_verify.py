@@ -6,8 +6,7 @@ smooth problem is
 
     minimise f(w) + r(w)   subject to   g_j(w) = sum_k c_jk h_k(w) + constant_j - bound_j - shift_j <= 0
 
-In a ranking, a rate is the share of some pairs (i, j) of documents of one query, i more relevant than j, with s_i < s_j, where equal scores count
-half. Its smooth version is the mean of 1/(1 + e^(s_i - s_j)). The certificate of a run with the multipliers nu has three residuals:
+The certificate of a run with the multipliers nu has three residuals:
 
     stationarity      the norm of the shortest element of grad f + sum_j nu_j grad g_j + subdifferential of r
     feasibility       the norm of max(0, g)
@@ -26,8 +25,8 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from ._errors import RunError
-from ._rates import PAIRS, Measure, Rows, read_rows, summands
-from ._run import Floats, Model, Network, read_json, read_yaml, softmax
+from ._rates import Measure, Rows, read_rows
+from ._run import Floats, Model, Network, read
 
 
 @dataclass
@@ -37,7 +36,7 @@ class Verification:
     comparisons: list[tuple[str, float, float, float]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     not_checked: tuple[str, ...] = (
-        "intervals, promises, probabilities, NDCG, judgements, records, warnings, times",
+        "intervals, promises, probabilities, judgements, records, warnings, times",
         "the split of each row, which rows.csv lists",
     )
 
@@ -60,7 +59,7 @@ def verify(run: str | Path, data: Any) -> Verification:
     Parameters
     ----------
     run : str or Path
-        The directory of a run of a linear model or a perceptron, with bounds on rates of decisions or of pairs, or on their smooth versions.
+        The directory of a run of a linear model or a perceptron, with bounds on rates of decisions or on their smooth versions. Not a ranking.
     data : str, Path, DataFrame or dict of arrays
         The columns of the run's table with its label and groups, in the order of training: a .npz file, a frame, or arrays by name.
 
@@ -77,22 +76,22 @@ def verify(run: str | Path, data: Any) -> Verification:
         If the data lack a column or rows of the run.
     """
     path, result = Path(run), Verification()
-    model, summary, config = Model(path), read_json(path / "summary.json"), read_yaml(path / "config.yaml")
-    other = [c for c in model.description["constraints"] if c.strip().startswith(("churn", "l1"))]
-    if model.description["task"] != "rates" or config["regularizer"] not in ("none", "l1", "l2", "group-l1") or other:
-        raise RunError(f"{path}: this check supports rates in words and the regularizers none, l1, l2 and group-l1 only: use the command ppal verify")
-    if summary["certificate"] is None:
-        raise RunError(f"{path} has thresholds on given scores and no certificate: check it with the command ppal verify")
+    model, summary, config = Model(path), read(path / "summary.json"), read(path / "config.yaml")
+    known = model.description["task"] == "rates" and "query" not in model.description and config["regularizer"] in ("none", "l1", "l2", "group-l1")
+    if not known or summary["certificate"] is None or any(c.strip().startswith(("churn", "l1")) for c in model.description["constraints"]):
+        raise RunError(
+            f"{path}: this check supports rates of decisions, with the regularizers none, l1, l2 and group-l1, and a certificate: use the command ppal verify"
+        )
     for name, digest in summary.get("files", {}).items():
         if hashlib.sha256((path / name).read_bytes()).hexdigest() != digest:
             result.problems.append(f"{name} has been changed: its checksum is not the one in summary.json")
     problem = Problem.read(model, config, read_rows(path, model, data, config.get("weight")))
-    check_counts(result, problem, model.network(), summary)
-    if (summary.get("rank_step") or {}).get("mixed"):  # the file has a mixture of the weights of two rounds
-        result.not_checked += ("the objective, the constraints and the certificate, because the exact step mixed the weights of two rounds",)
-    else:
-        check_certificate(result, problem, before_step(model.network(), summary), summary)
+    check_counts(result, problem, model.network, summary)
+    check_certificate(result, problem, before_step(model.network, summary), summary)
     return result
+
+
+SUMMED = re.compile(r'(?:"[^"]*"|\[[^\]]*\]|[^+])+')  # a term of an objective such as 5*fnr + fpr[sex=M]
 
 
 class Problem(NamedTuple):
@@ -112,13 +111,9 @@ class Problem(NamedTuple):
             bound = float(limit.rstrip("% ")) / (100 if "%" in limit else 1)
             constraints.append((text, Measure.parse(words, rows), sign == ">=", bound))
         objective = model.description["objective"]
-        terms = [(c, Measure.parse(text, rows)) for c, text in summands(objective)]
+        parts = [re.fullmatch(r"\s*(?:([0-9.]+)\*)?(.+?)\s*", part) for part in SUMMED.findall(objective)]
+        terms = [(float(m[1] or 1), Measure.parse(m[2], rows)) for m in parts if m]
         return cls(rows, (objective, terms), constraints, (config["regularizer"], float(config.get("regularizer-weight") or 0)))
-
-    @property
-    def ranking(self) -> bool:
-        """Whether the rates are of pairs."""
-        return self.objective[1][0][1].sets[0][0].name in PAIRS
 
     def inequalities(self, p: Floats) -> Iterator[Floats]:
         """Yield the functions of p that the constraints bound by 0."""
@@ -128,15 +123,14 @@ class Problem(NamedTuple):
     def lagrangian(self, network: Network, nu: Floats) -> tuple[Floats, Floats]:
         """Return f + r and g in one vector, and the shortest element of the subdifferential of f + r + nu.g."""
         values = network.forward(self.rows.x[self.rows.split == "train"])
-        p = values[-1] if self.ranking else probabilities(values[-1])
+        p = probabilities(values[-1])
         total = np.sum([c * next(m.inequalities(False, 0, self.rows, p)) for c, m in self.objective[1]], axis=0)
         found = [float(total[0])]
         for k, g in enumerate(self.inequalities(p)):
             found.append(float(g[0]))
             total = total + g * (nu[k] if k < len(nu) else 0)
-        slope = total[1:].reshape(p.shape)  # by the elements of p
-        if not self.ranking:
-            slope = (p * (slope - (slope * p).sum(axis=1, keepdims=True)))[:, -values[-1].shape[1] :]  # by the scores
+        slope = total[1:].reshape(p.shape)  # by p
+        slope = (p * (slope - (slope * p).sum(axis=1, keepdims=True)))[:, -values[-1].shape[1] :]  # by the scores
         parts = [regularization(*self.regularizer, w, v) for w, v in zip([a for layer in network.layers for a in layer], gradient(network, values, slope))]
         found[0] += sum(r for r, _ in parts)
         return np.array(found), np.concatenate([v.ravel() for _, v in parts])
@@ -146,18 +140,19 @@ def check_counts(result: Verification, problem: Problem, network: Network, summa
     """Compare the objective and the constraints on the decisions of each split."""
     rows, (objective, terms) = problem.rows, problem.objective
     scores = network.forward(rows.x)[-1]
-    if problem.ranking:
-        p, soft = 1e3 * np.unique(scores.round(12), return_inverse=True)[1].reshape(-1, 1).astype(float), scores
-    else:
-        decided = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        p, soft = np.eye(len(rows.classes), dtype=float)[decided], probabilities(scores)
-    for part in ("train", "validation", "test"):
-        own = rows.split == part
-        counts = [(c, m.value(False, p, soft, own, rows)) for c, m in terms]
-        total = None if any(v is None for _, v in counts) else sum(c * v for c, v in counts if v is not None)
-        result.compare(f"{objective}, {part}", summary["objective_on_decisions"][part], total, 1e-9 if terms[0][1].loss else 1e-12)
+    decided = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    hard, soft = np.eye(len(rows.classes))[decided], probabilities(scores)
+    for split in ("train", "validation", "test"):
+        part = rows.split == split
+
+        def check(name: str, claim: float | None, terms: list[tuple[float, Measure]], lower: bool = False) -> None:
+            found = [(c, m.value(lower, (soft if m.loss else hard)[part], rows, part)) for c, m in terms]
+            total = None if any(v is None for _, v in found) else sum(c * v for c, v in found if v is not None)
+            result.compare(f"{name}, {split}", claim, total, 1e-9 if terms[0][1].loss else 1e-12)
+
+        check(objective, summary["objective_on_decisions"][split], terms)
         for (text, measure, lower, _), claim in zip(problem.constraints, summary.get("decisions") or []):
-            result.compare(f"{text}, {part}", claim[part], measure.value(lower, p, soft, own, rows), 1e-9 if measure.loss else 1e-12)
+            check(text, claim[split], [(1, measure)], lower)
 
 
 def check_certificate(result: Verification, problem: Problem, network: Network, summary: dict[str, Any]) -> None:
@@ -198,11 +193,9 @@ def changed(network: Network, change: Callable[[Floats], Floats]) -> Network:
 
 def before_step(network: Network, summary: dict[str, Any]) -> Network:
     """Return the weights of the smooth problem: those of the file without the exact step on the decisions and its threshold."""
-    step, offset = summary.get("rank_step"), np.atleast_1d(summary.get("offsets") or summary.get("threshold") or 0.0)
-    if step:
-        network = changed(network, lambda flat: flat - step["change"] * (np.arange(len(flat)) == step["weight"]))
-    elif summary.get("weight_step"):
+    if summary.get("weight_step"):
         network = changed(network, lambda flat: flat - np.array(summary["weight_step"]))
+    offset = np.atleast_1d(summary.get("offsets") or summary.get("threshold") or 0.0)
     weight, bias = network.layers[-1]
     bias = bias + offset
     bias = np.where(np.abs(bias) <= 2.0**-21 * np.abs(offset), 0, bias)  # l1 has a kink at 0, which rounding would miss
@@ -211,7 +204,9 @@ def before_step(network: Network, summary: dict[str, Any]) -> Network:
 
 def probabilities(scores: Floats) -> Floats:
     """Return the probability of each class: shape (rows, classes)."""
-    return softmax(np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores)
+    scores = np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 SLOPES: dict[str, Callable[[Floats], Floats]] = {  # of activations, by their values

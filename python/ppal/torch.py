@@ -35,7 +35,15 @@ def module(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
         The layers in float64, with the names of model.safetensors, a dot replaced by ``_``. The output has the shape (rows, 1), where a
         score above 0 is a positive decision, or (rows, classes).
     """
-    return _module(_model(model))
+    own = _model(model)
+    layers = torch.nn.Sequential()
+    for name, (weight, bias) in zip(own.layers, own.network.layers):
+        layer = torch.nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
+        layer.load_state_dict({"weight": torch.tensor(weight), "bias": torch.tensor(bias)})
+        layers.add_module(name.replace(".", "_"), layer)
+        if name.startswith("hidden"):
+            layers.add_module("after_" + name.replace(".", "_"), _ACTIVATIONS[own.network.activation]())
+    return layers
 
 
 def head(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
@@ -62,7 +70,7 @@ def head(model: PpalClassifier | str | Path) -> torch.nn.Sequential:
     other = next((e["column"] for e in own.encodings if "categories" in e or "missing" in e), None)
     if other is not None:
         raise InputError(f"column {other!r} is a category or has missing values, so there is no layer for raw rows: use module and prepare the rows")
-    layers = _module(own)
+    layers = module(model)
     first = layers[0]
     assert isinstance(first, torch.nn.Linear)
     scale = torch.from_numpy(np.array([float(e["scale"]) for e in own.encodings]))
@@ -78,15 +86,3 @@ def _model(model: PpalClassifier | str | Path) -> Model:
         return Model(Path(model))
     check_is_fitted(model, "run_")
     return model.run_.model
-
-
-def _module(model: Model) -> torch.nn.Sequential:
-    layers = torch.nn.Sequential()
-    for name in model.layers():
-        weight = torch.from_numpy(model.weights[name + ".weight"].copy())
-        layer = torch.nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
-        layer.load_state_dict({"weight": weight, "bias": torch.from_numpy(model.weights[name + ".bias"].copy())})
-        layers.add_module(name.replace(".", "_"), layer)
-        if name.startswith("hidden"):
-            layers.add_module("after_" + name.replace(".", "_"), _ACTIVATIONS[model.shape["activation"]]())
-    return layers
