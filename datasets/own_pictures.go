@@ -83,7 +83,7 @@ func readPictures(ctx context.Context, t *tabular.Tables) error {
 			own.Files = append(own.Files, t.Pictures.Files[i])
 		}
 		x := matrix.NewBytes(n, cols, picture.PixelScale)
-		if err := reader.ReadSet(ctx, own, x.Data, func(int) {}); err != nil {
+		if err := reader.ReadSet(ctx, own, x.Data); err != nil {
 			return err
 		}
 		part.Features = x

@@ -181,14 +181,12 @@ func (r *Reader) readIDX(table Stored, f tabular.PictureFile, dst []uint8) error
 	return nil
 }
 
-// ReadSet reads the pixels of all pictures of the set, in their order. It calls read after each
-// picture with the number of its pixels. The error names the first bad picture.
-func (r *Reader) ReadSet(ctx context.Context, s *tabular.PictureSet, pixels []uint8, read func(bytes int)) error {
+// ReadSet reads the pixels of all pictures of the set, in their order. The error
+// names the first bad picture.
+func (r *Reader) ReadSet(ctx context.Context, s *tabular.PictureSet, pixels []uint8) error {
 	size := r.encoding.Pixels()
 	return eachFile(ctx, s, func(i int) error {
-		err := r.Read(s.Files[i], pixels[i*size:(i+1)*size])
-		read(size)
-		return err
+		return r.Read(s.Files[i], pixels[i*size:(i+1)*size])
 	})
 }
 

@@ -282,7 +282,6 @@ func (r *SheetReader) column(i int) (*Column, error) {
 		}
 	}
 	c.sortValues(r.codes[i])
-	r.pages.Touch(4 * len(c.Codes))
 	return c, nil
 }
 

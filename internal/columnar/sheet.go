@@ -74,7 +74,6 @@ func (c *Column) becomeNumbers(pages *mapped.Dir) (bool, error) {
 	}
 	c.Spell(c.Values)
 	c.Codes, c.Values = nil, nil
-	pages.Touch(12 * len(c.Numbers))
 	return true, nil
 }
 

@@ -21,14 +21,6 @@ type Wide struct {
 // Rows returns the number of rows.
 func (w *Wide) Rows() int { return max(len(w.Single), len(w.Double)) / w.Columns }
 
-// Width returns the number of bytes of a number.
-func (w *Wide) Width() int {
-	if w.Single != nil {
-		return 4
-	}
-	return 8
-}
-
 // numbers returns the numbers of a column.
 func (w *Wide) numbers(column int) []float64 {
 	list := make([]float64, w.Rows())
@@ -190,7 +182,6 @@ func fillBlock[T float32 | float64](r *SheetReader, b *wideBlock, only []int, ro
 		if failures[k] == nil {
 			lacks[k], failures[k] = checkNumbers(b, dst, only, from)
 		}
-		r.pages.Touch(len(dst) * size)
 	})
 	for k, err := range failures {
 		if err != nil {

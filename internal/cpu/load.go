@@ -101,7 +101,6 @@ func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 		b := e.plan.Buffers[buffer]
 		lo, hi := e.division.window(b)
 		p = newLoading(lo, hi, b.Cols, e.Data[buffer], e.data[buffer], e.bfloat16[buffer], e.threads)
-		p.pages = e.device.pages
 		e.loads[buffer] = p
 	}
 	p.from = m
@@ -115,7 +114,7 @@ func (e *executor[T]) loadBytes(buffer int, x *kernel.PackedBytes, from matrix.E
 	if p == nil {
 		lo, hi := e.division.window(e.plan.Buffers[buffer])
 		_, cols := x.Dims()
-		p = newByteLoading(cols, lo, hi, e.threads, e.device.pages)
+		p = newByteLoading(cols, lo, hi, e.threads)
 		e.byteLoads[buffer] = p
 	}
 	p.x, p.from = x, from
@@ -140,9 +139,8 @@ type loading[T plan.Float] struct {
 	packed  *kernel.PackedFloats[T] // nil if no step reads it
 	digits  *kernel.PackedBFloat16  // nil if no step reads it
 	workers int
-	step    int         // rows that a worker reads at a time
-	pages   *mapped.Dir // of plain and packed
-	rooms   [][]T       // for rows on their way to the packed form if plain is nil, by worker
+	step    int   // rows that a worker reads at a time
+	rooms   [][]T // for rows on their way to the packed form if plain is nil, by worker
 }
 
 func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.PackedFloats[T], digits *kernel.PackedBFloat16, threads int) *loading[T] {
@@ -181,7 +179,6 @@ func (p *loading[T]) work(worker int) {
 				p.digits.SetRow(i+r, single[r*p.cols:(r+1)*p.cols])
 			}
 		}
-		p.pages.Touch(n * p.cols * int(unsafe.Sizeof(T(0))))
 	}
 }
 
@@ -192,11 +189,10 @@ type byteLoading struct {
 	from   matrix.EightBit
 	rooms  [][]uint8   // for copies of rows, by worker
 	lists  [][][]uint8 // the rows of a call of SetRows, by worker
-	pages  *mapped.Dir // of x
 }
 
-func newByteLoading(cols, lo, hi, threads int, pages *mapped.Dir) *byteLoading {
-	p := &byteLoading{lo: lo, hi: hi, pages: pages}
+func newByteLoading(cols, lo, hi, threads int) *byteLoading {
+	p := &byteLoading{lo: lo, hi: hi}
 	for range max(1, min(threads, blocks(hi-lo))) {
 		p.rooms = append(p.rooms, make([]uint8, loadRows*cols))
 		p.lists = append(p.lists, make([][]uint8, loadRows))
@@ -215,8 +211,6 @@ func (p *byteLoading) work(worker int) {
 			list[r] = p.from.ByteRow(i+r, room[r*cols:(r+1)*cols])
 		}
 		p.x.SetRows(i, list[:n])
-		const copies = 3 // the rows of from, and both copies of x
-		p.pages.Touch(copies * n * cols)
 	}
 	clear(list) // drops the references to the matrix
 }
@@ -229,7 +223,6 @@ type packedRows[T plan.Float] struct {
 	digits *kernel.PackedBFloat16
 	plain  []T
 	scale  float64 // of 8-bit data in floats; 0: other data
-	size   int     // bytes in the device's pages
 }
 
 // Keep packs a matrix for an input beside the input's present rows, and returns a function that
@@ -249,13 +242,13 @@ func (e *executor[T]) Keep(v plan.View, m matrix.Matrix) (use func(), err error)
 	own := &packedRows[T]{}
 	if x := e.sparse[i]; x != nil {
 		starts, columns, values := m.(matrix.Sparse).Entries()
-		if own.sparse, err = e.k.NewSparseLike(e.keptRoom(own), x, starts, columns, values); err != nil {
+		if own.sparse, err = e.k.NewSparseLike(e.keptRoom(), x, starts, columns, values); err != nil {
 			return nil, fmt.Errorf("cpu: the rows kept for %s: %w", e.plan.Buffers[i].Name, err)
 		}
 	}
 	if x := e.bytes[i]; x != nil {
 		rows, cols := x.Dims()
-		if own.bytes, err = e.device.NewBytesIn(e.keptRoom(own), rows, cols, x.ByteScale()); err != nil {
+		if own.bytes, err = e.device.NewBytesIn(e.keptRoom(), rows, cols, x.ByteScale()); err != nil {
 			return nil, err
 		}
 		e.loadBytes(i, own.bytes, m.(matrix.EightBit))
@@ -270,18 +263,18 @@ func (e *executor[T]) Keep(v plan.View, m matrix.Matrix) (use func(), err error)
 func (e *executor[T]) keepFloats(buffer int, own *packedRows[T], m matrix.Matrix) (err error) {
 	b := e.plan.Buffers[buffer]
 	if e.Data[buffer] != nil {
-		if own.plain, err = e.keptMemory(own, b.Len()); err != nil {
+		if own.plain, err = e.keptMemory(b.Len()); err != nil {
 			return err
 		}
 	}
 	if e.data[buffer] != nil {
-		own.packed, err = e.k.NewPackedFloatsOf(b.Rows, b.Cols, func(n int) ([]T, error) { return e.keptMemory(own, n) })
+		own.packed, err = e.k.NewPackedFloatsOf(b.Rows, b.Cols, func(n int) ([]T, error) { return e.keptMemory(n) })
 		if err != nil {
 			return err
 		}
 	}
 	if x := e.bfloat16[buffer]; x != nil {
-		if own.digits, err = kernel.NewPackedBFloat16In(e.keptRoom(own), b.Rows, b.Cols, x.Digits()); err != nil {
+		if own.digits, err = kernel.NewPackedBFloat16In(e.keptRoom(), b.Rows, b.Cols, x.Digits()); err != nil {
 			return err
 		}
 	}
@@ -293,7 +286,7 @@ func (e *executor[T]) keepFloats(buffer int, own *packedRows[T], m matrix.Matrix
 	}
 	lo, hi := e.division.window(b)
 	p := newLoading(lo, hi, b.Cols, own.plain, own.packed, own.digits, e.threads)
-	p.pages, p.from = e.device.pages, m
+	p.from = m
 	e.pool.run(p.workers, p)
 	return nil
 }
@@ -317,7 +310,6 @@ func (e *executor[T]) use(buffer int, own *packedRows[T]) {
 	}
 	e.scales[buffer] = own.scale
 	e.lent[buffer] = true
-	e.device.pages.Touch(own.size)
 }
 
 // slab is the size of the device's memory in pages of which kept rows take parts: a file for each
@@ -325,8 +317,8 @@ func (e *executor[T]) use(buffer int, own *packedRows[T]) {
 const slab = 16 << 20
 
 // keptMemory returns n zeros for kept rows: in the device's pages, if it has any.
-func (e *executor[T]) keptMemory(own *packedRows[T], n int) ([]T, error) {
-	room := e.keptRoom(own)
+func (e *executor[T]) keptMemory(n int) ([]T, error) {
+	room := e.keptRoom()
 	if room == nil || n == 0 {
 		return kernel.Alloc[T](n), nil
 	}
@@ -338,12 +330,11 @@ func (e *executor[T]) keptMemory(own *packedRows[T], n int) ([]T, error) {
 }
 
 // keptRoom returns the memory of kept rows in the device's pages; nil if it has none.
-func (e *executor[T]) keptRoom(own *packedRows[T]) kernel.Room {
+func (e *executor[T]) keptRoom() kernel.Room {
 	if e.device.pages == nil {
 		return nil
 	}
 	return func(size int) ([]byte, error) {
-		own.size += size
 		if size >= slab {
 			return mapped.Make[byte](e.device.pages, size)
 		}

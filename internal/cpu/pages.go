@@ -80,7 +80,6 @@ const window = 8 << 20
 
 // stream runs a region over rows in pages: window by window, with the next window read ahead.
 type stream struct {
-	pages *mapped.Dir
 	rows  int               // of a window
 	width int               // bytes of a row
 	read  []memoryOf        // what the region reads
@@ -95,7 +94,7 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 	if e.device.pages == nil {
 		return nil
 	}
-	s := &stream{pages: e.device.pages, ahead: mapped.Ahead}
+	s := &stream{ahead: mapped.Ahead}
 	seen := map[form]bool{}
 	for _, step := range r.Steps {
 		for _, o := range append(step.Reads(), step.Writes()...) {
@@ -176,7 +175,6 @@ func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
 	read := s.reading(lo, min(lo+s.rows, hi))
 	for at := lo; at < hi; {
 		end := min(at+s.rows, hi)
-		s.pages.Touch((end - at) * s.width)
 		read()
 		if end < hi {
 			read = s.reading(end, min(end+s.rows, hi))

@@ -78,7 +78,6 @@ func (d *Design) Uses(s *columnar.Sheet, p *tabular.Preparation) []tabular.Colum
 	features := featureColumns(p)
 	for _, col := range s.Columns {
 		u := tabular.ColumnUse{Name: col.Name, Became: "ignored", Levels: len(col.Values), Missing: col.CountMissing()}
-		s.Pages.Touch(8 * s.Rows)
 		feature := features[col.Name]
 		switch {
 		case col.Name == d.Label:

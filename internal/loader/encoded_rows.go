@@ -16,8 +16,7 @@ type EncodedRows struct {
 	columns []preparedColumn
 	rows    []int // of the sheet
 	cols    int
-	width   int // bytes of a row of the sheet
-	pages   *mapped.Dir
+	pages   *mapped.Dir // has the columns; nil: memory
 }
 
 var _ matrix.Gatherer = (*EncodedRows)(nil)
@@ -27,16 +26,6 @@ var _ matrix.Gatherer = (*EncodedRows)(nil)
 func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*EncodedRows, error) {
 	names := p.Columns()
 	m := &EncodedRows{columns: preparedColumns(p, s), rows: rows, cols: len(names), pages: s.Pages}
-	for _, c := range m.columns {
-		switch {
-		case c.Wide != nil:
-			m.width += c.Wide.Width()
-		case c.Numeric():
-			m.width += 8
-		default:
-			m.width += 4
-		}
-	}
 	height := max(1, FeatureBlock/8/max(1, m.cols))
 	infinite := make([]int, (len(rows)+height-1)/height)
 	recordio.InParallel(len(infinite), func(block int) {
@@ -65,15 +54,7 @@ func (m *EncodedRows) firstInfinite(from, to int) int {
 			}
 		}
 	}
-	m.touch(from, to)
 	return first
-}
-
-// touch counts the pages of the columns that rows [from, to) read. The rows between count too.
-func (m *EncodedRows) touch(from, to int) {
-	if from < to {
-		m.pages.Touch((m.rows[to-1] - m.rows[from] + 1) * m.width)
-	}
 }
 
 // Dims returns the numbers of rows and columns.
@@ -91,37 +72,21 @@ func (m *EncodedRows) Gather32(dst []float32, rows []int) { gatherRows(m, dst, r
 // Gather64 implements matrix.Gatherer.
 func (m *EncodedRows) Gather64(dst []float64, rows []int) { gatherRows(m, dst, rows) }
 
-const (
-	// mappedRows is about the number of rows of a column that the system loads with one row.
-	mappedRows = 64 << 10 / 8
-	// gatherBytes is about the number of bytes of pages that gatherRows reads between two calls of
-	// Touch.
-	gatherBytes = 4 << 20
-	// gatherMost is the largest number of rows that gatherRows encodes at a time.
-	gatherMost = 256
-)
+// gatherMost is the largest number of rows that gatherRows encodes at a time. The system may load
+// 64 KiB of each column with each of them.
+const gatherMost = 32
 
-// gatherRows encodes listed rows. If the columns lie in pages, it takes as many rows between two
-// calls of Touch as load about gatherBytes of pages.
+// gatherRows encodes listed rows.
 func gatherRows[T matrix.Float](m *EncodedRows, dst []T, rows []int) {
 	clear(dst)
 	var own [gatherMost]int // rows of the sheet
-	for from := 0; from < len(rows); {
-		n, bytes := 0, 0
-		for n < min(gatherMost, len(rows)-from) && bytes < gatherBytes {
-			own[n] = m.rows[rows[from+n]]
-			gap := mappedRows
-			if n > 0 {
-				gap = min(gap, max(own[n]-own[n-1], own[n-1]-own[n]))
-			}
-			if m.pages != nil {
-				bytes += gap * m.width
-			}
-			n++
+	for from := 0; from < len(rows); from += gatherMost {
+		n := min(gatherMost, len(rows)-from)
+		for k, i := range rows[from : from+n] {
+			own[k] = m.rows[i]
 		}
 		writeFeatures(m.columns, own[:n], dst[from*m.cols:(from+n)*m.cols], m.cols)
-		m.pages.Touch(bytes)
-		from += n
+		m.pages.Bound()
 	}
 }
 
@@ -129,7 +94,6 @@ func writeRows[T matrix.Float](m *EncodedRows, dst []T, from, to int) {
 	matrix.CheckRows(m, len(dst), from, to)
 	clear(dst)
 	writeFeatures(m.columns, m.rows[from:to], dst, m.cols)
-	m.touch(from, to)
 }
 
 // columnsPerPass is the number of columns of numbers that writeFeatures reads at a time. The rows

@@ -39,7 +39,6 @@ func randomRows(n, columns int) *EncodedRows {
 		}
 		m.columns = append(m.columns, c)
 	}
-	m.width = 8 * columns
 	m.rows = rng.Perm(n)[:n*2/3]
 	slices.Sort(m.rows)
 	return m

@@ -53,7 +53,6 @@ func fitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int, weights []
 		groups[i].add(all, rows, weights)
 		groups[i].addSquares(all, rows, weights)
 		groups[i].end(all)
-		s.Pages.Touch(groups[i].bytes())
 	})
 	return checkScales(p, s)
 }

@@ -194,8 +194,6 @@ func (s *singles) fill(order []int) error {
 		s.from.Float32(row, i, i+1)
 		narrow(row, 1, s.from.Cols, s.kept, len(s.kept))
 		copy(s.x.Row(k), row)
-		const bytes = 4 + 8 + 4 // a column, a value and a feature
-		s.pages.Touch(bytes * len(s.kept))
 	}
 	return nil
 }
@@ -215,7 +213,7 @@ func (s *singles) fit(train []int) ([]string, error) {
 			return nil, fmt.Errorf("datasets: %w: the standard deviation of feature %s is out of range: rescale the numbers", dataerr.ErrColumn, s.names[j])
 		}
 	}
-	s.eachBlock(func(from, to int) {
+	eachBlock(s.x.Cols, func(from, to int) {
 		for i := range s.x.Rows {
 			row := s.x.Row(i)[from:to]
 			for k, v := range row {
@@ -273,12 +271,6 @@ func columnMoments(x *matrix.Singles, rows int, center, deviation []float64) {
 func eachBlock(cols int, do func(from, to int)) {
 	const line = 16 // columns
 	recordio.InParallel((cols+line-1)/line, func(k int) { do(k*line, min((k+1)*line, cols)) })
-}
-
-// eachBlock is eachBlock for rows that may lie in pages.
-func (s *singles) eachBlock(do func(from, to int)) {
-	eachBlock(s.x.Cols, do)
-	s.pages.Touch(4 * len(s.x.Data))
 }
 
 func (s *singles) columns() []string { return s.names }

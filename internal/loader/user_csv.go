@@ -246,7 +246,6 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 		for _, e := range c.encodings() {
 			col := s.Column(e.Title())
 			e.Categories, e.Missing = col.Values, col.Lacks || col.FirstMissing() >= 0
-			s.Pages.Touch(8 * s.Rows)
 			if made[e.Title()] {
 				return fail(fmt.Errorf("%w: %q is a column and a part of dates; rename the column", dataerr.ErrColumn, e.Title()))
 			}

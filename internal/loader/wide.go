@@ -137,14 +137,6 @@ func follows(c, next *preparedColumn) bool {
 	return next.Numeric() && c.Wide != nil && next.Wide == c.Wide && next.At == c.At+1
 }
 
-// bytes returns the number of bytes of the columns.
-func (g numbers) bytes() int {
-	if w := g[0].Wide; w != nil {
-		return len(g) * w.Rows() * w.Width()
-	}
-	return 8 * len(g[0].Numbers)
-}
-
 // add adds the rows to the totals, as totals.add does for one column.
 func (g numbers) add(all []totals, rows []int, weights []float64) {
 	switch w := g[0].Wide; {

@@ -149,11 +149,9 @@ func (d *Dir) moveTo(f atomicfile.Handle, bytes []byte, arrays []Array) error {
 	at := int64(keptHead)
 	for _, a := range arrays {
 		for from := 0; from < len(a.bytes); from += pieceBytes {
-			n, err := f.WriteAt(a.bytes[from:min(from+pieceBytes, len(a.bytes))], at+int64(from))
-			if err != nil {
+			if _, err := f.WriteAt(a.bytes[from:min(from+pieceBytes, len(a.bytes))], at+int64(from)); err != nil {
 				return d.fail(int64(len(bytes)), err)
 			}
-			d.Touch(n)
 		}
 		a.set(bytes[at:][:len(a.bytes)])
 		at += lines(int64(len(a.bytes)))

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"ppal/internal/atomicfile"
@@ -26,10 +25,9 @@ var ErrUnsupported = errors.New("mapped: this system cannot keep memory in files
 // when the process ends, also after a crash. A nil *Dir allocates the process's own memory. Several
 // goroutines may call the methods at the same time.
 type Dir struct {
-	path    string
-	limit   uint64
-	touched atomic.Int64             // bytes of Touch since the last check of the resident memory
-	usage   func() (all, own uint64) // memory.Usage
+	path  string
+	limit uint64
+	usage func() (all, own uint64) // memory.Usage
 
 	mutex  sync.Mutex
 	maps   [][]byte
@@ -37,13 +35,14 @@ type Dir struct {
 	kept   []*Kept
 	shared []sharedFile
 	given  int    // number of releases of the pages
+	least  uint64 // resident pages after the last release, in bytes
 	stop   func() // ends Watch; nil: Watch does not run
 }
 
 // New returns a Dir for files in the directory path. limit is the bound on the resident memory of
-// the process, in bytes. Let room be the limit less the process's own memory. Touch and Watch
-// release the pages when they take more than half of room, because the process may load as many
-// pages again before the next check. New returns an error if the directory cannot hold mapped
+// the process, in bytes. Let room be the limit less the process's own memory. Watch releases
+// the pages when they take more than half of room, because the process may load as many pages again
+// before the next check. New returns an error if the directory cannot hold mapped
 // files.
 func New(path string, limit uint64) (*Dir, error) {
 	d := &Dir{path: path, limit: limit, usage: memory.Usage}

@@ -47,18 +47,7 @@ func TestContentsStay(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i)
 	}
-	step := min(touchStep, 100<<20/leastChecks)
-	d.Touch(step - 1)
-	if d.given != 0 {
-		t.Fatal("the pages are given back before a step")
-	}
-	d.Touch(1)
-	if d.given != 1 {
-		t.Fatal("the pages are not given back")
-	}
-	if d.Touch(step - 1); d.given != 1 {
-		t.Fatal("the count does not begin again")
-	}
+	d.release()
 	Ahead(bytesOf(x[1000:200_000]))
 	Ahead(nil)
 	for i, v := range x {
@@ -71,22 +60,6 @@ func TestContentsStay(t *testing.T) {
 	}
 	if d.Bytes() != 2_400_000 {
 		t.Errorf("%d bytes", d.Bytes())
-	}
-}
-
-// The pages stay while they take at most half of what the process's own memory leaves of the limit,
-// 100 MiB.
-func TestPagesStay(t *testing.T) {
-	d := newDir(t, 0)
-	for _, tc := range []struct {
-		all, own uint64 // MiB
-		given    int
-	}{{50, 0, 0}, {51, 0, 1}, {75, 50, 0}, {76, 50, 1}, {100, 100, 0}, {101, 100, 1}, {300, 200, 1}, {200, 200, 0}} {
-		d.usage = func() (all, own uint64) { return tc.all << 20, tc.own << 20 }
-		d.given = 0
-		if d.Touch(touchStep); d.given != tc.given {
-			t.Errorf("%d MiB, %d of them its own: the pages are given back %d times, want %d", tc.all, tc.own, d.given, tc.given)
-		}
 	}
 }
 
@@ -117,7 +90,7 @@ func TestList(t *testing.T) {
 func TestMemory(t *testing.T) {
 	var d *Dir
 	x, err := Make[int](d, 3)
-	d.Touch(1 << 40)
+	d.Bound()
 	if err != nil || len(x) != 3 || d.Bytes() != 0 || d.Close() != nil {
 		t.Error(x, err)
 	}

@@ -2,48 +2,14 @@ package mapped
 
 import "time"
 
-// touchStep is the largest number of bytes of Touch between two checks of the resident memory.
-// leastChecks is the least number of checks during accesses to as many bytes as the limit.
 const (
-	touchStep   = 32 << 20
-	leastChecks = 16
+	// watchEvery is the time between two checks of Watch.
+	watchEvery = 10 * time.Millisecond
+	// leastGrowth is the part of the limit, as a divisor, that the pages grow between two releases.
+	leastGrowth = 16
 )
 
-// Touch tells d that the caller reads or writes the given number of bytes. If the pages take too
-// much of the limit (see New), Touch releases all pages. Their contents stay in the files, and the
-// next access loads a page again.
-func (d *Dir) Touch(bytes int) {
-	if d == nil || d.touched.Add(int64(bytes)) < int64(min(touchStep, d.limit/leastChecks)) {
-		return
-	}
-	d.touched.Store(0)
-	if pages, room := d.pagesAndRoom(); pages > room {
-		d.release()
-	}
-}
-
-// pagesAndRoom returns the size of the resident pages of files, and the size above which Touch and
-// Watch release the pages, both in bytes.
-func (d *Dir) pagesAndRoom() (pages, room uint64) {
-	all, own := d.usage()
-	return all - min(all, own), (d.limit - min(d.limit, own)) / 2
-}
-
-// release releases all pages of the files.
-func (d *Dir) release() {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	for _, m := range d.maps {
-		giveBack(m)
-	}
-	d.given++
-}
-
-// watchEvery is the time between two checks of Watch.
-const watchEvery = 10 * time.Millisecond
-
-// Watch checks the resident memory until Close, and releases the pages near the limit. Watch is for
-// work that does not call Touch.
+// Watch calls Bound again and again until Close.
 func (d *Dir) Watch() {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	d.stop = func() {
@@ -54,21 +20,42 @@ func (d *Dir) Watch() {
 		defer close(ended)
 		tick := time.NewTicker(watchEvery)
 		defer tick.Stop()
-		least := uint64(0) // pages after the last release
 		for {
 			select {
 			case <-stop:
 				return
 			case <-tick.C:
-			}
-			// The work loads the pages that it always needs again after a release. The next release
-			// therefore waits until the pages take more memory than these pages.
-			now, room := d.pagesAndRoom()
-			least = min(least, now)
-			if now > room && now > least+d.limit/leastChecks {
-				d.release()
-				least, _ = d.pagesAndRoom()
+				d.Bound()
 			}
 		}
 	}()
+}
+
+// Bound checks the resident memory, and releases all pages of the files if they take more than half
+// of what the process's own memory leaves of the limit. Their contents stay in the files, and the
+// next access loads a page again. The work loads the pages that it always needs again, so that the
+// next release waits until the pages take more memory than these pages. Work that reads single
+// numbers of many pages calls Bound, because it may load many pages between two checks of Watch.
+func (d *Dir) Bound() {
+	if d == nil {
+		return
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	all, own := d.usage()
+	pages := all - min(all, own)
+	if d.least = min(d.least, pages); pages <= (d.limit-min(d.limit, own))/2 || pages <= d.least+d.limit/leastGrowth {
+		return
+	}
+	d.release()
+	all, own = d.usage()
+	d.least = all - min(all, own)
+}
+
+// release releases all pages of the files. The caller holds the mutex.
+func (d *Dir) release() {
+	for _, m := range d.maps {
+		giveBack(m)
+	}
+	d.given++
 }

@@ -3,40 +3,56 @@
 package mapped
 
 import (
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// Watch gives pages back if they take more than half of what the own memory leaves, and again only
-// if more pages came.
+// The pages stay while they take at most half of what the process's own memory leaves of the limit,
+// 100 MiB, and while they are hardly more than after the last release.
+func TestPagesStay(t *testing.T) {
+	d := newDir(t, 0)
+	for _, tc := range []struct {
+		all, own, least uint64 // MiB
+		given           int
+	}{{50, 0, 0, 0}, {51, 0, 0, 1}, {75, 50, 0, 0}, {76, 50, 0, 1}, {100, 100, 0, 0}, {107, 100, 0, 1}, {300, 200, 0, 1}, {200, 200, 0, 0},
+		{80, 0, 60, 1}, {66, 0, 60, 0}, {67, 0, 60, 1}} {
+		d.usage = func() (all, own uint64) { return tc.all << 20, tc.own << 20 }
+		d.given, d.least = 0, tc.least<<20
+		if d.Bound(); d.given != tc.given || d.least > (tc.all-tc.own)<<20 {
+			t.Errorf("%+v: the pages are given back %d times, least %d bytes", tc, d.given, d.least)
+		}
+	}
+}
+
+// Watch checks until Close.
 func TestWatch(t *testing.T) {
 	d, err := New(t.TempDir(), 100<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var resident atomic.Uint64
-	resident.Store(70 << 20)
-	d.usage = func() (all, own uint64) { return resident.Load(), 40 << 20 }
-	given := func() int {
-		d.mutex.Lock()
-		defer d.mutex.Unlock()
-		return d.given
+	checks := make(chan bool)
+	d.usage = func() (all, own uint64) {
+		checks <- true
+		return 0, 0
 	}
 	d.Watch()
-	time.Sleep(5 * watchEvery)
-	if n := given(); n != 0 {
-		t.Errorf("below the limit: pages are given back %d times", n)
+	for range 2 {
+		select {
+		case <-checks:
+		case <-time.After(10 * time.Second):
+			t.Fatal("no check")
+		}
 	}
-	resident.Store(80 << 20)
-	for began := time.Now(); given() == 0 && time.Since(began) < 10*time.Second; {
-		time.Sleep(watchEvery)
-	}
-	time.Sleep(5 * watchEvery)
-	if n := given(); n != 1 {
-		t.Errorf("40 MiB of pages: they are given back %d times, want once", n)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
+	closed := make(chan error)
+	go func() { closed <- d.Close() }()
+	for {
+		select {
+		case <-checks:
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
 	}
 }

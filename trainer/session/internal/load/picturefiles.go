@@ -153,6 +153,9 @@ func (l *Data) openPacked(ctx context.Context, set *tabular.PictureSet, dir stri
 		if err == nil {
 			p.pages, err = mapped.New(folder, own+2*packedRoom)
 		}
+		if err == nil {
+			p.pages.Watch()
+		}
 		if p.own = err == nil; err != nil {
 			note(fmt.Sprintf("The decoded pictures are not kept for later runs: %v.", err))
 		}
@@ -184,7 +187,7 @@ func (l *Data) openPacked(ctx context.Context, set *tabular.PictureSet, dir stri
 	}
 	reader := picture.NewReader(*set.Encoding)
 	defer reader.Close()
-	if err := reader.ReadSet(ctx, set, p.pixels, p.pages.Touch); err != nil {
+	if err := reader.ReadSet(ctx, set, p.pixels); err != nil {
 		p.close()
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (l *Data) openPacked(ctx context.Context, set *tabular.PictureSet, dir stri
 
 // open opens the pixels: a picture.Section.
 func (p *packedPictures) open() (io.ReadCloser, error) {
-	return &touchingReader{bytes.NewReader(p.pixels), p.pages}, nil
+	return io.NopCloser(bytes.NewReader(p.pixels)), nil
 }
 
 // close frees the pixels.
@@ -203,19 +206,3 @@ func (p *packedPictures) close() {
 		_ = p.pages.Close() // the pixels are in the rows, or there was another error
 	}
 }
-
-// touchingReader reads mapped bytes, and counts them.
-type touchingReader struct {
-	*bytes.Reader
-	pages *mapped.Dir
-}
-
-// Read implements io.Reader.
-func (r *touchingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.pages.Touch(n)
-	return n, err
-}
-
-// Close implements io.Closer.
-func (r *touchingReader) Close() error { return nil }
