@@ -18,7 +18,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
 	"ppal/internal/recordio"
@@ -217,8 +216,8 @@ func TestSharedTable(t *testing.T) {
 	}
 }
 
-// Processes find the same first error of a file as one process, wherever the error is: a record, a
-// number, a missing value, or a column with too many categories in all parts together.
+// Processes find the same first error of a file as one process: a record, a number, a missing
+// value, or a column with too many categories.
 func TestSharedTableErrors(t *testing.T) {
 	path := workers(t)
 	text, err := os.ReadFile(path)
@@ -262,30 +261,6 @@ func refuseAlike(t *testing.T, name, dataset string, opts tabular.TableOptions) 
 	}
 }
 
-// Each process parses about its part of the file, for the kinds and for the values.
-func TestSharedReading(t *testing.T) {
-	text := strings.Repeat("1,2\n", 3*recordio.ChunkBytes)
-	all := 0
-	for rank := range 3 {
-		c := recordio.NewChunker(strings.NewReader(text), "file")
-		next := columnar.OwnChunks(c.Next, &guest{&hall{inputs: make([][]float64, 3)}, rank, 1}, int64(len(text)))
-		own := 0
-		for {
-			c, err := next(nil)
-			if err != nil {
-				break
-			}
-			own += len(c.Text)
-		}
-		if all += own; own < len(text)/3-recordio.ChunkBytes || own > len(text)/3+recordio.ChunkBytes {
-			t.Errorf("process %d parses %d bytes of %d", rank, own, len(text))
-		}
-	}
-	if all != len(text) {
-		t.Errorf("the processes parse %d bytes of %d", all, len(text))
-	}
-}
-
 // A process that cannot read its rows ends the loading in all processes. A file that changed
 // between the readings is an error.
 func TestSharedTableFails(t *testing.T) {
@@ -310,11 +285,7 @@ func TestSharedTableFails(t *testing.T) {
 		if opts.Share = s; rank > 0 {
 			return LoadTable("", "csv", opts)
 		}
-		opts.Share = &voting{Share: s}
 		_, err := LoadTableContext(stopped, "", "csv", opts)
-		if opts.Share.(*voting).votes > 0 {
-			t.Error("an interrupted process makes the others read the whole file")
-		}
 		return nil, s.Agree(err)
 	})
 	if !errors.Is(errs[0], context.Canceled) || !errors.Is(errs[1], errOther) || !errors.Is(errs[2], errOther) {
@@ -332,14 +303,6 @@ func TestSharedTableFails(t *testing.T) {
 		t.Errorf("%q", errs)
 	}
 }
-
-// voting counts votes.
-type voting struct {
-	tabular.Share
-	votes int
-}
-
-func (v *voting) Vote(own bool) (bool, error) { v.votes++; return v.Share.Vote(own) }
 
 // shortening cuts the file when its process asks for its rows.
 type shortening struct {

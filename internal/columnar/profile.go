@@ -13,12 +13,13 @@ import (
 )
 
 // Profile is a summary of the values of a column, from a first pass over the file. The profiles of
-// consecutive pieces of the file, joined in order, are the profile of the file.
+// consecutive pieces of the file, joined in order, are the profile of the file. JSON keeps a
+// profile of texts in UTF-8 to which no values are added.
 type Profile struct {
 	Rows, Missing int
 	Absent        *dataerr.FileError // position of the first missing value
 	AbsentText    string             // the text there
-	marks         []string           // the distinct texts of missing values
+	Marks         []string           // the distinct texts of missing values
 
 	// Numbers of values of each kind. A value with a point also counts in Dotted or PointGroups.
 	Plain       int            // numbers as in programs; 0 if OnlyCategories
@@ -34,24 +35,24 @@ type Profile struct {
 	Undated        *dataerr.FileError   // position of the first text that is not a date in any form
 	UndatedText    string               // the text there
 	Counting       bool                 // each value is a number, and one more than the value before
-	whole          bool                 // each value is a whole number, without a point
-	different      int                  // number of the first rows, at most MaxCategories + 1, whose values are all different
+	Whole          bool                 // each value is a whole number, without a point
+	Different      int                  // number of the first rows, at most MaxCategories + 1, whose values are all different
 	First, Last    float64              // the first and the last value, while Counting is true
 	Values         []string             // the distinct values in the order of the file, at most MaxCategories + 1; some if many
 	unspelled      []float64            // distinct numbers in the order of the file, whose texts are not yet in Values
 	Kinds          map[string]*Distinct // of values
 	stored         map[uint64]*Distinct // of values that are stored as numbers, by RecordReader.Key or their bits
 	Full           bool                 // more values need not be collected
-	many           bool                 // more than MaxCategories distinct values, of which Values lacks some
+	Many           bool                 // more than MaxCategories distinct values, of which Values lacks some
 	OnlyCategories bool                 // numbers count as categories
 }
 
 // Distinct describes a distinct value. The numbers of its rows are complete unless the profile is
 // full.
 type Distinct struct {
-	Kind   TextKind
+	Kind   TextKind `json:",omitempty"`
 	Rows   int
-	Padded int // the rows in which the file has blanks around the value
+	Padded int `json:",omitempty"` // the rows in which the file has blanks around the value
 }
 
 // TextKind says how a value that is not a plain number is written.
@@ -78,7 +79,7 @@ func NewProfile(onlyCategories bool) *Profile {
 func (p *Profile) Reset() {
 	clear(p.Kinds)
 	clear(p.stored)
-	*p = Profile{Forms: textvalue.AllForms, Counting: !p.OnlyCategories, whole: !p.OnlyCategories, OnlyCategories: p.OnlyCategories, Kinds: p.Kinds, stored: p.stored, Values: p.Values[:0], unspelled: p.unspelled[:0]}
+	*p = Profile{Forms: textvalue.AllForms, Counting: !p.OnlyCategories, Whole: !p.OnlyCategories, OnlyCategories: p.OnlyCategories, Kinds: p.Kinds, stored: p.stored, Values: p.Values[:0], unspelled: p.unspelled[:0]}
 }
 
 // Add adds the value in a field of the last record.
@@ -94,8 +95,8 @@ func (p *Profile) Add(records recordio.RecordReader, field int, absent *textSet)
 		if p.Missing++; p.Absent == nil {
 			p.Absent, p.AbsentText = position(records, field), string(text)
 		}
-		if !slices.ContainsFunc(p.marks, func(mark string) bool { return mark == string(text) }) {
-			p.marks = append(p.marks, string(text))
+		if !slices.ContainsFunc(p.Marks, func(mark string) bool { return mark == string(text) }) {
+			p.Marks = append(p.Marks, string(text))
 		}
 		p.Counting = false
 		return
@@ -123,7 +124,7 @@ func (p *Profile) Add(records recordio.RecordReader, field int, absent *textSet)
 	case plain:
 		p.addNumber(x, text)
 	default:
-		p.Counting, p.whole = false, false
+		p.Counting, p.Whole = false, false
 		p.Texts[kind]++
 		if !known {
 			p.addText(text, kind, records, field)
@@ -135,8 +136,8 @@ func (p *Profile) Add(records recordio.RecordReader, field int, absent *textSet)
 func (p *Profile) meet(text []byte) *Distinct {
 	own, distinct := string(text), &Distinct{}
 	p.Kinds[own], p.Values = distinct, append(p.Values, own)
-	if p.different == p.Rows-1 {
-		p.different++
+	if p.Different == p.Rows-1 {
+		p.Different++
 	}
 	return distinct
 }
@@ -156,7 +157,7 @@ func (p *Profile) addPlain(x float64) {
 // addNumber adds a plain number.
 func (p *Profile) addNumber(x float64, text []byte) {
 	p.addPlain(x)
-	p.whole = p.whole && bytes.IndexFunc(text, func(c rune) bool { return c > '9' || c == '.' }) < 0
+	p.Whole = p.Whole && bytes.IndexFunc(text, func(c rune) bool { return c > '9' || c == '.' }) < 0
 	// after one point that cannot separate thousands, other points do not matter
 	if p.Dotted == 0 && bytes.IndexByte(text, '.') >= 0 {
 		if _, ok := textvalue.LocalNumber(text, textvalue.CommaDecimals); ok {
@@ -215,22 +216,22 @@ func (p *Profile) Join(next *Profile) {
 	default:
 		p.Counting = p.Counting && next.Counting && next.First == p.Last+1
 	}
-	p.Last, p.whole, p.many = next.Last, p.whole && next.whole, p.many || next.many
-	if p.different == p.Rows {
-		for _, v := range next.Values[:next.different] {
-			if _, known := p.Kinds[v]; known || p.different > MaxCategories {
+	p.Last, p.Whole, p.Many = next.Last, p.Whole && next.Whole, p.Many || next.Many
+	if p.Different == p.Rows {
+		for _, v := range next.Values[:next.Different] {
+			if _, known := p.Kinds[v]; known || p.Different > MaxCategories {
 				break
 			}
-			p.different++
+			p.Different++
 		}
 	}
 	p.Rows, p.Missing, p.Plain = p.Rows+next.Rows, p.Missing+next.Missing, p.Plain+next.Plain
 	if p.Absent == nil {
 		p.Absent, p.AbsentText = next.Absent, next.AbsentText
 	}
-	for _, mark := range next.marks {
-		if !slices.Contains(p.marks, mark) {
-			p.marks = append(p.marks, mark)
+	for _, mark := range next.Marks {
+		if !slices.Contains(p.Marks, mark) {
+			p.Marks = append(p.Marks, mark)
 		}
 	}
 	if p.Dotted == 0 {
@@ -265,7 +266,7 @@ func (p *Profile) Join(next *Profile) {
 
 // Has reports whether one of the texts marks a missing value in the column.
 func (p *Profile) Has(marks []string) bool {
-	return slices.ContainsFunc(p.marks, func(mark string) bool { return slices.Contains(marks, mark) })
+	return slices.ContainsFunc(p.Marks, func(mark string) bool { return slices.Contains(marks, mark) })
 }
 
 // NumbersRows reports whether the values are 0, 1, 2 ... or 1, 2, 3 ...
@@ -276,7 +277,7 @@ func (p *Profile) NumbersRows() bool {
 // DistinguishesRows reports whether the values are different whole numbers, in any order, such as
 // the numbers of selected or shuffled rows. It looks at the first rows.
 func (p *Profile) DistinguishesRows() bool {
-	return p.Rows > 0 && p.whole && p.Missing == 0 && p.different == min(p.Rows, MaxCategories+1)
+	return p.Rows > 0 && p.Whole && p.Missing == 0 && p.Different == min(p.Rows, MaxCategories+1)
 }
 
 // MaybeCodes reports whether the values are whole numbers with few different values, which may be
@@ -284,7 +285,7 @@ func (p *Profile) DistinguishesRows() bool {
 func (p *Profile) MaybeCodes() bool {
 	const rowsOfCode = 20
 	n := p.Distinct()
-	return p.whole && p.Plain > 0 && n > 2 && n <= MaxCategories && p.Plain >= rowsOfCode*n
+	return p.Whole && p.Plain > 0 && n > 2 && n <= MaxCategories && p.Plain >= rowsOfCode*n
 }
 
 // position returns the position of a field of the last record, without an error.

@@ -26,7 +26,7 @@ func (p *Profile) addStored(x float64, records recordio.RecordReader, field int)
 func (p *Profile) addNumeric(x float64) {
 	p.addPlain(x)
 	if x != math.Trunc(x) {
-		p.whole, p.Dotted = false, p.Dotted+1
+		p.Whole, p.Dotted = false, p.Dotted+1
 	}
 }
 
@@ -34,14 +34,14 @@ func (p *Profile) addNumeric(x float64) {
 // texts of distinct numbers follow with Spell, because most columns of numbers need none.
 func (p *Profile) AddNumbers(numbers []float64, spell func(x float64) string) {
 	for i, x := range numbers {
-		if p.many && !p.Counting && !p.whole && (p.OnlyCategories || p.Dotted > 0) { // the others change nothing else
+		if p.Many && !p.Counting && !p.Whole && (p.OnlyCategories || p.Dotted > 0) { // the others change nothing else
 			n := len(numbers) - i
 			if p.Rows += n; !p.OnlyCategories {
 				p.Plain, p.Last = p.Plain+n, numbers[len(numbers)-1]
 			}
 			return
 		}
-		if p.Rows++; !p.many {
+		if p.Rows++; !p.Many {
 			p.collect(x, spell)
 		}
 		if !p.OnlyCategories {
@@ -57,8 +57,8 @@ func (p *Profile) collect(x float64, spell func(x float64) string) {
 	switch {
 	case distinct != nil:
 	case len(p.Values) == 0:
-		if distinct, p.unspelled = new(Distinct), append(p.unspelled, x); p.different == p.Rows-1 {
-			p.different++
+		if distinct, p.unspelled = new(Distinct), append(p.unspelled, x); p.Different == p.Rows-1 {
+			p.Different++
 		}
 	default:
 		text := spell(x)
@@ -69,7 +69,7 @@ func (p *Profile) collect(x float64, spell func(x float64) string) {
 	p.stored[key] = distinct
 	distinct.Rows++
 	if p.Distinct() > MaxCategories {
-		p.many, p.unspelled = true, nil
+		p.Many, p.unspelled = true, nil
 	}
 }
 
@@ -84,7 +84,7 @@ func (p *Profile) Spell(spell func(x float64) string) {
 
 // Distinct returns the number of distinct values, at most MaxCategories + 1.
 func (p *Profile) Distinct() int {
-	if p.many {
+	if p.Many {
 		return MaxCategories + 1
 	}
 	return len(p.Values) + len(p.unspelled)

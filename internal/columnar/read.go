@@ -48,8 +48,7 @@ const NoCategory = -2
 // ReadSheet reads the columns that the schema names, in the schema's order, from r.
 //
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated, ErrColumn (no such column),
-// ErrNumber, ErrCategory, ErrMissing. If the processes of the schema read the file together, the
-// error of any of them is ErrAlone in all.
+// ErrNumber, ErrCategory, ErrMissing.
 func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 	text, err := recordio.NewDelimited(r, name, s.Layout)
 	if err != nil {
@@ -68,16 +67,8 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 	if err := reader.begin(); err != nil {
 		return nil, err
 	}
-	next := reader.only.Chunks(text.Next)
-	if s.Share != nil {
-		next = OwnChunks(next, s.Share, s.Size)
-	}
 	reader.room = s.Room
-	err = recordio.InOrder(next, reader.worker, reader.add)
-	if s.Share != nil {
-		err = reader.combine(s.Share, err)
-	}
-	if err != nil {
+	if err := recordio.InOrder(reader.only.Chunks(text.Next), reader.worker, reader.add); err != nil {
 		return nil, err
 	}
 	reader.begins = append(reader.begins, reader.records)
@@ -270,7 +261,7 @@ func (r *SheetReader) column(i int) (*Column, error) {
 			return nil, err
 		}
 	default:
-		all := r.join(i, r.rows)
+		all := r.join(i)
 		c.Numbers, c.Codes = all.Numbers, all.Codes
 	}
 	if spec.Numeric || spec.Categories != nil {
@@ -285,14 +276,14 @@ func (r *SheetReader) column(i int) (*Column, error) {
 	return c, nil
 }
 
-// join joins the parts of column i, which have the given number of rows, and releases their memory.
-func (r *SheetReader) join(i, rows int) (all ColumnPart) {
+// join joins the parts of column i, and releases their memory.
+func (r *SheetReader) join(i int) (all ColumnPart) {
 	switch spec := &r.Specs[i]; {
 	case spec.Summary:
 	case spec.Numeric:
-		all.Numbers = make([]float64, 0, rows)
+		all.Numbers = make([]float64, 0, r.rows)
 	default:
-		all.Codes = make([]int32, 0, rows)
+		all.Codes = make([]int32, 0, r.rows)
 	}
 	for k, part := range r.parts[i] {
 		part.place()

@@ -50,9 +50,6 @@ type Schema struct {
 	// read these rows of the file alone, by increasing numbers; nil: all rows
 	Only   []int
 	Begins []int // Sheet.Begins of an earlier reading, for Only
-	// the processes that read the file together, each a part of its bytes; nil: this process alone
-	Share tabular.Share
-	Size  int64 // bytes of the file
 }
 
 // RowCopies is the least number of copies of a table's rows that a run needs: one as read from the

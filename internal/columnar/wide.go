@@ -289,5 +289,5 @@ func (p *Profile) AddUnusual(x float64, at *dataerr.FileError) {
 // are not finite. The distinct values and their order are not known.
 func (p *Profile) EndNumbers(rows int) {
 	p.Plain, p.Rows = rows-p.Rows, rows
-	p.Counting, p.whole, p.different, p.Forms = false, false, 0, 0
+	p.Counting, p.Whole, p.Different, p.Forms = false, false, 0, 0
 }

@@ -2,11 +2,9 @@ package loader
 
 import (
 	"math"
-	"slices"
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/columnar"
 	"ppal/internal/textvalue"
 )
 
@@ -84,9 +82,12 @@ func localRows(t *tabular.Table) (from, rows int) {
 // processes. exact is true if the integers of all processes are exact and within a range of 256.
 func JoinBounds(share tabular.Share, exact bool, first, last []float64) (all bool, err error) {
 	n := 1 + 2*len(first)
-	message := append(append([]float64{float64(textvalue.Indicator(!exact))}, first...), last...)
-	shares, err := columnar.Gather(share, slices.Repeat([]int{n}, share.Size()), func(i int) float64 { return message[i] })
-	if err != nil {
+	shares := make([]float64, n*share.Size()) // of each process; a sum with zeros keeps finite numbers
+	own := shares[n*share.Rank():]
+	own[0] = float64(textvalue.Indicator(!exact))
+	copy(own[1:], first)
+	copy(own[1+len(first):], last)
+	if err := share.Sum(shares); err != nil {
 		return false, err
 	}
 	all = true

@@ -12,11 +12,11 @@ import (
 )
 
 // keptVersion changes when the same table and options give other values.
-const keptVersion = 4
+const keptVersion = 5
 
 // keptIndex describes the values in a kept file.
 type keptIndex struct {
-	Profiles []columnar.SentProfile
+	Profiles []*columnar.Profile
 	Schema   string // schemaKey of the columns
 	Rows     int
 	Listed   bool // the first array is sheet.source; else the rows are all rows
@@ -121,18 +121,18 @@ func (k *keeper) learned() bool {
 		return false
 	}
 	for i, c := range k.table.Columns {
-		c.Profile = k.index.Profiles[i].Profile(c.Profile.OnlyCategories)
+		c.Profile = k.index.Profiles[i]
 	}
 	return true
 }
 
 // profiles returns the profiles of all columns, before the table decides which to use.
-func (k *keeper) profiles() (all []columnar.SentProfile) {
+func (k *keeper) profiles() (all []*columnar.Profile) {
 	if k == nil {
 		return nil
 	}
 	for _, c := range k.table.Columns {
-		all = append(all, c.Profile.Send())
+		all = append(all, c.Profile)
 	}
 	return all
 }
@@ -188,7 +188,7 @@ func (i *keptIndex) arrays(s *columnar.Sheet) (arrays []mapped.Array) {
 
 // write keeps the rows of a sheet. The columns then lie in the kept file. If the file cannot be
 // written, the table gets a warning, because the run does not need the file.
-func (k *keeper) write(s *columnar.Sheet, schema *columnar.Schema, profiles []columnar.SentProfile) {
+func (k *keeper) write(s *columnar.Sheet, schema *columnar.Schema, profiles []*columnar.Profile) {
 	if k == nil {
 		return
 	}

@@ -65,14 +65,8 @@ func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions
 	}
 	kept := own.keeper()
 	kept.open()
-	var size int64
-	if Shares(&opts) {
-		if size, err = inputfile.SizeOf(f); err != nil {
-			return nil, inputfile.FileError(opts.File, err)
-		}
-	}
 	if !kept.learned() {
-		if err := own.learnFile(f, text, size); err != nil {
+		if err := own.learnFile(text); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +81,7 @@ func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions
 	own.stored = nil
 	s := kept.sheet(schema)
 	if s == nil {
-		if s, err = own.readValues(f, schema, size); err != nil {
+		if s, err = own.readValues(f, schema); err != nil {
 			return nil, err
 		}
 		kept.write(s, schema, profiles)
@@ -96,56 +90,30 @@ func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions
 	return own.source(s)
 }
 
-// learnFile makes the profiles of the columns from the rows of text, which is the beginning of
-// f. size is the number of bytes of f if processes share the rows.
-func (t *UserTable) learnFile(f io.ReadSeeker, text *recordio.Delimited, size int64) error {
-	if !Shares(t.Opts) {
-		open := false
-		err := t.learn(func(buffer []byte) (recordio.Chunk, error) {
-			c, err := text.Next(buffer)
-			open = open || err == nil && c.OpenEnd()
-			return c, err
-		}, text)
-		if open && inputfile.IsPipe(t.Opts.File) {
-			t.warnings = append(t.warnings, inputfile.OpenEnd(t.Opts.File))
-		}
-		return err
-	}
-	err := t.learnShared(text, t.Opts.Share, size)
-	if errors.Is(err, columnar.ErrAlone) {
-		if text, err = reopened(f, *t.Opts); err == nil {
-			err = t.learn(text.Next, text)
-		}
+// learnFile makes the profiles of the columns from the rows of text.
+func (t *UserTable) learnFile(text *recordio.Delimited) error {
+	open := false
+	err := t.learn(func(buffer []byte) (recordio.Chunk, error) {
+		c, err := text.Next(buffer)
+		open = open || err == nil && c.OpenEnd()
+		return c, err
+	}, text)
+	if open && inputfile.IsPipe(t.Opts.File) {
+		t.warnings = append(t.warnings, inputfile.OpenEnd(t.Opts.File))
 	}
 	return err
 }
 
-// readValues reads the values of all rows.
-func (t *UserTable) readValues(f io.ReadSeeker, schema *columnar.Schema, size int64) (*columnar.Sheet, error) {
+// readValues reads the values of all rows. If processes share the rows, it reads the values of the
+// columns that all processes need.
+func (t *UserTable) readValues(f io.ReadSeeker, schema *columnar.Schema) (*columnar.Sheet, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, inputfile.FileError(t.Opts.File, err)
 	}
 	if Shares(t.Opts) {
 		t.summarise(schema)
-		schema.Share, schema.Size = t.Opts.Share, size
 	}
-	s, err := columnar.ReadSheet(f, t.Opts.File, schema)
-	if errors.Is(err, columnar.ErrAlone) {
-		if _, err = f.Seek(0, io.SeekStart); err != nil {
-			return nil, inputfile.FileError(t.Opts.File, err)
-		}
-		schema.Share = nil
-		s, err = columnar.ReadSheet(f, t.Opts.File, schema)
-	}
-	return s, err
-}
-
-// reopened reads the columns' names a second time.
-func reopened(f io.ReadSeeker, opts tabular.TableOptions) (*recordio.Delimited, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, inputfile.FileError(opts.File, err)
-	}
-	return recordio.NewDelimited(f, opts.File, layoutOf(&opts))
+	return columnar.ReadSheet(f, t.Opts.File, schema)
 }
 
 // summarise marks the columns of which the table needs the values of this process's rows alone: the
