@@ -1,11 +1,14 @@
 package reproduce
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,38 +16,54 @@ import (
 	"ppal/internal/compare"
 )
 
-// block matches the part of a page that is written from the journal of an experiment.
-var block = regexp.MustCompile(`(?s)<!-- results (\S+) -->\n(.*?)<!-- end -->`)
+// block matches the part of a page that is written from the journals of experiments.
+var block = regexp.MustCompile(`(?s)<!-- (results|verdicts) ([^>]+) -->\n(.*?)<!-- end -->`)
 
 // The results in the page about the paper are those of the journals: each block between markers is
 // written from testdata/journals, which "make results" copies from runs. With -update the test
-// writes the page. Numbers in the text before the earlier runs, and in README's lines about the
-// page, are numbers of a journal.
+// writes the page. Each journal has its results and its verdicts in the page. Numbers in the text
+// before the earlier runs, and in README's lines about the page, are numbers of a journal.
 func TestPages(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "evidence", "paper.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cited, numbers := map[string]bool{}, map[string]bool{}
+	cited, numbers := map[string]int{}, map[string]bool{}
 	want := block.ReplaceAllStringFunc(string(text), func(found string) string {
-		name := block.FindStringSubmatch(found)[1]
-		cited[name] = true
-		data, err := os.ReadFile(filepath.Join("testdata", "journals", name+".json"))
-		if err != nil {
-			t.Fatalf("%s: the page cites %s, which has no journal: %v", page, name, err)
+		parts := block.FindStringSubmatch(found)
+		kind, names := parts[1], strings.Fields(parts[2])
+		var journals []*Journal
+		for _, name := range names {
+			cited[kind+" "+name]++
+			data, err := os.ReadFile(filepath.Join("testdata", "journals", name+".json"))
+			if err != nil {
+				t.Fatalf("%s: the page cites %s, which has no journal: %v", page, name, err)
+			}
+			j := new(Journal)
+			if err := json.Unmarshal(data, j); err != nil || j.Name != name {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, v := range numeral.FindAllString(string(data)+j.page(), -1) {
+				numbers[v] = true
+			}
+			journals = append(journals, j)
 		}
-		var j Journal
-		if err := json.Unmarshal(data, &j); err != nil || j.Name != name {
-			t.Fatalf("%s: %v", name, err)
+		body := verdicts(journals)
+		if kind == "results" {
+			body = journals[0].page()
 		}
-		for _, v := range numeral.FindAllString(string(data)+j.page(), -1) {
-			numbers[v] = true
-		}
-		return fmt.Sprintf("<!-- results %s -->\n%s<!-- end -->", name, j.page())
+		return fmt.Sprintf("<!-- %s %s -->\n%s<!-- end -->", kind, parts[2], body)
 	})
-	if journals, err := filepath.Glob("testdata/journals/*.json"); err != nil || len(journals) != len(cited) || len(journals) == 0 {
-		t.Errorf("%d journals, and the page cites %d", len(journals), len(cited))
+	files, err := filepath.Glob("testdata/journals/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no journals: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if cited["results "+name] != 1 || cited["verdicts "+name] != 1 {
+			t.Errorf("the page has %d blocks of results and %d of verdicts of %s", cited["results "+name], cited["verdicts "+name], name)
+		}
 	}
 	cases.Golden(t, page, want)
 	prose, _, found := strings.Cut(block.ReplaceAllString(want, ""), "\n## The earlier runs")
@@ -114,26 +133,65 @@ func (j *Journal) page() string {
 			fmt.Fprintf(&out, "|%s:%s|%s|%s|%s|%d/%d|\n", c.Name, m.Name, number(m.Loss), number(m.Violation), number(m.Best), m.Met, len(c.Seeds))
 		}
 	}
-	fmt.Fprintln(&out)
-	var subject, claim, rulings string // of the line before: the subjects of equal claims share a line
-	flush := func() {
-		if claim != "" {
-			fmt.Fprintf(&out, "- %s %s:%s\n", subject, claim, rulings)
+	return out.String()
+}
+
+// verdicts returns the claims of several experiments as a numbered list, and a table of the
+// rulings: a row for each comparison, a column for each claim. Claims that are equal but for their
+// subject share a number if their rulings are equal.
+func verdicts(journals []*Journal) string {
+	type claim struct {
+		subjects, predicate string
+		rulings             map[string]string // by row
+	}
+	var rows []string
+	var claims []*claim
+	find := func(whole string) *claim {
+		for _, c := range claims {
+			if c.subjects+" "+c.predicate == whole {
+				return c
+			}
+		}
+		subject, predicate, _ := strings.Cut(whole, " ")
+		claims = append(claims, &claim{subject, predicate, map[string]string{}})
+		return claims[len(claims)-1]
+	}
+	for _, j := range journals {
+		for _, comparison := range j.Comparisons {
+			if slices.ContainsFunc(j.Verdicts, func(v JournalVerdict) bool { return v.Comparison == comparison.Name }) {
+				rows = append(rows, j.Name+":"+comparison.Name)
+			}
+		}
+		for _, v := range j.Verdicts {
+			find(v.Claim).rulings[j.Name+":"+v.Comparison] = string(v.Ruling)
 		}
 	}
-	for i := 0; i < len(j.Verdicts); {
-		whole, own := j.Verdicts[i].Claim, ""
-		for ; i < len(j.Verdicts) && j.Verdicts[i].Claim == whole; i++ {
-			own += fmt.Sprintf(" %s **%s**", j.Verdicts[i].Comparison, j.Verdicts[i].Ruling)
-		}
-		first, rest, _ := strings.Cut(whole, " ")
-		if rest == strings.TrimPrefix(claim, "each ") && own == rulings {
-			subject, claim = subject+", "+first, "each "+rest
+	var merged []*claim
+	for i, c := range claims {
+		if i > 0 && c.predicate == claims[i-1].predicate && maps.Equal(c.rulings, claims[i-1].rulings) {
+			merged[len(merged)-1].subjects += ", " + c.subjects
 			continue
 		}
-		flush()
-		subject, claim, rulings = first, rest, own
+		merged = append(merged, c)
 	}
-	flush()
+	var out strings.Builder
+	for i, c := range merged {
+		if strings.Contains(c.subjects, ", ") {
+			c.predicate = "each " + c.predicate
+		}
+		fmt.Fprintf(&out, "%d. %s %s\n", i+1, c.subjects, c.predicate)
+	}
+	out.WriteString("\n|experiment|")
+	for i := range merged {
+		fmt.Fprintf(&out, "%d|", i+1)
+	}
+	out.WriteString("\n|---|" + strings.Repeat("---|", len(merged)) + "\n")
+	for _, row := range rows {
+		fmt.Fprintf(&out, "|%s|", row)
+		for _, c := range merged {
+			fmt.Fprintf(&out, "%s|", cmp.Or(c.rulings[row], "-"))
+		}
+		out.WriteString("\n")
+	}
 	return out.String()
 }
