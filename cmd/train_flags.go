@@ -34,7 +34,7 @@ type trainFlags struct {
 	all    bool // --help-all
 	// allowViolation makes the exit status 0 if a constraint is not met.
 	allowViolation bool
-	strict         bool // "to one row" gives the exit status 3
+	strict         bool // nearly met gives the exit status 3
 	byGroup        bool // print the rates by group
 	json           bool // print summary.json instead of the table
 	oracle         bool // the method is another program on standard input and output
@@ -145,7 +145,7 @@ func addAllowViolation(cmd *cobra.Command, field *bool, what string) {
 
 // addStrict adds the flag --strict.
 func addStrict(cmd *cobra.Command, field *bool) {
-	cmd.Flags().BoolVar(field, "strict", false, "end with exit status 3 also if a constraint is met only to one row")
+	cmd.Flags().BoolVar(field, "strict", false, "end with exit status 3 also if a constraint is met only to one row, or to 0.001")
 	cmd.Flags().Lookup("strict").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 }
 

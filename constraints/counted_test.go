@@ -34,7 +34,7 @@ func systemOf(t *testing.T, p *constraints.Population, texts ...string) *constra
 // their tolerances, and that the other rates come from the decisions.
 func TestCountWithSmoothValues(t *testing.T) {
 	p, decisions := people()
-	s := systemOf(t, p, "loss <= 0.5", "l1(weights) <= 4", "tpr >= 0.8", "loss[race=*] <= 2")
+	s := systemOf(t, p, "loss <= 0.5", "l1(weights) <= 4", "tpr >= 0.8", "loss[race=*] <= 2", "l1(weights) <= 4.001")
 	sample, err := s.On(p)
 	if err != nil {
 		t.Fatal(err)
@@ -53,10 +53,11 @@ func TestCountWithSmoothValues(t *testing.T) {
 		state                    constraints.State
 		sets                     int
 	}{
-		{0.5009, 0.001, 0.0009, constraints.MetToOneRow, 0},
+		{0.5009, 0.001, 0.0009, constraints.MetToTolerance, 0},
 		{4.0041, 0.004, 0.0041, constraints.NotMet, 0},
 		{0.8, 0.2, 0, constraints.Met, 1},
 		{3, 0.001, 1, constraints.NotMet, 0},
+		{4.0041, 0.004001, 0.0031, constraints.MetToTolerance, 0},
 	} {
 		v := c.Values[j]
 		if !v.Defined || math.Abs(v.Value-want.value) > 1e-15 || !(math.Abs(s.SmoothValue(j, c.Terms)-want.value) <= 1e-15) {

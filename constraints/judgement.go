@@ -14,16 +14,21 @@ type State string
 // AllRows is the name of a group without conditions.
 const AllRows = "all rows"
 
-// The states. Met and MetToOneRow count as met.
+// The states. The first three count as met. MetToTolerance is of losses and of the l1 norm, which
+// count no rows.
 const (
-	Met         State = "met"
-	MetToOneRow State = "to one row"
-	NotMet      State = "not met"
-	NotJudged   State = "cannot be judged"
+	Met            State = "met"
+	MetToOneRow    State = "to one row"
+	MetToTolerance State = "to 0.001"
+	NotMet         State = "not met"
+	NotJudged      State = "cannot be judged"
 )
 
 // Holds reports whether the state counts as met.
-func (s State) Holds() bool { return s == Met || s == MetToOneRow }
+func (s State) Holds() bool { return s == Met || s.Nearly() }
+
+// Nearly reports whether the state counts as met, although an inequality is exceeded.
+func (s State) Nearly() bool { return s == MetToOneRow || s == MetToTolerance }
 
 // Judgement says whether a constraint holds on counted decisions. All numbers have the unit of the
 // constraint's value.
@@ -100,12 +105,16 @@ func (c Constraint) MostTolerance() float64 {
 //   - NotMet: the decisions exceed an inequality by more than its tolerance.
 //   - NotJudged: they exceed an inequality by at most its tolerance, and the tolerance is above
 //     Constraint.MostTolerance. Also if the constraint has no rows to count.
-//   - MetToOneRow: they exceed an inequality by at most its tolerance.
+//   - MetToOneRow: they exceed an inequality by at most its tolerance. For a loss and the l1 norm:
+//     MetToTolerance.
 //   - Met: they exceed no inequality.
 //
 // Decisions that accept no row meet a bound on a precision, because no accepted row is wrong.
 func (c *Counted) Judge(j int) Judgement {
 	list := []State{Met, MetToOneRow, NotJudged, NotMet} // from the best to the worst
+	if c.system.DependsOnLoss(j) {
+		list[1] = MetToTolerance
+	}
 	rank, worst, by, at := 0, Judgement{State: NotJudged}, math.Inf(-1), -1
 	for k, b := range c.system.Bounds {
 		if b.Constraint != j {

@@ -19,11 +19,11 @@ type Unmet struct {
 }
 
 // Failing returns the constraints that give the exit status 3: those that are not met, cannot be
-// judged or are not promised, and with strict those that are met to one row.
+// judged or are not promised, and with strict those that are nearly met: see constraints.State.
 func Failing(o *results.Outcome, strict bool) []results.ConstraintOutcome {
 	list := o.Unmet()
 	for j := range o.Constraints {
-		if c := &o.Constraints[j]; strict && o.Standing(c).Holds() && o.Standing(c).State == constraints.MetToOneRow {
+		if c := &o.Constraints[j]; strict && o.Standing(c).Holds() && o.Standing(c).State.Nearly() {
 			list = append(list, *c)
 		}
 	}
@@ -57,8 +57,8 @@ func (e *Unmet) Error() string {
 		is = "is " + c.Number(value)
 	}
 	how := "is not met"
-	if s.State == constraints.MetToOneRow {
-		how = "is met to one row only (--strict)"
+	if s.State.Nearly() {
+		how = "is met " + string(s.State) + " only (--strict)"
 	}
 	return others(how, fmt.Sprintf("on %s %s %s, want %s %s", cmp.Or(e.On, "the training rows"), what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64)))
 }

@@ -27,8 +27,7 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 		add("values", "%s", counted)
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
 	default:
-		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one %s of the smaller group. "+
-			"Training only: met on the training rows, exceeded on held-out rows.", counted, o.Counts())
+		add("values", "%s Met: within the bound on the training rows. %s Training only: met on the training rows, exceeded on held-out rows.", counted, Nearly(o))
 	}
 	list = append(list, v.explained(o)...)
 	if text := promised(o); text != "" {
@@ -38,6 +37,15 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 		add("threshold", "%s", text)
 	}
 	return list
+}
+
+// Nearly says what the states mean in which constraints are nearly met.
+func Nearly(o *results.Outcome) string {
+	text := "To one row: exceeded by at most one " + o.Counts() + " of the smaller group."
+	if slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.State == constraints.MetToTolerance }) {
+		text += " To 0.001: a loss exceeds its bound by at most 0.001, a norm its bound by at most a thousandth of it."
+	}
+	return text
 }
 
 // heldOut names the rows of the intervals.

@@ -72,7 +72,7 @@ func (r *run) outcome(v *runView) {
 	if v.OnSurrogates {
 		v.BoundsNote += " The bounds are on surrogates: smooth functions of the scores of the training rows. Decisions may exceed a bound that its surrogate meets."
 	} else if v.Constrained {
-		v.BoundsNote += " A bound is met to one row if the training decisions exceed it by at most one " + o.Counts() + " of the smaller group."
+		v.BoundsNote += " " + ending.Nearly(o)
 	}
 	v.ObjectiveOf, v.Objective, v.Accepted = e.Objective.Name, Cells(e.Objective.Values), Cells(e.Positive.Values)
 	for _, name := range []string{"new rows", "threshold"} {

@@ -314,7 +314,7 @@ func (o *Outcome) Explain(c *ConstraintOutcome) string {
 		return c.Constraint + " is exceeded by " + strings.Join(list, " and ") + "."
 	case s.Rating() == TrainOnly:
 		met, list := string(s.State), []string(nil)
-		if s.State == constraints.MetToOneRow {
+		if s.State.Nearly() {
 			met = "met " + met
 		}
 		for _, split := range s.Beyond {

@@ -3,7 +3,6 @@ package results
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"ppal/constraints"
 )
@@ -56,11 +55,14 @@ func (s Standing) String() string {
 		if text = "surrogate " + text; s.givenUp {
 			text += ", class given up"
 		}
-	case s.State == constraints.MetToOneRow:
+	case s.State.Nearly():
 		text = "met " + text
 	}
 	if s.Rating() == TrainOnly && !s.surrogate {
-		text = strings.Replace(text+" on the training rows only", "row on", "row, on", 1)
+		if s.State.Nearly() {
+			text += ","
+		}
+		text += " on the training rows only"
 	}
 	return text
 }

@@ -34,6 +34,9 @@ func TestStanding(t *testing.T) {
 			"gap(fpr, race) <= 0.1 is met on the training rows, and exceeded on the test rows (0.10001)."},
 		{constraints.MetToOneRow, 0.10004, value(0.2), value(0.3), nil, TrainOnly, "met to one row, on the training rows only",
 			"gap(fpr, race) <= 0.1 is met to one row on the training rows, and exceeded on the validation rows (0.2000) and the test rows (0.3000)."},
+		{constraints.MetToTolerance, 0.1005, nil, nil, nil, Good, "met to 0.001", ""},
+		{constraints.MetToTolerance, 0.1005, nil, value(0.2), nil, TrainOnly, "met to 0.001, on the training rows only",
+			"gap(fpr, race) <= 0.1 is met to 0.001 on the training rows, and exceeded on the test rows (0.2000)."},
 		{constraints.NotMet, 0.19, nil, value(0.05), nil, Unmet, "not met",
 			"gap(fpr, race) <= 0.1 is exceeded by race=Other (0.2857 of 7 rows) and race=White (0.1000 of 900 rows)."},
 		{constraints.NotJudged, 0.18, nil, value(0.05), nil, Unmet, "cannot be judged",
@@ -60,7 +63,7 @@ func TestStanding(t *testing.T) {
 		{"", 0.3, nil, nil, func(_ *Outcome, c *ConstraintOutcome) { c.Met, c.Exceeded = false, nil }, Unmet, "not met", ""},
 	} {
 		o := &Outcome{BoundsOn: constraints.OnDecisions, Constraints: []ConstraintOutcome{{Constraint: "gap(fpr, race) <= 0.1", Bound: 0.1, State: test.state, Met: test.state.Holds(),
-			SplitValues: SplitValues{&test.train, test.validation, test.test}}, {Constraint: "l1(weights) <= 4", Bound: 4, State: constraints.MetToOneRow,
+			SplitValues: SplitValues{&test.train, test.validation, test.test}}, {Constraint: "l1(weights) <= 4", Bound: 4, State: constraints.MetToTolerance,
 			SplitValues: SplitValues{value(4.001), value(4.001), value(4.001)}}}}
 		c := &o.Constraints[0]
 		if !test.state.Holds() {

@@ -114,6 +114,10 @@ type judgement struct {
 // most. The worst inequality decides.
 func (p *plan) judge(v counted, bound float64, atLeast bool) (worst judgement) {
 	states := []constraints.State{constraints.Met, constraints.MetToOneRow, constraints.NotJudged, constraints.NotMet}
+	countsNoRows := p.isLoss() || p.form == "l1"
+	if countsNoRows {
+		states[1] = constraints.MetToTolerance
+	}
 	rank, by := -1, 0.0
 	for _, q := range p.inequalities(v, bound, atLeast) {
 		own := 3
@@ -121,7 +125,7 @@ func (p *plan) judge(v counted, bound float64, atLeast bool) (worst judgement) {
 		case q.over <= 1e-12:
 			own = 0
 		case q.over > q.tolerance+1e-12:
-		case !p.isLoss() && p.form != "l1" && q.tolerance*q.unit > p.most(bound)*(1+1e-12):
+		case !countsNoRows && q.tolerance*q.unit > p.most(bound)*(1+1e-12):
 			own = 2
 		default:
 			own = 1
