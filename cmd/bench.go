@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -60,14 +59,7 @@ the time of an iteration grows with the number of rows.`,
 	f.BoolVar(&opts.memory, "memory", false, "measure memory instead of times")
 	f.BoolVar(&opts.growth, "growth", false, "measure the time of an iteration at 1,000 to 60,000 rows")
 	f.BoolVar(&opts.json, "json", false, "print JSON")
-	for _, k := range config.Keys() {
-		if slices.Contains([]string{"data-dir", "simd", "dtype", "threads", "products"}, k.Name) {
-			f.Var(&setting{key: k, values: opts.values}, k.Name, k.Usage())
-			if choices := k.Choices(); choices != nil {
-				complete(cmd, k.Name, choices)
-			}
-		}
-	}
+	addSelected(cmd, opts.values, "data-dir", "simd", "dtype", "threads", "products")
 	cmd.MarkFlagsMutuallyExclusive("memory", "growth")
 	cmd.MarkFlagsMutuallyExclusive("cases", "growth")
 	complete(cmd, "cases", caseNames(append(bench.Cases(1), bench.MemoryCases(1)...)))
@@ -113,7 +105,7 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 			report.Growth = &g
 		}
 	case opts.memory:
-		err = a.measureMemory(ctx, opts, run, chosen, report)
+		err = a.measureMemory(ctx, run, chosen, report)
 	default:
 		report.Notes = notes
 		err = a.timeCases(ctx, run, chosen, report)
@@ -124,7 +116,7 @@ func (a *app) bench(ctx context.Context, opts *benchOptions) error {
 	case err != nil:
 		return err
 	case opts.json:
-		return a.printJSON(report)
+		return printJSON(a.stdout, report)
 	}
 	return a.printReport(report)
 }
@@ -136,9 +128,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	if err != nil {
 		return bench.Options{}, nil, err
 	}
-	if cfg.Session.Device.Threads > 0 {
-		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
-	}
+	setThreads(cfg)
 	device, err := bench.OpenCPU(cfg.Session.Device)
 	if err != nil {
 		return bench.Options{}, nil, config.NameFlags(err)
@@ -174,7 +164,7 @@ func (a *app) timeCases(ctx context.Context, run bench.Options, cases []bench.Ca
 }
 
 // measureMemory measures one case in this process, or several cases in a process each.
-func (a *app) measureMemory(ctx context.Context, opts *benchOptions, run bench.Options, cases []bench.Case, report *bench.Report) error {
+func (a *app) measureMemory(ctx context.Context, run bench.Options, cases []bench.Case, report *bench.Report) error {
 	if len(cases) == 1 {
 		m, err := cases[0].MeasureMemory(ctx, run)
 		report.Memory = []bench.Memory{m}
@@ -219,15 +209,6 @@ func (a *app) listCases(cases []bench.Case) error {
 		fmt.Fprintf(w, "%s\t%s\n", c.Name, about)
 	}
 	return w.Flush()
-}
-
-func (a *app) printJSON(r *bench.Report) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n", data)
-	return err
 }
 
 // printReport prints the report as tables.

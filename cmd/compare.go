@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,8 +21,10 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/oracle"
 	"ppal/internal/study"
 	"ppal/trainer"
+	"ppal/trainer/method"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
@@ -92,7 +96,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate the measures `NAME,...`")
 	flags.BoolVar(&f.json, "json", false, "print the table as JSON, as in summary.json")
 	flags.BoolVar(&a.quiet, "quiet", false, "print errors and the final table only")
-	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
+	markOwn(cmd, comparisonGroup)
 	addSet(cmd, &f.set, "give one method a setting, as in plada.eta=0.1; may be repeated")
 	addSettings(cmd, values, comparesItself...)
 	addHelpAll(cmd, &f.all)
@@ -377,10 +381,8 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	unused := map[string]int{} // for each flag, the number of methods that do not have it
 	var list []compare.Contender
 	for _, name := range names {
-		given := config.Values{"method": name}
-		for k, v := range values {
-			given[k] = v
-		}
+		given := maps.Clone(values)
+		given["method"] = name
 		own, others, err := config.Applicable(given)
 		if err != nil {
 			return nil, inList(err)
@@ -443,4 +445,55 @@ func setOne(list []compare.Contender, text string) error {
 		}
 	}
 	return &config.Error{Where: "--set " + text + ":", Problem: name + " is not one of the methods"}
+}
+
+// The method of ppal train --oracle is registered for every command, because later commands read
+// the settings of its runs.
+func init() {
+	d := method.Description{Name: oracle.Name, Kinks: true, Summary: "another program's steps: ppal train --oracle, ppal compare --contender",
+		About:  "Serves f, g and gradients on standard input and output, and counts the program's evaluations.",
+		Source: "ppal reproduce suite --help describes the protocol"}
+	if err := method.Register(d, func() trainer.Method { return &oracle.Method{} }); err != nil {
+		panic(err)
+	}
+}
+
+// other characters than those of names
+var unnamed = regexp.MustCompile(`[^a-z0-9-]+`)
+
+// addContenders makes each command a method, and returns the methods' names.
+func addContenders(commands []string) (names []string, err error) {
+	for _, command := range commands {
+		name := contenderName(command)
+		if name == "" || slices.Contains(method.Names(), name) {
+			return nil, &config.Error{Where: "--contender " + command + ":",
+				Problem: fmt.Sprintf("its name, %q, is that of a method or empty: give its file another name", name)}
+		}
+		d := method.Description{Name: name, Kinks: true, Summary: command}
+		if err := method.Register(d, func() trainer.Method { return &oracle.Method{Program: name, Command: command} }); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// contenderName returns the name of the file that the command's last word with a dot names, without
+// its ending.
+func contenderName(command string) (name string) {
+	for _, word := range strings.Fields(command) {
+		if base := filepath.Base(word); name == "" || filepath.Ext(base) != "" {
+			name = strings.Trim(unnamed.ReplaceAllString(strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base))), "-"), "-")
+		}
+	}
+	return name
+}
+
+// removeContenders removes the methods of addContenders.
+func removeContenders(commands []string) {
+	for _, command := range commands {
+		if d, err := method.Lookup(contenderName(command)); err == nil && d.Summary == command {
+			method.Unregister(d.Name)
+		}
+	}
 }

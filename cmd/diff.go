@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"ppal/constraints"
 	"ppal/datasets"
@@ -67,7 +67,7 @@ from; or two files of predictions, as for evaluate --predictions, whose rows are
 	flags.StringArrayVar(&f.by, "by", nil, "count by `ATTRIBUTE`: a column, a condition such as age<25, or intersections such as sex*race; may be repeated")
 	addSelected(cmd, f.values, "subject-to")
 	flags.Lookup("subject-to").Usage = "end with exit status 3 if the new decisions do not meet these `CONSTRAINTS`; churn(old) is about the old decisions; may be repeated"
-	flags.Var((*path)(&f.list), "changed", "write the rows whose decision changed, as CSV")
+	flags.Var(&path{&f.list, "FILE"}, "changed", "write the rows whose decision changed, as CSV")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	addAllowViolation(cmd, &f.allow, "a constraint")
 	f.rows.add(cmd)
@@ -106,7 +106,7 @@ func (a *app) diff(cmd *cobra.Command, old, new string, f *diffFlags) error {
 	if ofRuns {
 		read = a.decidedRuns
 	}
-	if err := f.applicable(cmd, ofRuns); err != nil {
+	if err := applicable(cmd, !ofRuns, "runs", "files of predictions", "input", "weights", "unknown", "data-dir"); err != nil {
 		return err
 	}
 	before, after, err := read(cmd, old, new, f, o)
@@ -143,27 +143,9 @@ func (a *app) diff(cmd *cobra.Command, old, new string, f *diffFlags) error {
 	return &ending.Unmet{Outcome: broken, List: broken.Constraints, On: "these rows"}
 }
 
-// applicable returns an error if a flag is given that does not apply to runs, or to files.
-func (f *diffFlags) applicable(cmd *cobra.Command, ofRuns bool) (err error) {
-	onlyRuns, onlyFiles := []string{"input", "weights", "unknown", "data-dir"}, append(slices.Clone(predictionsOnly), tableFlags...)
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		switch {
-		case ofRuns && slices.Contains(onlyFiles, flag.Name):
-			err = usage{fmt.Errorf("--%s applies to files of predictions; a run knows its columns", flag.Name)}
-		case !ofRuns && slices.Contains(onlyRuns, flag.Name):
-			err = usage{fmt.Errorf("--%s applies to runs, not to files of predictions", flag.Name)}
-		}
-	})
-	return err
-}
-
 // decidedFiles reads two files of predictions.
 func (a *app) decidedFiles(cmd *cobra.Command, old, new string, f *diffFlags, o predictor.EvaluateOptions) (before, after *predictor.Decided, err error) {
-	own := config.Values{}
-	for name, text := range f.values {
-		own[name] = text
-	}
-	key := own["key"]
+	own, key := maps.Clone(f.values), f.values["key"]
 	delete(own, "key")
 	read := func(file string, o predictor.EvaluateOptions) (*predictor.Decided, error) {
 		p, err := f.predictions.table(file, own, &f.rows)

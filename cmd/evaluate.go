@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,10 +15,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/config"
 	"ppal/internal/ending"
 	"ppal/internal/newrows"
 	"ppal/internal/option"
+	"ppal/internal/report"
 	"ppal/models/predictor"
 	"ppal/trainer/session/results"
 )
@@ -63,7 +67,7 @@ The exit status is 0 whether the constraints hold or not.`,
 		},
 		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error {
-				if err := f.applicable(cmd); err != nil {
+				if err := applicable(cmd, f.predictions.file != "", "a RUN", "--predictions FILE", "input", "weights", "unknown", "labels"); err != nil {
 					return err
 				}
 				e, err := a.evaluate(cmd, append(args, "")[0], &f)
@@ -90,27 +94,12 @@ The exit status is 0 whether the constraints hold or not.`,
 	cmd.Flags().StringVar(&f.labels, "labels", "", "pictures: read the labels from `FILE`, in IDX")
 	cmd.Flags().StringVar(&f.weight, "weight", "", "count each row with the weight in this `COLUMN`; \"\" counts each row once [default: as in training]")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	cmd.Flags().Var((*path)(&f.page), "page", "also write a page, in HTML")
+	cmd.Flags().Var(&path{&f.page, "FILE"}, "page", "also write a page, in HTML")
 	addSelected(cmd, f.values, "subject-to")
 	cmd.Flags().Lookup("subject-to").Usage = "check these `CONSTRAINTS` instead of the run's; may be repeated"
-	cmd.Flags().Var((*path)(&f.predictions.file), "predictions", "read any model's decisions or scores, labels and groups from this table, plain or gzip (- is the standard input)")
+	cmd.Flags().Var(&path{&f.predictions.file, "FILE"}, "predictions", "read any model's decisions or scores, labels and groups from this table, plain or gzip (- is the standard input)")
 	f.predictions.add(cmd, f.values)
 	return cmd
-}
-
-// applicable returns an error if a flag is given that does not apply to a run, or to a file of
-// predictions.
-func (f *evaluateFlags) applicable(cmd *cobra.Command) (err error) {
-	ofRuns, ofFiles := []string{"input", "weights", "unknown", "labels"}, append(slices.Clone(predictionsOnly), tableFlags...)
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		switch {
-		case f.predictions.file != "" && slices.Contains(ofRuns, flag.Name):
-			err = usage{fmt.Errorf("--%s applies to a RUN, not to --predictions", flag.Name)}
-		case f.predictions.file == "" && slices.Contains(ofFiles, flag.Name):
-			err = usage{fmt.Errorf("--%s applies to --predictions FILE; a run knows its columns", flag.Name)}
-		}
-	})
-	return err
 }
 
 // evaluate counts the decisions.
@@ -346,4 +335,100 @@ func interval(text string, i *[2]float64) string {
 		return text
 	}
 	return fmt.Sprintf("%s [%.4f, %.4f]", text, i[0], i[1])
+}
+
+// predictionsFlags are the flags for a file of predictions.
+type predictionsFlags struct {
+	file      string
+	decision  string
+	scores    []string
+	threshold float64
+	given     func(name string) bool
+}
+
+// predictionsOnly are the flags of predictionsFlags without the file, and tableFlags those of train
+// that say how to read it.
+var (
+	predictionsOnly = []string{"decision", "score", "threshold"}
+	tableFlags      = []string{"label", "classes", "key", "missing", "decimal", "header", "columns", "skip", "quote", "missing-values"}
+)
+
+// add adds the flags without the file.
+func (f *predictionsFlags) add(cmd *cobra.Command, values config.Values) {
+	flags := cmd.Flags()
+	f.given = flags.Changed
+	flags.StringVar(&f.decision, "decision", "", "predictions: the `COLUMN` with the decisions, in the texts of the label, or a condition on a column that positive decisions meet, such as approved=1 or p>=0.5")
+	flags.StringSliceVar(&f.scores, "score", nil, "predictions: the `COLUMN` with the scores; of three classes or more, one column for each class, in their order: the largest decides")
+	flags.Float64Var(&f.threshold, "threshold", 0, "predictions: a score above this `T` is a positive decision")
+	addSelected(cmd, values, tableFlags...)
+	for _, name := range tableFlags {
+		flags.Lookup(name).Usage = "predictions: as for ppal train"
+	}
+	flags.Lookup("label").Usage = "predictions: name the label's column, or the condition that positive rows meet: pay=high, mass>=4000"
+}
+
+// applicable returns an error if a flag is given that applies to runs and not to files, or to files
+// and not to runs. ofRuns are the flags that apply to runs; runs and files name the two.
+func applicable(cmd *cobra.Command, given bool, runs, files string, ofRuns ...string) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch {
+		case given && slices.Contains(ofRuns, flag.Name):
+			err = usage{fmt.Errorf("--%s applies to %s, not to %s", flag.Name, runs, files)}
+		case !given && slices.Contains(slices.Concat(predictionsOnly, tableFlags), flag.Name):
+			err = usage{fmt.Errorf("--%s applies to %s; a run knows its columns", flag.Name, files)}
+		}
+	})
+	return err
+}
+
+// table returns the predictions in a file.
+func (f *predictionsFlags) table(file string, values config.Values, rows *rowsFlags) (*predictor.Predictions, error) {
+	if len(f.scores) == 1 && !f.given("threshold") {
+		return nil, usage{fmt.Errorf("--threshold: missing; --score %s needs the score above which a decision is positive, as in --threshold 0.5", f.scores[0])}
+	}
+	if len(f.scores) != 1 && f.given("threshold") {
+		return nil, usage{fmt.Errorf("--threshold: needs one column of scores (--score COLUMN)")}
+	}
+	if values["label"] == "" && !tabular.NamesArchive(file) {
+		return nil, usage{errors.New("--label: missing; name the column with the labels, or with the positive class too, as in --label default=yes")}
+	}
+	own := maps.Clone(values)
+	delete(own, "subject-to")
+	own["file"] = file
+	for name, text := range map[string]string{"separator": rows.separator, "table": rows.table} {
+		if text != "" {
+			own[name] = text
+		}
+	}
+	own[option.NameDataset] = datasets.CSV
+	cfg, err := config.Resolve(own, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &predictor.Predictions{TableOptions: cfg.TableOptions(), Decision: f.decision, Scores: f.scores, Threshold: f.threshold}, nil
+}
+
+// title names what is evaluated.
+func (f *evaluateFlags) title(args []string) string {
+	if f.predictions.file != "" {
+		return filepath.Base(f.predictions.file)
+	}
+	return filepath.Base(args[0]) + " on " + filepath.Base(f.rows.input)
+}
+
+// writeEvaluation writes the page of an evaluation.
+func writeEvaluation(path, title string, e *predictor.Evaluation) error {
+	o := &results.Outcome{}
+	var uncounted []string
+	for _, c := range e.Constraints {
+		if c.Value == nil {
+			uncounted = append(uncounted, c.Constraint+" is not counted: "+c.Reason+advice(c))
+			continue
+		}
+		own := c.Outcome()
+		own.Interval = c.Interval
+		o.Constraints = append(o.Constraints, *own)
+	}
+	return report.WriteEvaluation(path, &report.Evaluation{Title: title, Version: version(), Outcome: o, Uncounted: uncounted,
+		Rates: &results.RateTable{Rows: e.Rows, Overall: e.Rates.Overall, ByGroup: e.Rates.ByGroup, Classes: e.Classes, Confusion: e.Confusion}, Comparisons: e.Comparisons})
 }

@@ -105,6 +105,18 @@ func TestHelpAll(t *testing.T) {
 		}
 		cases.Golden(t, "testdata/help-all-"+name+".txt", got.stdout)
 	}
+	for name, make := range new(app).commands() { // no flag has a heading that the help leaves out
+		flags := make().Flags()
+		if flags.Lookup("help-all") == nil {
+			continue
+		}
+		text := command(t.Context(), nil, name, "--help-all").stdout
+		flags.VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(text, "--"+f.Name+" ") {
+				t.Errorf("%s --help-all lacks --%s", name, f.Name)
+			}
+		})
+	}
 	all := command(t.Context(), nil, "train", "--help-all").stdout
 	for _, k := range config.Keys() {
 		if !strings.Contains(all, "\n      --"+k.Name+" ") {

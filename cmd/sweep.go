@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"ppal/constraints"
@@ -40,9 +39,6 @@ type sweepFlags struct {
 
 // sweepsItself lists the flags of train that a sweep replaces or does not support.
 var sweepsItself = []string{"out", "explain", "log-format"}
-
-// sweepGroup is the heading of the flags of sweep that train does not have.
-const sweepGroup = "Sweep"
 
 func (a *app) sweepCommand() *cobra.Command {
 	values := config.Values{}
@@ -75,9 +71,8 @@ To continue an interrupted sweep, repeat the command with its --out. The exit st
 	flags.StringVar(&f.values, "values", "", "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
 	flags.StringVar(&f.out, "out", "", "write to this `DIR`; an interrupted sweep there is continued (default runs/<time>-sweep)")
 	flags.BoolVar(&f.json, "json", false, "print the points, as in sweep.jsonl, instead of the table")
-	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {sweepGroup}} })
-	flags.Var((*assignments)(&f.set), "set", "give the method a setting, as in plada.eta=0.1; may be repeated")
-	flags.Lookup("set").Annotations = map[string][]string{groupAnnotation: {config.GroupMethod}}
+	markOwn(cmd, "Sweep")
+	addSet(cmd, &f.set, "give the method a setting, as in plada.eta=0.1; may be repeated")
 	addConfig(cmd, &f.config)
 	addSettings(cmd, values, sweepsItself...)
 	addAllowViolation(cmd, &f.allow, "every point")
@@ -94,9 +89,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 		return err
 	}
 	dir := sweep.Dir(cmp.Or(f.out, filepath.Join("runs", a.now().Format("20060102-150405")+"-sweep")))
-	if cfg.Session.Device.Threads > 0 {
-		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
-	}
+	setThreads(cfg)
 	if !cfg.Quiet {
 		s.Progress = a.sweepProgress
 	}
@@ -176,10 +169,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if !explicit {
 		subject = file.Value("subject-to")
 	}
-	given := config.Values{}
-	for k, v := range values {
-		given[k] = v
-	}
+	given := maps.Clone(values)
 	given["subject-to"] = strings.Join(append(without(option.SplitStatements(subject), over), over.WithBound(bounds[0]).String()), option.StatementSeparator)
 	cfg, err := config.ResolveWith(given, f.set, file)
 	if wrong := new(config.Error); errors.As(err, &wrong) && strings.HasPrefix(wrong.Where, "--subject-to ") && subject == "" {

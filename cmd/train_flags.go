@@ -79,7 +79,7 @@ killed run.
 	addSettings(cmd, values)
 	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
 	cmd.Flags().BoolVar(&f.oracle, "oracle", false, "let another program train: serve f, g and gradients to it on standard input and output, and count its evaluations (ppal reproduce suite --help has the protocol)")
-	cmd.Flags().Lookup("oracle").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
+	mark(cmd, config.GroupRun, rare, "oracle")
 	addChoice(cmd, &f)
 	addTrainOutput(cmd, &f)
 	addResume(cmd, &f)
@@ -88,9 +88,30 @@ killed run.
 	return cmd
 }
 
+// The short help lists everyday flags, and omits rare ones.
+const (
+	everyday = false
+	rare     = true
+)
+
+// mark sets the heading under which the help lists the flags, and whether they are rare.
+func mark(cmd *cobra.Command, group string, rare bool, names ...string) {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		if f.Annotations = map[string][]string{groupAnnotation: {group}}; rare {
+			f.Annotations[rareAnnotation] = []string{"true"}
+		}
+	}
+}
+
+// markOwn sets the heading of all flags so far, which train does not have.
+func markOwn(cmd *cobra.Command, group string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { mark(cmd, group, everyday, f.Name) })
+}
+
 // addConfig adds the flag --config.
 func addConfig(cmd *cobra.Command, field *string) {
-	cmd.Flags().Var((*path)(field), "config", "read settings from this YAML file, whose keys are the flags' names; flags win")
+	cmd.Flags().Var(&path{field, "FILE"}, "config", "read settings from this YAML file, whose keys are the flags' names; flags win")
 }
 
 // readConfig reads the file of --config; nil without the flag.
@@ -107,46 +128,35 @@ func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the summary of the run, as in summary.json, instead of the table")
 	addAllowViolation(cmd, &f.allowViolation, "a constraint")
 	addStrict(cmd, &f.strict)
-	cmd.Flags().Lookup("by-group").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
-	cmd.Flags().Lookup("json").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
+	mark(cmd, config.GroupRun, everyday, "by-group")
+	mark(cmd, config.GroupRun, rare, "json")
 }
 
 // addChoice adds the flags of the choice of settings.
 func addChoice(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().StringVar(&f.choose, "choose", "", "train with each combination of these `VALUES`, and let the validation rows choose one, as in \"hidden=0,16,64x32; regularizer-weight=auto\"")
 	cmd.Flags().IntVar(&f.folds, "folds", 0, "divide the training rows into `K` parts, which judge in turn instead of the validation rows (--choose, --regularizer-weight auto); 0: the validation rows judge")
-	for _, name := range []string{"choose", "folds"} {
-		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
-	}
+	mark(cmd, config.GroupRun, rare, "choose", "folds")
 }
 
 // addResume adds the flags of checkpoints.
 func addResume(cmd *cobra.Command, f *trainFlags) {
-	cmd.Flags().Var((*directory)(&f.resume), "resume", "continue the interrupted or killed run in this directory, to the same bits; with more --iterations or a longer --time-limit, extend a finished run")
+	cmd.Flags().Var(&path{&f.resume, "DIR"}, "resume", "continue the interrupted or killed run in this directory, to the same bits; with more --iterations or a longer --time-limit, extend a finished run")
 	cmd.Flags().DurationVar(&f.checkpointEvery, "checkpoint-every", 30*time.Second,
 		"write a checkpoint for --resume at this interval, at Ctrl-C and at a limit; checkpoints take at most 5% of the time; 0: never")
-	for _, name := range []string{"resume", "checkpoint-every"} {
-		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
-	}
+	mark(cmd, config.GroupRun, rare, "resume", "checkpoint-every")
 }
-
-// directory is a flag with a directory's name.
-type directory string
-
-func (d *directory) String() string        { return string(*d) }
-func (d *directory) Type() string          { return "DIR" }
-func (d *directory) Set(text string) error { *d = directory(text); return nil }
 
 // addAllowViolation adds the flag --allow-violation.
 func addAllowViolation(cmd *cobra.Command, field *bool, what string) {
 	cmd.Flags().BoolVar(field, "allow-violation", false, "end with exit status 0, instead of 3, if "+what+" is not met or cannot be judged")
-	cmd.Flags().Lookup("allow-violation").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
+	mark(cmd, config.GroupRun, everyday, "allow-violation")
 }
 
 // addStrict adds the flag --strict.
 func addStrict(cmd *cobra.Command, field *bool) {
 	cmd.Flags().BoolVar(field, "strict", false, "end with exit status 3 also if a constraint is met only to one row, or to 0.001")
-	cmd.Flags().Lookup("strict").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
+	mark(cmd, config.GroupRun, rare, "strict")
 }
 
 // addSettings adds a flag for each setting of a run, without the ones in except.
@@ -156,10 +166,7 @@ func addSettings(cmd *cobra.Command, values config.Values, except ...string) {
 			continue
 		}
 		f := cmd.Flags().VarPF(&setting{key: k, values: values}, k.Name, "", k.Usage())
-		f.Annotations = map[string][]string{groupAnnotation: {k.Group}}
-		if !k.Everyday {
-			f.Annotations[rareAnnotation] = []string{"true"}
-		}
+		mark(cmd, k.Group, !k.Everyday, k.Name)
 		if k.Switch() {
 			f.NoOptDefVal = "true"
 		}
@@ -176,7 +183,7 @@ func addSet(cmd *cobra.Command, field *[]string, usage string) {
 	if cmd.Flags().Lookup("methods") != nil {
 		group = comparisonGroup
 	}
-	cmd.Flags().Lookup("set").Annotations = map[string][]string{groupAnnotation: {group}}
+	mark(cmd, group, everyday, "set")
 	err := cmd.RegisterFlagCompletionFunc("set", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		name, _, dotted := strings.Cut(typed, ".")
 		var list []string
@@ -234,12 +241,15 @@ func (s *setting) Set(text string) error {
 	return nil
 }
 
-// path is a flag with a file's name.
-type path string
+// path is a flag with the name of a file or a directory. kind is the name of the value in the help.
+type path struct {
+	field *string
+	kind  string
+}
 
-func (p *path) String() string        { return string(*p) }
-func (p *path) Type() string          { return "FILE" }
-func (p *path) Set(text string) error { *p = path(text); return nil }
+func (p *path) String() string        { return *p.field }
+func (p *path) Type() string          { return p.kind }
+func (p *path) Set(text string) error { *p.field = text; return nil }
 
 // assignments is a flag that can be repeated.
 type assignments []string
@@ -254,15 +264,19 @@ func trainUsage(cmd *cobra.Command) error {
 	out := cmd.OutOrStderr()
 	all := cmd.Flags().Changed("help-all")
 	fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
+	const other = "Other"
 	groups := map[string]*pflag.FlagSet{}
+	var own []string // the headings that train does not have
 	section := func(name string) *pflag.FlagSet {
 		if groups[name] == nil {
 			groups[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
 			groups[name].SortFlags = false
+			if name != other && !slices.Contains(config.Groups(), name) {
+				own = append(own, name)
+			}
 		}
 		return groups[name]
 	}
-	const other = "Other"
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		group := other
 		if g := f.Annotations[groupAnnotation]; g != nil {
@@ -272,7 +286,7 @@ func trainUsage(cmd *cobra.Command) error {
 			section(group).AddFlag(f)
 		}
 	})
-	for _, name := range slices.Concat([]string{comparisonGroup}, config.Groups(), []string{other}) {
+	for _, name := range slices.Concat(own, config.Groups(), []string{other}) {
 		if groups[name] == nil {
 			continue
 		}

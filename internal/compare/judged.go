@@ -288,11 +288,12 @@ func (o *Outcome) eachRun(out io.Writer) {
 	if !o.onDecisions() {
 		return
 	}
-	head := append([]string{"method", "seed"}, o.runHead()...)
-	fmt.Fprintf(out, "\n| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	table := [][]string{append([]string{"method", "seed"}, o.runHead()...)}
 	for _, r := range o.Runs {
 		for _, row := range o.runRows(&r) {
-			fmt.Fprintf(out, "| %s | %d | %s |\n", r.Contender, r.Seed, strings.Join(row, " | "))
+			table = append(table, append([]string{r.Contender, fmt.Sprint(r.Seed)}, row...))
 		}
 	}
+	fmt.Fprintln(out)
+	writeMarkdown(out, table)
 }

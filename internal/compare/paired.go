@@ -2,10 +2,8 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 )
 
 // Paired is the mean difference of two methods over seeds, with a 95% interval: the percentiles of
@@ -99,24 +97,24 @@ func (o *Outcome) compared() (columns []column, note string) {
 	return columns, ", with the 95% interval of the paired bootstrap over the seeds. An interval is about other seeds, and not about other data"
 }
 
-// differences writes the table of the differences from the first method.
-func (o *Outcome) differences(out io.Writer) {
+// differences returns the table of the differences from the first method, with a line for each
+// other method, and what the differences are; nil if there is nothing to compare.
+func (o *Outcome) differences() (table [][]string, note string) {
 	columns, note := o.compared()
 	if columns == nil {
-		return
+		return nil, ""
 	}
-	contenders := o.Study.Contenders
-	reference := contenders[0].Name
-	fmt.Fprintf(out, "\nDifference from %s%s:\n\n| method |", reference, note)
+	head := []string{"method"}
 	for _, c := range columns {
-		fmt.Fprintf(out, " %s |", c.title)
+		head = append(head, c.title)
 	}
-	fmt.Fprint(out, "\n|---|"+strings.Repeat("---|", len(columns))+"\n")
-	for _, c := range contenders[1:] {
-		fmt.Fprintf(out, "| %s |", c.Name)
-		for _, column := range columns {
-			fmt.Fprintf(out, " %v |", o.Paired(c.Name, reference, column.value))
+	table = [][]string{head}
+	for _, m := range o.Study.Contenders[1:] {
+		row := []string{m.Name}
+		for _, c := range columns {
+			row = append(row, o.Paired(m.Name, o.Study.Contenders[0].Name, c.value).String())
 		}
-		fmt.Fprintln(out)
+		table = append(table, row)
 	}
+	return table, note
 }

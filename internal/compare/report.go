@@ -198,22 +198,8 @@ func (o *Outcome) searchTable() *report.Table {
 	if len(o.Search) == 0 {
 		return nil
 	}
-	t := &report.Table{Head: []string{"method", "settings", "seed", "objective", "largest violation", "chosen"}, Text: []bool{true, true, false, false, false, true}}
-	for _, p := range o.Search {
-		var texts []string
-		for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
-			texts = append(texts, key+" "+p.Settings[key])
-		}
-		row := []string{p.Contender, strings.Join(texts, ", "), fmt.Sprint(p.Seed), chart.Number(p.Objective), chart.Number(p.MaxViolation), ""}
-		if p.Failure != "" {
-			row[3], row[4] = "failed", ""
-		}
-		if p.Chosen {
-			row[5] = "yes"
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	table := o.tried(chart.Number, func(Trying) (objective, violation string) { return "failed", "" })
+	return &report.Table{Head: table[0], Rows: table[1:], Text: []bool{true, true, false, false, false, true}}
 }
 
 // commands returns the commands that repeat the comparison and write its page.

@@ -2,10 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"ppal/internal/config"
 )
@@ -68,20 +70,11 @@ func (o *Outcome) Markdown() string {
 	fmt.Fprintf(&out, "# %s\n\nPrimal steps: %s.\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds.\n",
 		s.Title, o.steps(), s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds))
 	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). %s\n\n", s.workers(), s.threads(), o.judgedBy())
-	columns := o.columns()
-	fmt.Fprint(&out, "| method |")
-	for _, c := range columns {
-		fmt.Fprintf(&out, " %s |", c.title)
+	writeMarkdown(&out, o.table())
+	if differences, note := o.differences(); differences != nil {
+		fmt.Fprintf(&out, "\nDifference from %s%s:\n\n", s.Contenders[0].Name, note)
+		writeMarkdown(&out, differences)
 	}
-	fmt.Fprint(&out, "\n|---|"+strings.Repeat("---|", len(columns))+"\n")
-	for _, c := range s.Contenders {
-		fmt.Fprintf(&out, "| %s |", c.Name)
-		for _, column := range columns {
-			fmt.Fprintf(&out, " %s |", o.cell(column, c.Name))
-		}
-		fmt.Fprintln(&out)
-	}
-	o.differences(&out)
 	o.eachRun(&out)
 	o.settings(&out)
 	o.search(&out)
@@ -92,23 +85,63 @@ func (o *Outcome) Markdown() string {
 func (o *Outcome) latex() string {
 	escape := strings.NewReplacer("\\", `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`, "{", `\{`, "}", `\}`, "~", `\textasciitilde{}`,
 		"^", `\textasciicircum{}`, "<", `$<$`, ">", `$>$`, "±", `$\pm$`)
-	columns := o.columns()
+	table := o.table()
 	var out strings.Builder
-	row := func(first string, cell func(c column) string) {
-		out.WriteString(escape.Replace(first))
-		for _, c := range columns {
-			out.WriteString(" & " + escape.Replace(cell(c)))
+	fmt.Fprintf(&out, "%% %s, seeds %s\n\\begin{tabular}{l%s}\n\\toprule\n", o.Study.Title, seedText(o.Study.Seeds), strings.Repeat("r", len(table[0])-1))
+	for k, row := range table {
+		for i, cell := range row {
+			row[i] = escape.Replace(cell)
 		}
-		out.WriteString(" \\\\\n")
-	}
-	fmt.Fprintf(&out, "%% %s, seeds %s\n\\begin{tabular}{l%s}\n\\toprule\n", o.Study.Title, seedText(o.Study.Seeds), strings.Repeat("r", len(columns)))
-	row("method", func(c column) string { return c.title })
-	out.WriteString("\\midrule\n")
-	for _, m := range o.Study.Contenders {
-		row(m.Name, func(c column) string { return o.cell(c, m.Name) })
+		fmt.Fprintf(&out, "%s \\\\\n", strings.Join(row, " & "))
+		if k == 0 {
+			out.WriteString("\\midrule\n")
+		}
 	}
 	out.WriteString("\\bottomrule\n\\end{tabular}\n")
 	return out.String()
+}
+
+// table returns the table of the results: a head, and a line for each method.
+func (o *Outcome) table() [][]string {
+	columns := o.columns()
+	head := []string{"method"}
+	for _, c := range columns {
+		head = append(head, c.title)
+	}
+	table := [][]string{head}
+	for _, m := range o.Study.Contenders {
+		row := []string{m.Name}
+		for _, c := range columns {
+			row = append(row, o.cell(c, m.Name))
+		}
+		table = append(table, row)
+	}
+	return table
+}
+
+// writeMarkdown writes a table, whose first line is the head, in Markdown.
+func writeMarkdown(out io.Writer, table [][]string) {
+	for k, row := range table {
+		fmt.Fprintf(out, "| %s |\n", strings.Join(row, " | "))
+		if k == 0 {
+			fmt.Fprintf(out, "|%s\n", strings.Repeat("---|", len(row)))
+		}
+	}
+}
+
+// writeColumns writes a table for a terminal, with a column for each line of the table.
+func writeColumns(out io.Writer, table [][]string) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for k, title := range table[0] {
+		if k > 0 {
+			fmt.Fprint(w, title)
+		}
+		for _, row := range table[1:] {
+			fmt.Fprint(w, "\t"+row[k])
+		}
+		fmt.Fprintln(w)
+	}
+	_ = w.Flush() // to memory
 }
 
 // settings lists each method's given and chosen settings, and why runs failed.
@@ -179,20 +212,24 @@ func (o *Outcome) search(out *strings.Builder) {
 	}
 	fmt.Fprintf(out, "\nThe search ran on %s with the same budget. It ranks feasible points first, then by objective, %s. A grid grows where its best point lies on an edge.\n\n", seeds, map[bool]string{
 		true: "both of the counted training decisions", false: "both as means over the last tenth of the records"}[o.onDecisions()])
-	fmt.Fprint(out, "| method | settings | seed | objective | largest violation | chosen |\n|---|---|---|---|---|---|\n")
+	number := func(v float64) string { return fmt.Sprintf("%.4g", v) }
+	writeMarkdown(out, o.tried(number, func(t Trying) (objective, violation string) { return "failed: " + t.Failure, "-" }))
+}
+
+// tried returns the table of the points of the search. number formats a number, and failed returns
+// the cells of the objective and of the violation of a failed point.
+func (o *Outcome) tried(number func(float64) string, failed func(t Trying) (objective, violation string)) [][]string {
+	table := [][]string{{"method", "settings", "seed", "objective", "largest violation", "chosen"}}
 	for _, t := range o.Search {
 		var texts []string
 		for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
 			texts = append(texts, key+" "+t.Settings[key])
 		}
-		result := fmt.Sprintf("%.4g | %.4g", t.Objective, t.MaxViolation)
+		objective, violation := number(t.Objective), number(t.MaxViolation)
 		if t.Failure != "" {
-			result = "failed: " + t.Failure + " | -"
+			objective, violation = failed(t)
 		}
-		chosen := ""
-		if t.Chosen {
-			chosen = "yes"
-		}
-		fmt.Fprintf(out, "| %s | %s | %d | %s | %s |\n", t.Contender, strings.Join(texts, ", "), t.Seed, result, chosen)
+		table = append(table, []string{t.Contender, strings.Join(texts, ", "), fmt.Sprint(t.Seed), objective, violation, map[bool]string{true: "yes"}[t.Chosen]})
 	}
+	return table
 }

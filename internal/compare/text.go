@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 )
 
 // sentences begins each sentence on a line of its own.
@@ -17,33 +16,10 @@ func (o *Outcome) Text() string {
 	s := o.Study
 	fmt.Fprintf(&out, "%s: %g %s a run, seeds %s, mean ± standard deviation\nprimal steps: %s\n%s\n\n",
 		s.Title, s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds), o.steps(), sentences.Replace(o.judgedBy()))
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	head := func(of []Contender) {
-		for _, c := range of {
-			fmt.Fprint(w, "\t"+c.Name)
-		}
-		fmt.Fprintln(w)
-	}
-	head(s.Contenders)
-	for _, column := range o.columns() {
-		fmt.Fprint(w, column.title)
-		for _, c := range s.Contenders {
-			fmt.Fprint(w, "\t"+o.cell(column, c.Name))
-		}
-		fmt.Fprintln(w)
-	}
-	_ = w.Flush() // to memory
-	if compared, note := o.compared(); compared != nil {
+	writeColumns(&out, o.table())
+	if differences, note := o.differences(); differences != nil {
 		fmt.Fprintf(&out, "\nDifference from %s%s:\n\n", s.Contenders[0].Name, sentences.Replace(note))
-		head(s.Contenders[1:])
-		for _, column := range compared {
-			fmt.Fprint(w, column.title)
-			for _, c := range s.Contenders[1:] {
-				fmt.Fprintf(w, "\t%v", o.Paired(c.Name, s.Contenders[0].Name, column.value))
-			}
-			fmt.Fprintln(w)
-		}
-		_ = w.Flush()
+		writeColumns(&out, differences)
 	}
 	for _, r := range o.Runs {
 		if r.Failure != "" {
