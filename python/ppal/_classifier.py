@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _data
 from ._errors import InputError, NotConvergedWarning, RunError, checking, in_python
 from ._program import Progress
-from ._run import Fitted, Floats, Run, read
+from ._run import Fitted, Floats, Run, changed, read
 
 ARRAY = "X"  # the name of the features of an array: X0, X1, ...
 OWN_FILE = "estimator.json"  # what Python adds to a saved run
@@ -325,6 +325,8 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             If the directory is not a run of a table that this version reads.
         """
         run = Run(Path(path))
+        for name in changed(run.path, read(run.path / "model.json").get("files", {})):
+            raise RunError(f"{path}: the file {name} has been changed or removed: copy the run again")
         names = list(dict.fromkeys(e["column"] for e in run.model.encodings))
         own: dict[str, Any] = {"parameters": {}, "classes": run.model.values, "dtype": None, "n_features_in": len(names), "feature_names_in": names}
         if names == [f"{ARRAY}{i}" for i in range(len(names))]:

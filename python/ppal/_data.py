@@ -161,8 +161,10 @@ def further(settings: Any) -> dict[str, Any]:
     if not isinstance(settings or {}, Mapping):
         raise InputError(f'settings is {settings!r}: give a dict such as {{"regularizer": "l1"}}')
     for key in settings or {}:
-        if key in ("file", "label", "out") or (key in KEYWORDS.values() and key not in KEYWORDS):
-            raise InputError(f"settings has the key {key}: leave it out, or give it as the keyword {key}")
+        if key in ("file", "label", "out"):
+            raise InputError(f"settings has the key {key}, which the estimator sets: leave it out")
+        if key in KEYWORDS.values() and key not in KEYWORDS:
+            raise InputError(f"unknown setting {key}: give it as the keyword {key}")
     return dict(settings or {})
 
 

@@ -57,7 +57,7 @@ def checking(what: str = "", advice: Mapping[str, str] = {}) -> Iterator[None]:
     except PpalError:
         raise
     except (OSError, ValueError) as e:
-        text = str(e)
+        text = getattr(e, "strerror", None) or str(e)
         found = next((more for part, more in advice.items() if part in text), None)
         raise InputError(what + (f"{text.splitlines()[0].rstrip('.:')}: {found}" if found else text)) from e
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -37,6 +38,12 @@ def read(path: Path) -> Any:
         return _weights(raw) if path.suffix == ".safetensors" else _texts(raw) if path.suffix == ".yaml" else json.loads(raw)
     except (OSError, ValueError, KeyError, yaml.YAMLError) as e:
         raise RunError(f"{path}: {getattr(e, 'strerror', None) or e}: give the directory of a finished run of ppal") from e
+
+
+def changed(path: Path, checksums: dict[str, str]) -> list[str]:
+    """Return the files of a run that have been changed or removed since the program wrote their checksums."""
+    found = {name: path / name for name in checksums}
+    return [n for n, file in found.items() if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != checksums[n]]
 
 
 def _texts(raw: bytes) -> Any:

@@ -69,6 +69,8 @@ def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Seque
         raise InputError(f"estimator is of type {type(estimator).__name__}: give a PpalClassifier")
     fitted, whole = clone(estimator), Run()
     bounds = ",".join(map(str, np.ravel(values)))
+    if not bounds:
+        raise InputError("values is empty: give the bounds, such as [0.1, 0.05, 0.02]")
     data, settings = fitted._prepare(X, y, sensitive_features)
     start("sweep", data, settings, whole.path, "--over", str(over), "--values", bounds, "--allow-violation")
     measure = str(over).split("<=")[0].split(">=")[0].strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -122,8 +123,11 @@ class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             check_is_fitted(self.estimator)
             self.estimator_ = self.estimator
         else:
+            share = self.threshold_fraction
+            if not (isinstance(share, Real) and 0 < share < 1):
+                raise InputError(f"threshold_fraction {share!r}: give a number between 0 and 1")
             with checking("threshold_fraction: "):
-                train, held = train_test_split(held, test_size=self.threshold_fraction, random_state=seed, stratify=y)
+                train, held = train_test_split(held, test_size=share, random_state=seed, stratify=y)
             own = {"sample_weight": weights[train]} if weights is not None and has_fit_parameter(self.estimator, "sample_weight") else {}
             self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **own)
         self.classes_ = self.estimator_.classes_

@@ -15,7 +15,6 @@ The certificate of a run with the multipliers nu has three residuals:
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ import numpy as np
 
 from ._errors import RunError
 from ._rates import Measure, Rows, read_rows
-from ._run import Floats, Model, Network, read
+from ._run import Floats, Model, Network, changed, read
 
 
 @dataclass
@@ -82,9 +81,8 @@ def verify(run: str | Path, data: Any) -> Verification:
         raise RunError(
             f"{path}: this check supports rates of decisions, with the regularizers none, l1, l2 and group-l1, and a certificate: use the command ppal verify"
         )
-    for name, digest in summary.get("files", {}).items():
-        if hashlib.sha256((path / name).read_bytes()).hexdigest() != digest:
-            result.problems.append(f"{name} has been changed: its checksum is not the one in summary.json")
+    for name in changed(path, summary.get("files", {})):
+        result.problems.append(f"{name} has been changed: its checksum is not the one in summary.json")
     problem = Problem.read(model, config, read_rows(path, model, data, config.get("weight")))
     check_counts(result, problem, model.network, summary)
     check_certificate(result, problem, before_step(model.network, summary), summary)
@@ -165,8 +163,8 @@ def check_certificate(result: Verification, problem: Problem, network: Network, 
         return
     rng, near_value, near_gradient = np.random.default_rng(1), 0.0, 0.0
     for _ in range(2):  # moves of the weights within their rounding
-        moved, w = problem.lagrangian(changed(network, lambda flat: flat * (1 + 2.0**-23 * rng.uniform(-1, 1, flat.shape))), nu)
-        near_value = max(near_value, 8 * float(np.abs(moved - values).max()))
+        near, w = problem.lagrangian(moved(network, lambda flat: flat * (1 + 2.0**-23 * rng.uniform(-1, 1, flat.shape))), nu)
+        near_value = max(near_value, 8 * float(np.abs(near - values).max()))
         near_gradient = max(near_gradient, 8 * float(np.linalg.norm(w - v)))
     g, of_nu = values[1:] - shifts, float(np.abs(nu).sum())
     stationarity, feasibility, complementarity = (float(k) for k in (np.linalg.norm(v), np.linalg.norm(np.maximum(g, 0)), np.abs(nu * g).sum()))
@@ -183,7 +181,7 @@ def check_certificate(result: Verification, problem: Problem, network: Network, 
         result.problems.append("a multiplier of the certificate is negative")
 
 
-def changed(network: Network, change: Callable[[Floats], Floats]) -> Network:
+def moved(network: Network, change: Callable[[Floats], Floats]) -> Network:
     """Return the network after a change of all its weights in one vector."""
     arrays = [a for layer in network.layers for a in layer]
     flat = change(np.concatenate([a.ravel() for a in arrays]))
@@ -194,7 +192,7 @@ def changed(network: Network, change: Callable[[Floats], Floats]) -> Network:
 def before_step(network: Network, summary: dict[str, Any]) -> Network:
     """Return the weights of the smooth problem: those of the file without the exact step on the decisions and its threshold."""
     if summary.get("weight_step"):
-        network = changed(network, lambda flat: flat - np.array(summary["weight_step"]))
+        network = moved(network, lambda flat: flat - np.array(summary["weight_step"]))
     offset = np.atleast_1d(summary.get("offsets") or summary.get("threshold") or 0.0)
     weight, bias = network.layers[-1]
     bias = bias + offset

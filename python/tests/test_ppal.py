@@ -130,7 +130,7 @@ class Estimator(unittest.TestCase):
     def test_the_program_decides_as_python(self) -> None:
         X, sex, y = people()
         several = np.where(X["age"] < 40, "young", y)
-        for labels, settings in ((y, {}), (several, {}), (y, {"model": "mlp", "hidden_layer_sizes": (4, 3), "activation": "tanh", "max_iter": 30})):
+        for labels, settings in ((y, {}), (several, {}), (y, {"model": "mlp", "hidden_layer_sizes": (4, 3), "activation": "tanh", "max_iter": np.int64(30)})):
             with self.subTest(settings=settings, classes=len(set(labels))), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = PpalClassifier(**settings).fit(X, labels)
@@ -309,6 +309,14 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(ppal.RunError, "give the directory of a finished run"):
                 PpalClassifier.load(folder)
             PpalClassifier().fit(X, y).save(f"{folder}/run")
+            for name in ("model.safetensors", "preparation.yaml", "estimator.json", "summary.json", "model.json"):
+                file = Path(folder, "run", name)
+                whole = file.read_bytes()
+                for damaged in (whole[: len(whole) // 2], b""):
+                    file.write_bytes(damaged)
+                    with self.subTest(name), self.assertRaisesRegex(ppal.RunError, name):
+                        PpalClassifier.load(f"{folder}/run")
+                file.write_bytes(whole)
             file = Path(folder, "run", "model.json")
             file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 99}))
             with self.assertRaisesRegex(ppal.RunError, "schema 99"):
