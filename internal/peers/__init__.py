@@ -4,7 +4,6 @@
 
     cases        the compared problems
     data         the pixels: IDX and CIFAR-10 files, or random pixels of the same shape
-    safetensors  ppal's model files
     problem      the multi-class Neyman-Pearson problem and its gradient in numpy: the reference
     ppal         the binary: its runs and its bench
     *_peer       the contenders, each in its own process (worker, client)

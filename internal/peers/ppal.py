@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from safetensors import safe_open
 
-from . import safetensors
 from .cases import CLASSES, Case
 from .problem import Weights
 
@@ -99,8 +99,9 @@ class Ppal:
 
 def load_model(path: Path, case: Case) -> tuple[Weights, dict]:
     """The weights that act on standardised rows, b = b_raw + W_raw c and W = s W_raw, and the normalisation's c and s."""
-    tensors, metadata = safetensors.read(path)
-    normalization = json.loads(metadata["normalization"])
+    with safe_open(path, "numpy") as file:
+        tensors = {name: file.get_tensor(name).astype(np.float64) for name in file.keys()}
+        normalization = json.loads(file.metadata()["normalization"])
     center, deviation = np.array(normalization["center"]), normalization["deviation"]
     if case.heads == "shared":
         raw = [tensors[f"{layer}.{kind}"] for layer in ("hidden", "output") for kind in ("weight", "bias")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from statistics import median
+from statistics import quantiles
 
 PAUSE = 0.2  # seconds between turns, so that the idle threads of the last contender stop spinning
 
@@ -25,20 +25,12 @@ class Sample:
         """Summarise times; raise ValueError if there are none."""
         if not times:
             raise ValueError("no times")
-        ordered = sorted(times)
-        return Sample(median(ordered), _quantile(ordered, 0.25), _quantile(ordered, 0.75), ordered[0], len(ordered))
+        low, middle, high = quantiles(times, method="inclusive") if len(times) > 1 else 3 * times
+        return Sample(middle, low, high, min(times), len(times))
 
     def record(self) -> dict:
         """The sample as JSON."""
         return asdict(self)
-
-
-def _quantile(ordered: list[float], q: float) -> float:
-    """The linearly interpolated q-quantile."""
-    place = q * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 def alternate(contenders: Mapping[str, Callable[[], list[float]]], rounds: int, pause: float = PAUSE) -> dict[str, Sample]:

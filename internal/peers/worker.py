@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import traceback
-from typing import Any
+from typing import Any, TextIO
 
 PEERS = {
     "numpy": ("numpy_peer", "NumpyPeer"),
@@ -40,15 +40,21 @@ def answer(peer: Any, line: str) -> dict:
         return {"error": summary(error)}
 
 
-def summary(error: Exception) -> str:
+def summary(error: BaseException) -> str:
     """The error in one line."""
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 
-def main(name: str, threads: int, *options: str) -> None:
-    """Serve until stdin closes. Output of libraries goes to stderr."""
+def own_stdout() -> TextIO:
+    """Return stdout for the replies alone: what libraries print goes to stderr from now on."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return replies
+
+
+def main(name: str, threads: int, *options: str) -> None:
+    """Serve until stdin closes. Output of libraries goes to stderr."""
+    replies = own_stdout()
     module, kind = PEERS[name]
     try:
         peer = getattr(importlib.import_module(f".{module}", __package__), kind)(threads, *options)

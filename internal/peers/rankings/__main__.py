@@ -12,7 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .. import safetensors
+from safetensors.numpy import load_file
+
 from .rows import key, load
 
 GRIDS = {
@@ -57,9 +58,9 @@ def ppal(args: argparse.Namespace, fold: int) -> dict:
         command = ["taskset", "-c", args.core, args.ppal, "train", "--dataset", "mq2008", *flags, "--out", f"{folder}/run"]
         subprocess.run(command, check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        weights, _ = safetensors.read(Path(folder, "run", "model.safetensors"))
+        weights = load_file(Path(folder, "run", "model.safetensors"))["linear.weight"].astype(float)
         summary = json.loads(Path(folder, "run", "summary.json").read_text())
-    measured = dict(zip(("train", "validation", "test"), (r.measure(r.x.astype(float) @ weights["linear.weight"][0]) for r in load(Path(args.data), fold))))
+    measured = dict(zip(("train", "validation", "test"), (r.measure(r.x.astype(float) @ weights[0]) for r in load(Path(args.data), fold))))
     own = summary["decisions"][0]
     for part, m in measured.items():  # two programs count the pairs
         if max(abs(m["gap"] - own[part]), abs(m["error"] - summary["objective_on_decisions"][part])) > 1e-3:

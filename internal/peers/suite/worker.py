@@ -10,10 +10,10 @@ One process imports a library once for many runs. The oracle's trace has the num
 from __future__ import annotations
 
 import json
-import os
 import sys
 import traceback
 
+from ..worker import own_stdout, summary
 from .__main__ import parse, run
 
 
@@ -25,14 +25,13 @@ def answer(line: str) -> dict:
         return {"missing": error.name}
     except (Exception, SystemExit) as error:  # a failed run is a result too: the parent reports it
         traceback.print_exc()
-        return {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"}
+        return {"error": summary(error)}
     return {}
 
 
 def main() -> None:
     """Serve until stdin closes. Output of libraries goes to stderr."""
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    replies = own_stdout()
     for line in sys.stdin:
         print(json.dumps(answer(line)), file=replies, flush=True)
 
