@@ -206,20 +206,14 @@ func TestArraysAreTheSameTable(t *testing.T) {
 func TestArraysWithATestFile(t *testing.T) {
 	train, test := embeddings(t, 300, false), embeddings(t, 90, false)
 	opts := tabular.TableOptions{File: train.csv, TestFile: test.csv, Label: "y", Ignore: []string{"sex", "part"}}
-	want, err := LoadTable("", "csv", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := loaded(t, "csv", opts)
 	for _, c := range [][2]string{{train.arrays["npz"].File, test.arrays["npz"].File}, {train.arrays["fortran"].File, test.csv}, {train.csv, test.arrays["compressed"].File}} {
 		opts.File, opts.TestFile = c[0], c[1]
-		got, err := LoadTable("", "csv", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := loaded(t, "csv", opts)
 		sameTables(t, fmt.Sprint(c), want, got)
 	}
 	opts.File, opts.TestFile = train.arrays["npz"].File, embeddings(t, 90, true).arrays["npz"].File
-	_, err = LoadTable("", "csv", opts)
+	_, err := LoadTable("", "csv", opts)
 	datatest.CheckError(t, err, dataerr.ErrMissing, opts.TestFile+": row ")
 }
 
@@ -233,10 +227,7 @@ func TestArraysAreMapped(t *testing.T) {
 	defer pages.Close()
 	opts := embeddings(t, 500, false).arrays["table"]
 	opts.Label, opts.Pages = "y", pages
-	got, err := LoadTable("", "csv", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := loaded(t, "csv", opts)
 	if err := pages.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -379,10 +370,7 @@ func TestArraysOfOtherWidths(t *testing.T) {
 	beside := datatest.Write(t, t.TempDir(), "beside.csv", []byte("y\n"+strings.Repeat("0\n1\n", rows/2)))
 	for kind, opts := range embeddings(t, rows, false).arrays {
 		opts.Label = "y"
-		got, err := LoadTable("", "csv", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := loaded(t, "csv", opts)
 		p := got.Preparation
 		if diff := cmp.Diff(map[string]int{"X": columns}, p.Arrays); diff != "" {
 			t.Errorf("%s: %s", kind, diff)
@@ -407,7 +395,7 @@ func TestArraysOfOtherWidths(t *testing.T) {
 		}
 		if kind == "npz" {
 			opts.TestFile = datatest.Write(t, t.TempDir(), "test.npz", formats["npz"](x(columns+1)))
-			_, err = LoadTable("", "csv", opts)
+			_, err := LoadTable("", "csv", opts)
 			datatest.CheckError(t, err, dataerr.ErrColumn, opts.TestFile+": invalid column: the array X has 13 columns")
 		}
 	}
@@ -415,10 +403,7 @@ func TestArraysOfOtherWidths(t *testing.T) {
 	unused := x(2)
 	unused.Name = "Z"
 	opts := tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "x.npz", datatest.NPZ(t, false, texts, unused, x(3), y)), Label: "y", Ignore: []string{"Z0", "Z1", "X2"}}
-	got, err := LoadTable("", "csv", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := loaded(t, "csv", opts)
 	if diff := cmp.Diff(map[string]int{"X": 3, "T": 2}, got.Preparation.Arrays); diff != "" {
 		t.Error(diff)
 	}

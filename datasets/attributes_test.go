@@ -64,20 +64,14 @@ func TestValues(t *testing.T) {
 func TestAttributesKeepTheSplit(t *testing.T) {
 	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
 	for _, name := range []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"} {
-		without, err := LoadTable("", name, tabular.TableOptions{Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		without := loaded(t, name, tabular.TableOptions{Seed: 3})
 		attributes := map[string][]string{
 			"synthetic-adult":       {"race", "sex"},
 			"synthetic-bank":        {"job", "age<25"},
 			"synthetic-compas":      {"race", "sex", "age_cat"},
 			"synthetic-communities": {"racepctblack>0.5"},
 		}[name]
-		with, err := LoadTable("", name, tabular.TableOptions{Seed: 3, Attributes: attributes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		with := loaded(t, name, tabular.TableOptions{Seed: 3, Attributes: attributes})
 		parts := without.Parts()
 		for k, p := range with.Parts() {
 			if p.SHA256() != parts[k].SHA256() || !slices.Equal(p.Source, parts[k].Source) || len(parts[k].Attributes) != 0 {

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -99,14 +97,8 @@ func TestManyColumns(t *testing.T) {
 		}
 		text.WriteString([]string{"no", "yes"}[row%2] + "\n")
 	}
-	file := filepath.Join(t.TempDir(), "wide.csv")
-	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	tables, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "label=yes", Groups: []string{"c5<3"}, Ignore: []string{"c7"}, Split: tabular.Split{Train: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := datatest.Write(t, t.TempDir(), "wide.csv", []byte(text.String()))
+	tables := loaded(t, "csv", tabular.TableOptions{File: file, Label: "label=yes", Groups: []string{"c5<3"}, Ignore: []string{"c7"}, Split: tabular.Split{Train: 100}})
 	if names := tables.Train.Columns; len(names) != columns-1 || !slices.Contains(names, "c2999") || slices.Contains(names, "c7") {
 		t.Errorf("%d features", len(names))
 	}

@@ -107,10 +107,7 @@ func TestRareClasses(t *testing.T) {
 // A split keeps the shares of every class.
 func TestSeveralClassesSplit(t *testing.T) {
 	file := datatest.Write(t, t.TempDir(), "own.csv", []byte(flowers(300)))
-	got, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "species", Groups: []string{"place"}, Seed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := loaded(t, "csv", tabular.TableOptions{File: file, Label: "species", Groups: []string{"place"}, Seed: 5})
 	for _, p := range got.Parts() {
 		for k, n := range p.ClassCounts() {
 			if share := map[string]int{"training": 70, "validation": 15, "test": 15}[p.Name]; n < share-2 || n > share+2 {

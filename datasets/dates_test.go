@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,18 +25,13 @@ func TestDatesOfAnotherForm(t *testing.T) {
 	path, other := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")
 	bad := "joined,y\n01/31/2016,1\n"
 	for name, content := range map[string]string{path: text, other: bad} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Write(t, "", name, []byte(content))
 	}
 	const says = `joined: "01/31/2016" is not a date in the form day/month/year, as in training`
-	tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Dates: tabular.DatesDayFirst})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := loaded(t, "csv", tabular.TableOptions{File: path, Label: "y", Dates: tabular.DatesDayFirst})
 	rows := newrows.NewRows{Preparation: tables.Preparation, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil }, Emit: func(*newrows.Block) error { return nil }}
 	datatest.CheckError(t, rows.Read(strings.NewReader(bad), "new"), dataerr.ErrNumber, says)
-	_, err = LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Dates: tabular.DatesDayFirst, TestFile: other})
+	_, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Dates: tabular.DatesDayFirst, TestFile: other})
 	datatest.CheckError(t, err, dataerr.ErrNumber, says)
 	for _, layout := range textvalue.DateLayouts {
 		if words := textvalue.DateWords.Replace(layout); strings.ContainsAny(words, "0123456789") || !strings.Contains(words, "year") || !strings.Contains(words, "month") {

@@ -173,9 +173,7 @@ func TestFetchPresent(t *testing.T) {
 	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil || len(s.ranges) > 0 {
 		t.Errorf("%v after requests %q", err, s.ranges)
 	}
-	if err := os.WriteFile(path, fetchBody[1:], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Write(t, "", path, fetchBody[1:])
 	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil || len(s.ranges) != 1 {
 		t.Errorf("%v after requests %q", err, s.ranges)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 )
 
 // FuzzUnzip extracts a file from any bytes in the place of a zip archive: the file has at most one
@@ -79,10 +80,7 @@ func FuzzPublished(f *testing.F) {
 	}
 	kinds := slices.Concat(expected, tableErrors, []error{dataerr.ErrIndex, dataerr.ErrCategory})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := datatest.Write(t, t.TempDir(), "file", data)
 		for name, read := range readers {
 			if err := read(path); err != nil && !slices.ContainsFunc(kinds, func(e error) bool { return errors.Is(err, e) }) {
 				t.Errorf("%s: unexpected kind of error: %v", name, err)

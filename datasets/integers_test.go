@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -104,13 +103,8 @@ func TestSharedIntegers(t *testing.T) {
 			return fmt.Sprintf("%d,%d,%c,%d", 3+i/20, i*i%7, "ab"[i%2], i/3%2)
 		})
 		opts := tabular.TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y"}
-		if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		one, err := LoadTable("", "csv", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		datatest.Write(t, "", opts.File, []byte(text))
+		one := loaded(t, "csv", opts)
 		want := alone(one)
 		if (want != nil) != (name == "integers") {
 			t.Fatalf("%s: one process finds integers: %v", name, want != nil)

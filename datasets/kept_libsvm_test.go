@@ -97,9 +97,7 @@ func TestKeptLIBSVM(t *testing.T) {
 	file, folder := filepath.Join(t.TempDir(), "rows.svm"), t.TempDir()
 	save := func(path string, text []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Write(t, "", path, text)
 	}
 	save(file, sparseText(3000, 20, false))
 	load := func(folder, sum string, seed uint64) (all any, remarks string) {
@@ -108,10 +106,7 @@ func TestKeptLIBSVM(t *testing.T) {
 			o.Pages = newPages(t)
 			o.Keep = &tabular.Keep{Folder: folder, SHA256: func() (string, error) { return sum, nil }}
 		}
-		tables, err := LoadTable("", "libsvm", o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := loaded(t, "libsvm", o)
 		var parts []any
 		for _, p := range tables.Parts() {
 			parts = append(parts, []any{p.Features, p.Labels, p.Source, p.Groups, p.Attributes})
@@ -171,9 +166,7 @@ func TestOtherFormatsInPages(t *testing.T) {
 	for name, text := range map[string][]byte{"a.tsv": bytes.ReplaceAll(csv, []byte(","), []byte("\t")), "b.csv.gz": datatest.Gzipped(csv),
 		"c.parquet": parquet, "d.parquet.gz": datatest.Gzipped(parquet)} {
 		file, folder := filepath.Join(t.TempDir(), name), t.TempDir()
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Write(t, "", file, text)
 		options := func(folder string) tabular.TableOptions {
 			o := keptOptions(t, file, folder, "1")
 			if strings.Contains(name, "parquet") {
@@ -194,17 +187,11 @@ func TestKeptQueries(t *testing.T) {
 	for name, o := range map[string]tabular.TableOptions{
 		"libsvm": {File: datatest.Write(t, t.TempDir(), "rows.txt", []byte(text)), Query: "qid", Ignore: []string{"3"}}, "csv": {File: csvOf(t, list), Label: "grade", Query: "user"},
 	} {
-		want, err := LoadTable("", name, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := loaded(t, name, o)
 		o.Keep = &tabular.Keep{Folder: filepath.Join(t.TempDir(), "kept"), SHA256: func() (string, error) { return "the same", nil }}
 		for range 2 {
 			o.Pages = newPages(t)
-			got, err := LoadTable("", name, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := loaded(t, name, o)
 			if a, b := got.Test.Queries, want.Test.Queries; fmt.Sprint(*a) != fmt.Sprint(*b) || got.Test.SHA256() != want.Test.SHA256() {
 				t.Errorf("%s: the kept rows have other queries", name)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 	"ppal/internal/mapped"
 )
 
@@ -33,10 +34,7 @@ func keptTable(t *testing.T, seed uint64) string {
 		}
 		fmt.Fprintf(&b, "%s,%s,2020-%02d-%02d,%c,%q,%t\n", x, []string{"b", "c", "a"}[rng.IntN(3)], 1+rng.IntN(12), 1+rng.IntN(28), "fm"[rng.IntN(2)], []string{"1,200.5", "900.25"}[rng.IntN(2)], rng.IntN(2) > 0)
 	}
-	path := filepath.Join(t.TempDir(), "table.csv")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := datatest.Write(t, t.TempDir(), "table.csv", []byte(b.String()))
 	return path
 }
 
@@ -66,10 +64,7 @@ func keptOptions(t *testing.T, file, folder, sum string) tabular.TableOptions {
 // separately these remarks.
 func contents(t *testing.T, o tabular.TableOptions) (all any, remarks []string) {
 	t.Helper()
-	tables, err := LoadTable("", "csv", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := loaded(t, "csv", o)
 	kept := func(s string) bool { return strings.Contains(s, "kept") }
 	for _, s := range slices.Concat(tables.Notes, tables.Warnings) {
 		if kept(s) {
@@ -112,9 +107,7 @@ func expectKept(t *testing.T, what string, o tabular.TableOptions, want any, rem
 // forget leaves only the names of the columns in the table.
 func forget(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("x,job,day,sex,w,y\nno,rows,are,parsed,here,too\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Write(t, "", path, []byte("x,job,day,sex,w,y\nno,rows,are,parsed,here,too\n"))
 }
 
 func keptFiles(t *testing.T, folder string) []string {
@@ -159,9 +152,7 @@ func TestChangedTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Write(t, "", file, text)
 	want, _ := contents(t, keptOptions(t, file, "", ""))
 	expectKept(t, "the changed table", keptOptions(t, file, folder, "2"), want, "has changed")
 	forget(t, file)
@@ -214,9 +205,7 @@ func TestDamagedRows(t *testing.T) {
 	flipped := slices.Clone(good)
 	flipped[len(good)/2] ^= 16
 	for what, text := range map[string][]byte{"a damaged byte": flipped, "a short file": good[:len(good)-100], "another table": other, "no file": nil} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Write(t, "", path, text)
 		expectKept(t, what, keptOptions(t, file, folder, "1"), want, "cannot be used")
 		expectKept(t, what+", the load after", keptOptions(t, file, folder, "1"), want, hasRows)
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -95,24 +93,12 @@ func TestLayouts(t *testing.T) {
 		{"two byte order marks", recordio.ByteOrderMark + recordio.ByteOrderMark + header + body, func(*tabular.TableOptions) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "table.csv")
-			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := datatest.Write(t, t.TempDir(), "table.csv", []byte(c.text))
 			opts := tabular.TableOptions{File: path, Label: "pay=yes", Missing: tabular.MissingImputed, Groups: []string{"age, years<45"}}
 			c.set(&opts)
-			got, err := LoadTable("", "csv", opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			plain := filepath.Join(t.TempDir(), "plain.csv")
-			if err := os.WriteFile(plain, []byte(header+body), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			want, err := LoadTable("", "csv", tabular.TableOptions{File: plain, Label: "pay=yes", Missing: tabular.MissingImputed, Groups: []string{"age, years<45"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := loaded(t, "csv", opts)
+			plain := datatest.Write(t, t.TempDir(), "plain.csv", []byte(header+body))
+			want := loaded(t, "csv", tabular.TableOptions{File: plain, Label: "pay=yes", Missing: tabular.MissingImputed, Groups: []string{"age, years<45"}})
 			for i, p := range got.Parts() {
 				if p.SHA256() != want.Parts()[i].SHA256() {
 					t.Errorf("the %s rows differ", p.Name)
@@ -153,18 +139,12 @@ func TestOrdinaryTexts(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&text, "%s\t%s\t%d\n", []string{`5" disk`, `"3`, `a\"b`}[i%3], []string{"NA", "DE"}[i/2%2], i/5%2)
 	}
-	path := filepath.Join(t.TempDir(), "disks.tsv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := datatest.Write(t, t.TempDir(), "disks.tsv", []byte(text.String()))
 	_, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y"})
 	if err == nil || !strings.Contains(err.Error(), "--quote none") {
 		t.Errorf("%v, want advice", err)
 	}
-	tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Quote: tabular.QuoteNone, MissingValues: []string{"?"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := loaded(t, "csv", tabular.TableOptions{File: path, Label: "y", Quote: tabular.QuoteNone, MissingValues: []string{"?"}})
 	want := []string{`disk="3`, `disk=5" disk`, `disk=a\"b`, "country=DE", "country=NA"}
 	if diff := cmp.Diff(want, tables.Preparation.Columns()); diff != "" {
 		t.Error(diff)
@@ -174,10 +154,7 @@ func TestOrdinaryTexts(t *testing.T) {
 // A text that the user takes for a missing value is one although it is a number or a date.
 func TestNumbersAsMissingValues(t *testing.T) {
 	for _, mark := range []string{"-200", "1900-01-01", "1,5"} {
-		path := filepath.Join(t.TempDir(), "air.csv")
-		if err := os.WriteFile(path, []byte("co;y\n"+strings.Repeat("2;0\n"+mark+";1\n3;1\n", 20)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := datatest.Write(t, t.TempDir(), "air.csv", []byte("co;y\n"+strings.Repeat("2;0\n"+mark+";1\n3;1\n", 20)))
 		_, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", MissingValues: []string{mark}})
 		datatest.CheckError(t, err, dataerr.ErrMissing, fmt.Sprintf("line 3, column 1: co: missing value: %q in 20 of 60 rows", mark))
 	}
@@ -185,15 +162,9 @@ func TestNumbersAsMissingValues(t *testing.T) {
 
 // A note says that no field is one of the texts of missing values, such as -200.0 for -200.
 func TestUnseenMissingValues(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "air.csv")
-	if err := os.WriteFile(path, []byte("co,y\n"+strings.Repeat("2,0\n-200,1\n3,1\n", 20)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := datatest.Write(t, t.TempDir(), "air.csv", []byte("co,y\n"+strings.Repeat("2,0\n-200,1\n3,1\n", 20)))
 	for mark, unseen := range map[string]bool{"-200.0": true, "-200": false} {
-		tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y=1", Missing: tabular.MissingImputed, MissingValues: []string{mark, "?"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := loaded(t, "csv", tabular.TableOptions{File: path, Label: "y=1", Missing: tabular.MissingImputed, MissingValues: []string{mark, "?"}})
 		if notes := strings.Join(tables.Notes, " "); strings.Contains(notes, "No field is "+mark+", ?") != unseen {
 			t.Errorf("%s: notes %s", mark, notes)
 		}
@@ -202,14 +173,8 @@ func TestUnseenMissingValues(t *testing.T) {
 
 // Names of columns without a line of names.
 func TestNamesByPlace(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "german.data")
-	if err := os.WriteFile(path, []byte(strings.Repeat("A11 6 A34 1\nA12 48 A32 2\nA11 24 A34 2\n", 12)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "column 4=2", Header: tabular.HeaderNone, Separator: ' '})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := datatest.Write(t, t.TempDir(), "german.data", []byte(strings.Repeat("A11 6 A34 1\nA12 48 A32 2\nA11 24 A34 2\n", 12)))
+	tables := loaded(t, "csv", tabular.TableOptions{File: path, Label: "column 4=2", Header: tabular.HeaderNone, Separator: ' '})
 	want := tabular.Layout{Header: []string{"column 1", "column 2", "column 3", "column 4"}, Separator: " "}
 	if diff := cmp.Diff(want, tables.Preparation.Layout); diff != "" {
 		t.Error(diff)
@@ -250,18 +215,12 @@ func TestNumbersOfRows(t *testing.T) {
 			for i := range rows {
 				fmt.Fprintf(&text, "%s,%d.5,%s\n", c.first(i), i%13, []string{"a", "b"}[i%2])
 			}
-			path := filepath.Join(t.TempDir(), "table.csv")
-			if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := datatest.Write(t, t.TempDir(), "table.csv", []byte(text.String()))
 			opts := c.opts
 			if opts.File = path; opts.Label == "" {
 				opts.Label = "y=b"
 			}
-			got, err := LoadTable("", "csv", opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := loaded(t, "csv", opts)
 			notes := strings.Join(got.Notes, " ")
 			if ignored := len(got.Train.Columns) == 1; ignored != c.ignored || strings.Contains(notes, "Column 1 has ") != c.ignored {
 				t.Errorf("features %v, notes %s", got.Train.Columns, notes)
@@ -277,21 +236,15 @@ func TestCodes(t *testing.T) {
 	for i := range 2000 {
 		fmt.Fprintf(&text, "%d,%d,%d,%d,%d.5,%d,%d\n", 100+i%70, i%3, i%2, i/2, i%5, i%150, i%2)
 	}
-	path := filepath.Join(t.TempDir(), "codes.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := datatest.Write(t, t.TempDir(), "codes.csv", []byte(text.String()))
+	got := loaded(t, "csv", tabular.TableOptions{File: path, Label: "y"})
 	want := `These columns hold whole numbers with few different values: code (70), "kind, of" (3). If some are codes of categories: --categorical 'code,"kind, of"'.`
 	if !slices.Contains(got.Notes, want) {
 		t.Errorf("%q", got.Notes)
 	}
-	got, err = LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Categorical: []string{"code", "kind, of"}})
-	if err != nil || strings.Contains(strings.Join(got.Notes, " "), "codes") {
-		t.Errorf("%v, %v", got.Notes, err)
+	got = loaded(t, "csv", tabular.TableOptions{File: path, Label: "y", Categorical: []string{"code", "kind, of"}})
+	if strings.Contains(strings.Join(got.Notes, " "), "codes") {
+		t.Error(got.Notes)
 	}
 }
 
@@ -301,16 +254,10 @@ func TestColumnsOfOneName(t *testing.T) {
 	for i := range 40 {
 		text += fmt.Sprintf("%d.5,2024-01-%02d,%d.5,%d\n", i%7, 1+i%28, i%5, i/2%2)
 	}
-	path := filepath.Join(t.TempDir(), "twice.csv")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := datatest.Write(t, t.TempDir(), "twice.csv", []byte(text))
 	_, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y"})
 	checkProblems(t, err, 2, dataerr.ErrColumn, `two columns are named "x"; keep the first (--ignore 'column 3')`, "for all of them: --ignore 'column 3' --dates expand")
-	got, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Ignore: []string{"column 3"}, Dates: tabular.DatesExpanded})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := loaded(t, "csv", tabular.TableOptions{File: path, Label: "y", Ignore: []string{"column 3"}, Dates: tabular.DatesExpanded})
 	if got.Train.Columns[0] != "x" || got.Uses[2].Became != "ignored" || got.Uses[0].Became != "number" {
 		t.Errorf("%v %v", got.Train.Columns, got.Uses)
 	}
@@ -332,14 +279,8 @@ func TestZeroBased(t *testing.T) {
 	}
 	load := func(text string, opts tabular.TableOptions) *tabular.Tables {
 		t.Helper()
-		opts.File = filepath.Join(t.TempDir(), "rows.svm")
-		if err := os.WriteFile(opts.File, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		tables, err := LoadTable("", "libsvm", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opts.File = datatest.Write(t, t.TempDir(), "rows.svm", []byte(text))
+		tables := loaded(t, "libsvm", opts)
 		return tables
 	}
 	want := load(one.String(), tabular.TableOptions{Groups: []string{"3"}, Ignore: []string{"1"}, Attributes: []string{"4"}})

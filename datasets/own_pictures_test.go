@@ -54,10 +54,7 @@ func TestPicturesOfEveryForm(t *testing.T) {
 	folder, table := pictureFolder(t, 8, 6, 8)
 	load := func(o tabular.TableOptions) *tabular.Tables {
 		t.Helper()
-		tables, err := LoadTable("", Pictures, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := loaded(t, Pictures, o)
 		return tables
 	}
 	inFolder := load(tabular.TableOptions{File: folder})

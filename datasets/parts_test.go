@@ -25,10 +25,7 @@ func TestTestFile(t *testing.T) {
 	dir := t.TempDir()
 	test := datatest.Write(t, dir, "test.csv", []byte("c,extra,y,x\nb,?,1,1000\na,?,0,2000\n"))
 	opts := tabular.TableOptions{Label: "y", Groups: []string{"c=a"}, Attributes: []string{"c"}, TestFile: test, File: datatest.Write(t, dir, "own.csv", []byte(numbered(100, 0, letter)))}
-	got, err := LoadTable("", "csv", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := loaded(t, "csv", opts)
 	if got.Train.Rows() != 80 || got.Validation.Rows() != 20 || got.Test.Rows() != 2 {
 		t.Errorf("%d, %d, %d rows", got.Train.Rows(), got.Validation.Rows(), got.Test.Rows())
 	}
@@ -111,10 +108,7 @@ func TestOwnSplitSeed(t *testing.T) {
 		t.Error("the split's own seed draws other rows than the same seed of the run")
 	}
 	file := datatest.Write(t, t.TempDir(), "own.csv", []byte(numbered(100, 0, func(int) string { return "a" })))
-	a, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "y", Seed: 1, SplitSeed: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := loaded(t, "csv", tabular.TableOptions{File: file, Label: "y", Seed: 1, SplitSeed: 9})
 	b, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "y", Seed: 2, SplitSeed: 9})
 	if err != nil || !slices.Equal(a.Train.Source, b.Train.Source) {
 		t.Errorf("%v: the seed of the run changes the split", err)

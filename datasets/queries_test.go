@@ -202,16 +202,13 @@ func TestGivenPartsOfQueries(t *testing.T) {
 		test = append(test, document{i % 3, fmt.Sprint("v", i/5), [2]float64{1, float64(i)}})
 	}
 	o := tabular.TableOptions{File: csvOf(t, list), TestFile: csvOf(t, test), Label: "grade", Query: "user", Relevant: "1"}
-	tables, err := LoadTable("", "csv", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := loaded(t, "csv", o)
 	if got := fmt.Sprint(tables.Test.Queries.Names, tables.Test.Queries.Of[:6], tables.Test.Queries.Grades[:4]); got != "[v0 v1 v2 v3] [0 0 0 0 0 1] [0 1 2 0]" {
 		t.Errorf("test queries %s", got)
 	}
 	both := append(test, list[0])
 	o.TestFile = csvOf(t, both)
-	_, err = LoadTable("", "csv", o)
+	_, err := LoadTable("", "csv", o)
 	datatest.CheckError(t, err, dataerr.ErrSplit, "the query "+list[0].query+" has rows in two parts")
 
 	text, err := os.ReadFile(csvOf(t, test))
@@ -316,10 +313,7 @@ func TestNotesAboutQueries(t *testing.T) {
 	text := "1 qid:1 1:1\n0 qid:1 1:2\n0 qid:007 1:2\n1 qid:99999999999999999999 1:2\n0 qid:99999999999999999999 1:2\n0 qid:0 1:1\n1 qid:7 1:3\n" +
 		strings.Repeat("1 qid:8 1:1\n0 qid:8 1:1\n", 3)
 	o := tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "rows.txt", []byte(text)), Query: "qid", Split: tabular.Split{Train: 100}}
-	tables, err := LoadTable("", "libsvm", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := loaded(t, "libsvm", o)
 	notes := strings.Join(tables.Notes, "\n")
 	for _, want := range []string{"5 queries, with 12 pairs", "1 of 5 queries have no pair", "The documents of 1 query are not consecutive in the file, first in row 7"} {
 		if !strings.Contains(notes, want) {
@@ -333,9 +327,7 @@ func TestNotesAboutQueries(t *testing.T) {
 		t.Errorf("queries %s", got)
 	}
 	o.Query = ""
-	if tables, err = LoadTable("", "libsvm", o); err != nil {
-		t.Fatal(err)
-	}
+	tables = loaded(t, "libsvm", o)
 	if tables.Train.Queries != nil || !strings.Contains(strings.Join(tables.Notes, "\n"), "have a qid, which ppal does not use. --query qid") {
 		t.Errorf("queries %v, notes %q", tables.Train.Queries, tables.Notes)
 	}

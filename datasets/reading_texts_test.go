@@ -9,6 +9,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
 	"ppal/internal/recordio"
@@ -111,10 +112,7 @@ func TestTextsOfForeignSparseFiles(t *testing.T) {
 		"too large": {"1 1:2\n-1 3:1.797e308\n", "line 2: invalid column: \"3:1.797e308\" is larger than 1e+18"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "rows")
-			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := datatest.Write(t, t.TempDir(), "rows", []byte(c.text))
 			_, err := LoadTable("", "libsvm", tabular.TableOptions{File: path})
 			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %q in one line", err, c.says)

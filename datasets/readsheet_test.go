@@ -39,15 +39,9 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		Groups: []string{"c"}, Attributes: []string{"free", "x<500"}, Features: []string{"when", "x", "c"}}
 	for _, missing := range []string{tabular.MissingFlagged, tabular.MissingDropped} {
 		opts.Missing, opts.Pages = missing, nil
-		want, err := LoadTable("", "csv", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := loaded(t, "csv", opts)
 		opts.Pages = pages
-		got, err := LoadTable("", "csv", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := loaded(t, "csv", opts)
 		if _, ok := got.Train.Features.(*loader.EncodedRows); !ok || pages.Bytes() < 15000*(6*8+4) {
 			t.Errorf("%s: features %T, %d bytes", missing, got.Train.Features, pages.Bytes())
 		}

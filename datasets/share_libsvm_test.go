@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 	"ppal/internal/loader"
 )
 
@@ -33,10 +33,7 @@ func entriesFile(t *testing.T, rows int, density float64) string {
 		}
 		text.WriteString("\n")
 	}
-	path := filepath.Join(t.TempDir(), "entries")
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := datatest.Write(t, t.TempDir(), "entries", []byte(text.String()))
 	return path
 }
 
@@ -119,9 +116,7 @@ func TestSharedLIBSVMErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		datatest.Write(t, "", path, []byte(text))
 	}
 	for name, c := range map[string]struct {
 		text string

@@ -150,9 +150,7 @@ func workers(t *testing.T) string {
 	if len(text) < 2*recordio.ChunkBytes {
 		t.Fatalf("the file has %d bytes, and the test needs several chunks of %d", len(text), recordio.ChunkBytes)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Write(t, "", path, []byte(text))
 	return path
 }
 

@@ -3,7 +3,6 @@ package datasets
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -44,10 +43,7 @@ func TestNotShared(t *testing.T) {
 	defer pages.Close()
 	for _, opts := range []tabular.TableOptions{{TestFile: file}, {Pages: pages}} {
 		opts.File, opts.Label = file, "y"
-		want, err := LoadTable("", "csv", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := loaded(t, "csv", opts)
 		all, errs := shared(t, 2, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 			own := opts
 			own.Share = s
@@ -93,13 +89,8 @@ func TestSharedSmallTable(t *testing.T) {
 		}
 		return fmt.Sprintf("%s,0.1,\"%c\n\",%d", x, "abc"[i%3], i/2%2)
 	})
-	if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	want, err := LoadTable("", "csv", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	datatest.Write(t, "", opts.File, []byte(text))
+	want := loaded(t, "csv", opts)
 	for size := 1; size <= 4; size++ {
 		for _, units := range []int{1, 24} {
 			all, errs := shared(t, size, units, func(_ int, s tabular.Share) (*tabular.Tables, error) {
@@ -148,9 +139,7 @@ func (f *faulty) Sum(x []float64) error {
 func TestSharedSumsFail(t *testing.T) {
 	opts := tabular.TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Groups: []string{"c"}, Missing: tabular.MissingDropped}
 	text := datatest.RowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
-	if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	datatest.Write(t, "", opts.File, []byte(text))
 	for sums := 0; ; sums++ {
 		var s *faulty
 		_, errs := shared(t, 1, 24, func(_ int, one tabular.Share) (*tabular.Tables, error) {

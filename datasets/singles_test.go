@@ -55,10 +55,7 @@ func TestSingles(t *testing.T) {
 	} {
 		text, x := gradedRows(test.rows, test.cols, test.first, test.second)
 		o := tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "rows.txt", []byte(text)), Query: "qid", Ignore: []string{"2"}, Seed: 5}
-		tables, err := LoadTable("", "libsvm", o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := loaded(t, "libsvm", o)
 		if _, dense := tables.Train.Features.(*matrix.Singles); dense != test.dense {
 			t.Fatalf("%+v: %T", test, tables.Train.Features)
 		}
@@ -113,10 +110,7 @@ func TestGroupsOfSingles(t *testing.T) {
 		twin.WriteByte('\n')
 	}
 	o := tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "rows.txt", []byte(twin.String())), Query: "qid", Groups: []string{"1"}, Attributes: []string{"3"}, DropSensitive: true}
-	tables, err := LoadTable("", "libsvm", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := loaded(t, "libsvm", o)
 	if got := fmt.Sprint(tables.Train.Columns); got != "[2 4 5 6]" {
 		t.Errorf("features %s", got)
 	}

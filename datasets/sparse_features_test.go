@@ -105,20 +105,14 @@ func manySparse(labels int) string {
 // Three labels are three classes, in the order of the numbers.
 func TestOwnLIBSVMClasses(t *testing.T) {
 	file := datatest.Write(t, t.TempDir(), "own.txt", []byte("10 1:1\n2 2:1\n-1 1:2\n2 1:1\n"))
-	got, err := LoadTable("", "libsvm", tabular.TableOptions{File: file, Split: tabular.Split{Train: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := loaded(t, "libsvm", tabular.TableOptions{File: file, Split: tabular.Split{Train: 100}})
 	if diff := cmp.Diff([]string{"-1", "2", "10"}, got.Train.Classes) + cmp.Diff([]int{2, 1, 0, 1}, got.Train.Labels); diff != "" {
 		t.Error(diff)
 	}
 	if classes, err := newrows.LabelClasses(&got.Label, []string{"2.0", "10"}); err != nil || classes[0] != 1 || classes[1] != 2 {
 		t.Error(classes, err)
 	}
-	got, err = LoadTable("", "libsvm", tabular.TableOptions{File: file, Split: tabular.Split{Train: 100}, Classes: []string{"10", "2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got = loaded(t, "libsvm", tabular.TableOptions{File: file, Split: tabular.Split{Train: 100}, Classes: []string{"10", "2"}})
 	if diff := cmp.Diff([]string{"10", "2"}, got.Train.Classes) + cmp.Diff([]int{-1, 1, 1}, got.Train.Labels) + cmp.Diff([]int{0, 1, 3}, got.Train.Source); diff != "" {
 		t.Error(diff)
 	}

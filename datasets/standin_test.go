@@ -46,10 +46,7 @@ func TestStandInGolden(t *testing.T) {
 	var got bytes.Buffer
 	for _, name := range standIns {
 		for _, seed := range []uint64{1, 2} {
-			tables, err := LoadTable("", name, tabular.TableOptions{Seed: seed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tables := loaded(t, name, tabular.TableOptions{Seed: seed})
 			fmt.Fprintf(&got, "%s, seed %d\n", name, seed)
 			describe(&got, tables)
 			if name == "synthetic-adult" {
@@ -108,10 +105,7 @@ func TestStandInFitsItsDesign(t *testing.T) {
 func TestStandInsCanBeLearned(t *testing.T) {
 	racing.Skip(t, "TestSyntheticTwice draws the same tables")
 	for _, name := range standIns {
-		tables, err := LoadTable("", name, tabular.TableOptions{Seed: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := loaded(t, name, tabular.TableOptions{Seed: 5})
 		_, cols := tables.Train.Features.Dims()
 		row := make([]float64, cols)
 		direction := make([]float64, cols)
@@ -151,10 +145,7 @@ func TestStandInsCanBeLearned(t *testing.T) {
 // 0.109 and 0.304 for Adult's sexes, 0.523 and 0.383 for COMPAS's races.
 func TestStandInGroupRates(t *testing.T) {
 	for name, want := range map[string][2]float64{"synthetic-adult": {0.109, 0.304}, "synthetic-compas": {0.523, 0.383}} {
-		tables, err := LoadTable("", name, tabular.TableOptions{Seed: 6, Split: tabular.Split{Train: 100}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := loaded(t, name, tabular.TableOptions{Seed: 6, Split: tabular.Split{Train: 100}})
 		for k, g := range tables.Train.Groups {
 			positives := 0.0
 			for _, i := range g.Rows {

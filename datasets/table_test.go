@@ -218,3 +218,13 @@ func TestAdvice(t *testing.T) {
 	_, err = everything(t, "x,part,y\n1,train,a\n2,train,b\n9,test,b\n1,test,a\n", tabular.TableOptions{Label: "y=a", SplitColumn: "part", Groups: []string{"x<20", "x>5"}})
 	datatest.CheckError(t, err, dataerr.ErrEmpty, "no rows of group x>5 among the training rows")
 }
+
+// loaded loads a table, which must succeed.
+func loaded(t *testing.T, name string, opts tabular.TableOptions) *tabular.Tables {
+	t.Helper()
+	tables, err := LoadTable("", name, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}

@@ -117,10 +117,7 @@ func TestNumbersOfTestRows(t *testing.T) {
 	dir := t.TempDir()
 	opts := tabular.TableOptions{Label: "y!=red", Missing: tabular.MissingDropped, File: datatest.Write(t, dir, "own.csv", []byte("x,c,y\n1,a,red\nNA,a,red\n3,b,blue\n4,a,red\n5,b,green\n")),
 		TestFile: datatest.Write(t, dir, "test.csv", []byte("x,c,y\n6,b,red\n?,a,red\n8,a,blue\n")), Split: tabular.Split{Train: 100}}
-	got, err := LoadTable("", "csv", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := loaded(t, "csv", opts)
 	if diff := cmp.Diff([][]int{{0, 2, 3, 4}, {5, 7}}, [][]int{got.Train.Source, got.Test.Source}); diff != "" {
 		t.Error(diff)
 	}
@@ -137,6 +134,6 @@ func TestNumbersOfTestRows(t *testing.T) {
 	}
 	opts.TestFile, opts.SplitColumn, opts.Label = "", "x", "c=a"
 	opts.File = datatest.Write(t, dir, "split.csv", []byte("x,c,z\n0,a,1\n1,b,2\n"))
-	_, err = LoadTable("", "csv", opts)
+	_, err := LoadTable("", "csv", opts)
 	datatest.CheckError(t, err, dataerr.ErrSplit, `the split column "x" holds "0", want train`)
 }

@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"errors"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppal/datasets/dataerr"
+	"ppal/internal/datatest"
 	"ppal/internal/racing"
 )
 
@@ -17,10 +17,7 @@ import (
 func TestUnzipNoSpace(t *testing.T) {
 	racing.Skip(t, "the test starts no goroutine")
 	dir, body := t.TempDir(), make([]byte, 16<<20)
-	archive := filepath.Join(dir, "archive.zip")
-	if err := os.WriteFile(archive, zipArchive(t, "folder/file.bin", body), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	archive := datatest.Write(t, dir, "archive.zip", zipArchive(t, "folder/file.bin", body))
 	signal.Ignore(unix.SIGXFSZ)
 	defer signal.Reset(unix.SIGXFSZ)
 	var old unix.Rlimit

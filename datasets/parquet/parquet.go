@@ -102,8 +102,7 @@ func (p *parquetRecords) Each(c recordio.Chunk, visit func() error) error {
 	return nil
 }
 
-// EachField implements RecordReader: column by column, because the rows of a column are together in
-// memory.
+// EachField implements ColumnReader: the rows of a column are together in memory.
 func (p *parquetRecords) EachField(c recordio.Chunk, fields []int, visit func(i int)) error {
 	if invalid := p.begin(c); invalid.row >= 0 {
 		p.row = invalid.row

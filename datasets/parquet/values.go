@@ -14,6 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+
+	"ppal/internal/textvalue"
 )
 
 // maxScale is the largest number of digits after the point of a decimal number. Known programs
@@ -189,7 +191,7 @@ func decimal(v *big.Int, scale int) string {
 // 16 bits is that of the index's bits.
 var halfNumbers = sync.OnceValue(func() (all [1 << 16]float64) {
 	for bits := range all {
-		x := float16([]byte{byte(bits), byte(bits >> 8)})
+		x := textvalue.Half(uint16(bits))
 		if all[bits] = x; x-x == 0 {
 			all[bits], _ = strconv.ParseFloat(half(x), 64)
 		}
@@ -213,24 +215,4 @@ func nearest16(x float64) float64 {
 	_, exponent := math.Frexp(x)
 	unit := math.Ldexp(1, max(exponent-11, -24))
 	return math.RoundToEven(x/unit) * unit
-}
-
-// float16 returns the number of two bytes in IEEE 754's binary16, the lower byte first.
-func float16(b []byte) float64 {
-	if len(b) != 2 {
-		return math.NaN()
-	}
-	bits := int(b[0]) | int(b[1])<<8
-	sign := 1 - 2*float64(bits>>15)
-	exponent, fraction := bits>>10&31, float64(bits&1023)
-	switch exponent {
-	case 0:
-		return sign * math.Ldexp(fraction, -24)
-	case 31:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		return math.Inf(int(sign))
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
 }

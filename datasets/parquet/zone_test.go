@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"ppal/internal/textvalue"
 )
 
 // arrowSchemas has schemas as pyarrow writes them, by the time zone of the column "at":
@@ -76,7 +78,7 @@ func TestDamagedZones(t *testing.T) {
 // The text of every finite number of 16 bits gives the number back, and has at most five digits.
 func TestHalf(t *testing.T) {
 	for bits, shortest := range halfNumbers() {
-		x := float16([]byte{byte(bits), byte(bits >> 8)})
+		x := textvalue.Half(uint16(bits))
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			if shortest == shortest && shortest != x {
 				t.Fatalf("%v: %v", x, shortest)

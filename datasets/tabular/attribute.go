@@ -41,7 +41,15 @@ func (a *Attribute) Restrict(rows []int) Attribute {
 
 // Groups returns one group of rows for each value of the attribute.
 func (a *Attribute) Groups() []Group {
-	groups := make([]Group, len(a.Values))
+	groups, sizes := make([]Group, len(a.Values)), make([]int, len(a.Values))
+	for _, k := range a.Of {
+		if k >= 0 {
+			sizes[k]++
+		}
+	}
+	for k, n := range sizes {
+		groups[k].Rows = slices.Grow(groups[k].Rows, n)
+	}
 	for i, k := range a.Of {
 		if k >= 0 {
 			groups[k].Rows = append(groups[k].Rows, i)

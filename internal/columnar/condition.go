@@ -139,13 +139,24 @@ func CutOperator(text string) (left, op, right string) {
 func GroupsBy(s *Sheet, conditions []Condition) ([]tabular.Group, error) {
 	var groups []tabular.Group
 	for _, c := range conditions {
-		col := c.Flagged(s.Column(c.Column), s.Flag)
+		col := s.Column(c.Column)
 		if row := col.FirstMissing(); row >= 0 && !s.Flag {
 			return nil, fmt.Errorf("%w %q: row %d has no %s", dataerr.ErrGroup, c.Text, s.Number(row)+1, c.Column)
 		}
-		own, err := c.groups(s, col)
+		a, err := AttributeOf(&c, col, s.Flag)
 		if err != nil {
 			return nil, err
+		}
+		own := a.Groups()
+		for k, v := range a.Values {
+			own[k].Name = v
+			if c.Each {
+				own[k].Name = c.Column + "=" + v
+			}
+			own[k].Conditions = []string{own[k].Name}
+		}
+		if !c.Each {
+			own[1].Conditions = []string{}
 		}
 		if !c.Each && len(conditions) > 1 {
 			own = own[:1]
@@ -155,33 +166,41 @@ func GroupsBy(s *Sheet, conditions []Condition) ([]tabular.Group, error) {
 	return groups, nil
 }
 
-// groups makes the groups of one condition.
-func (c *Condition) groups(s *Sheet, col *Column) ([]tabular.Group, error) {
-	if c.Each {
-		return groupsOfValues(s, col)
+// AttributeOf returns the attribute that the condition defines on the column.
+func AttributeOf(c *Condition, col *Column, flag bool) (tabular.Attribute, error) {
+	col = c.Flagged(col, flag)
+	rows := max(len(col.Codes), len(col.Numbers))
+	a := tabular.Attribute{Name: c.Text, Of: make([]int, rows)}
+	if !c.Each {
+		meets, err := c.Test(col)
+		if err != nil {
+			return a, err
+		}
+		a.Values = []string{c.Text, TheRest}
+		for i := range a.Of {
+			switch {
+			case !flag && col.Missing(i):
+				a.Of[i] = -1
+			case !meets(i):
+				a.Of[i] = 1
+			}
+		}
+		return a, nil
 	}
-	meets, err := c.Test(col)
-	if err != nil {
-		return nil, err
+	var err error
+	if a.Values, err = col.Distinct(); err != nil {
+		return a, err
 	}
-	groups := []tabular.Group{{Name: c.Text, Conditions: []string{c.Text}}, {Name: TheRest, Conditions: []string{}}}
-	in := 0
-	for i := range s.Rows {
-		in += textvalue.Indicator(meets(i))
+	place := make(map[string]int, len(a.Values))
+	for k, v := range a.Values {
+		place[v] = k
 	}
-	for k, n := range []int{in, s.Rows - in} {
-		if n > 0 {
-			groups[k].Rows = make([]int, 0, n)
+	for i := range a.Of {
+		if a.Of[i] = -1; !col.Missing(i) {
+			a.Of[i] = place[col.Text(i)]
 		}
 	}
-	for i := range s.Rows {
-		k := 1
-		if meets(i) {
-			k = 0
-		}
-		groups[k].Rows = append(groups[k].Rows, i)
-	}
-	return groups, nil
+	return a, nil
 }
 
 // TheRest is the name of the group of rows that do not meet the only condition.
@@ -244,29 +263,6 @@ func (c *Condition) Test(col *Column) (func(row int) bool, error) {
 		return !math.IsNaN(x) && !(c.lower.set && (x < lower || c.lower.strict && x == lower) ||
 			c.upper.set && (x > upper || c.upper.strict && x == upper))
 	}, nil
-}
-
-// groupsOfValues makes one group for each value of the column, in order.
-func groupsOfValues(s *Sheet, col *Column) ([]tabular.Group, error) {
-	values, err := col.Distinct()
-	if err != nil {
-		return nil, err
-	}
-	sizes, place := map[string]int{}, map[string]int{}
-	for i := range s.Rows {
-		sizes[col.Text(i)]++
-	}
-	groups := make([]tabular.Group, len(values))
-	for k, v := range values {
-		name := col.Name + "=" + v
-		place[v], groups[k] = k, tabular.Group{Name: name, Conditions: []string{name}, Rows: make([]int, 0, sizes[v])}
-	}
-	for i := range s.Rows {
-		if k, ok := place[col.Text(i)]; ok {
-			groups[k].Rows = append(groups[k].Rows, i)
-		}
-	}
-	return groups, nil
 }
 
 // Distinct returns the values that rows have, in order. It returns ErrGroup if the column has more

@@ -17,7 +17,7 @@ func attributesOf(texts, names []string, column func(name string) *columnar.Colu
 		c, err := columnar.ParseCondition(text, names)
 		if err == nil {
 			var a tabular.Attribute
-			if a, err = AttributeOf(&c, column(c.Column), flag); err == nil {
+			if a, err = columnar.AttributeOf(&c, column(c.Column), flag); err == nil {
 				attributes, columns = append(attributes, a), append(columns, c.Column)
 				continue
 			}
@@ -43,43 +43,6 @@ func ColumnsWith(values, classes []string, known []tabular.Attribute, names []st
 		}
 	}
 	return columns
-}
-
-// AttributeOf returns the attribute that the condition defines on the column.
-func AttributeOf(c *columnar.Condition, col *columnar.Column, flag bool) (tabular.Attribute, error) {
-	col = c.Flagged(col, flag)
-	rows := max(len(col.Codes), len(col.Numbers))
-	a := tabular.Attribute{Name: c.Text, Of: make([]int, rows)}
-	if !c.Each {
-		meets, err := c.Test(col)
-		if err != nil {
-			return a, err
-		}
-		a.Values = []string{c.Text, columnar.TheRest}
-		for i := range a.Of {
-			switch {
-			case !flag && col.Missing(i):
-				a.Of[i] = -1
-			case !meets(i):
-				a.Of[i] = 1
-			}
-		}
-		return a, nil
-	}
-	var err error
-	if a.Values, err = col.Distinct(); err != nil {
-		return a, err
-	}
-	place := make(map[string]int, len(a.Values))
-	for k, v := range a.Values {
-		place[v] = k
-	}
-	for i := range a.Of {
-		if a.Of[i] = -1; !col.Missing(i) {
-			a.Of[i] = place[col.Text(i)]
-		}
-	}
-	return a, nil
 }
 
 // Attributes makes the attributes of a sparse table that the texts name. The blocks of features are
@@ -123,18 +86,28 @@ func (d *SparseDesign) Categories(title string) (list []string) {
 // entries makes one attribute for each named feature. The attribute says whether a row has an entry
 // of the feature.
 func (d *SparseDesign) entries(x entries, texts []string) (attributes []tabular.Attribute, features []int32, err error) {
-	rows, cols := x.Dims()
+	_, cols := x.Dims()
 	if features, err = d.Find(texts, cols); err != nil {
 		return nil, nil, err
 	}
 	for k, j := range features {
-		a := tabular.Attribute{Name: texts[k], Values: []string{"feature " + d.name(j), columnar.TheRest}, Of: make([]int, rows)}
-		for i := range a.Of {
-			if !x.Has(i, j) {
-				a.Of[i] = 1
-			}
-		}
-		attributes = append(attributes, a)
+		attributes = append(attributes, d.entry(x, j))
+		attributes[k].Name = texts[k]
 	}
 	return attributes, features, nil
+}
+
+// entry returns the attribute that says whether a row has an entry of feature j.
+func (d *SparseDesign) entry(x entries, j int32) tabular.Attribute {
+	rows, _ := x.Dims()
+	a := tabular.Attribute{Values: []string{d.name(j), columnar.TheRest}, Of: make([]int, rows)}
+	if d.Names == nil {
+		a.Values[0] = "feature " + d.name(j)
+	}
+	for i := range a.Of {
+		if !x.Has(i, j) {
+			a.Of[i] = 1
+		}
+	}
+	return a
 }

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"math"
+	"sync"
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
@@ -26,17 +27,25 @@ var _ matrix.Gatherer = (*EncodedRows)(nil)
 func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*EncodedRows, error) {
 	names := p.Columns()
 	m := &EncodedRows{columns: preparedColumns(p, s), rows: rows, cols: len(names), pages: s.Pages}
-	height := max(1, FeatureBlock/8/max(1, m.cols))
-	infinite := make([]int, (len(rows)+height-1)/height)
-	recordio.InParallel(len(infinite), func(block int) {
-		infinite[block] = m.firstInfinite(block*height, min((block+1)*height, len(rows)))
-	})
-	for _, i := range infinite {
-		if i >= 0 {
-			return nil, outOfRange(s, rows[i/m.cols], names[i%m.cols])
+	first, mutex := -1, sync.Mutex{}
+	m.eachBlock(func(from, to int) {
+		at := m.firstInfinite(from, to)
+		mutex.Lock()
+		defer mutex.Unlock()
+		if at >= 0 && (first < 0 || at < first) {
+			first = at
 		}
+	})
+	if first >= 0 {
+		return nil, outOfRange(s, rows[first/m.cols], names[first%m.cols])
 	}
 	return m, nil
+}
+
+// eachBlock calls do for blocks of rows, in several goroutines.
+func (m *EncodedRows) eachBlock(do func(from, to int)) {
+	height := max(1, FeatureBlock/8/max(1, m.cols))
+	recordio.InParallel((len(m.rows)+height-1)/height, func(k int) { do(k*height, min((k+1)*height, len(m.rows))) })
 }
 
 // firstInfinite returns the index of the first infinite feature of rows [from, to) in the matrix,

@@ -183,25 +183,12 @@ const FeatureBlock = 128 << 10
 
 // MakeFeatures encodes rows of the sheet.
 func MakeFeatures(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*matrix.Dense, error) {
-	names, columns := p.Columns(), preparedColumns(p, s)
-	out := &matrix.Dense{Rows: len(rows), Cols: len(names)}
-	out.Data = make([]float64, out.Rows*out.Cols)
-	height := max(1, FeatureBlock/8/max(1, out.Cols))
-	infinite := make([]int, (out.Rows+height-1)/height) // index in Data of the first infinite feature of each block; -1: none
-	recordio.InParallel(len(infinite), func(block int) {
-		from, to := block*height, min((block+1)*height, out.Rows)
-		features := out.Data[from*out.Cols : to*out.Cols]
-		writeFeatures(columns, rows[from:to], features, out.Cols)
-		infinite[block] = slices.IndexFunc(features, func(x float64) bool { return math.IsInf(x, 0) })
-		if infinite[block] >= 0 {
-			infinite[block] += from * out.Cols
-		}
-	})
-	for _, i := range infinite {
-		if i >= 0 {
-			return nil, outOfRange(s, rows[i/out.Cols], names[i%out.Cols])
-		}
+	m, err := NewEncodedRows(p, s, rows)
+	if err != nil {
+		return nil, err
 	}
+	out := &matrix.Dense{Rows: len(rows), Cols: m.cols, Data: make([]float64, len(rows)*m.cols)}
+	m.eachBlock(func(from, to int) { m.Float64(out.Data[from*m.cols:to*m.cols], from, to) })
 	return out, nil
 }
 

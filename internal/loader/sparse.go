@@ -8,7 +8,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/columnar"
 	"ppal/internal/mapped"
 	"ppal/internal/textvalue"
 )
@@ -89,29 +88,14 @@ func (s *Source) Sparse(x entries, d *SparseDesign, opts tabular.TableOptions, o
 		}
 	}
 	for _, j := range by {
-		g, rest := tabular.Group{Name: d.name(j), Conditions: []string{d.name(j)}}, tabular.Group{Name: columnar.TheRest, Conditions: []string{}}
-		if d.Names == nil {
-			g.Name = "feature " + g.Name
+		a := d.entry(x, j)
+		own := a.Groups()
+		own[0].Name, own[0].Conditions = a.Values[0], []string{d.name(j)}
+		own[1].Name, own[1].Conditions = a.Values[1], []string{}
+		if len(by) > 1 {
+			own = own[:1]
 		}
-		n := 0
-		for i := range rows {
-			n += textvalue.Indicator(x.Has(i, j))
-		}
-		g.Rows = make([]int, 0, n)
-		if len(by) == 1 {
-			rest.Rows = make([]int, 0, rows-n)
-		}
-		for i := range rows {
-			if x.Has(i, j) {
-				g.Rows = append(g.Rows, i)
-			} else if len(by) == 1 {
-				rest.Rows = append(rest.Rows, i)
-			}
-		}
-		s.groups = append(s.groups, g)
-		if len(by) == 1 {
-			s.groups = append(s.groups, rest)
-		}
+		s.groups = append(s.groups, own...)
 	}
 	var groupOf []int32
 	if s.attributes, groupOf, err = d.Attributes(x, opts.Attributes); err != nil {

@@ -268,7 +268,7 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 					left, columns = append(left, field), append(columns, i)
 				}
 			}
-			if err := records.EachField(c, left, func(i int) { own.profiles[columns[i]].Add(records, left[i], absent) }); err != nil {
+			if err := recordio.EachField(records, c, left, func(i int) { own.profiles[columns[i]].Add(records, left[i], absent) }); err != nil {
 				return err
 			}
 			return unusual(c, own.profiles)

@@ -6,7 +6,6 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/loader"
 )
 
 // columnReading returns the reading of a column. A column that the training read for features alone
@@ -58,7 +57,7 @@ func NewAttribute(r *tabular.Reading, text, name string, texts, values []string,
 	if err != nil {
 		return failed(err)
 	}
-	a, err := loader.AttributeOf(&c, own, flag)
+	a, err := columnar.AttributeOf(&c, own, flag)
 	if err != nil {
 		return failed(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"ppal/internal/inputfile"
+	"ppal/internal/textvalue"
 )
 
 // array is an array in a file. The first index of the array counts the rows. The other indices
@@ -166,7 +167,7 @@ func (a *array) number(p []byte) float64 {
 	case a.kind == naturals:
 		return float64(a.natural(p))
 	case a.size == 2:
-		return half(uint16(a.natural(p)))
+		return textvalue.Half(uint16(a.natural(p)))
 	case a.size == 4:
 		return float64(math.Float32frombits(uint32(a.natural(p))))
 	}
@@ -196,21 +197,6 @@ func (a *array) natural(p []byte) uint64 {
 func (a *array) integer(p []byte) int64 {
 	shift := 64 - 8*a.size
 	return int64(a.natural(p)<<shift) >> shift
-}
-
-// half converts a float16 (IEEE 754 binary16) to float64.
-func half(bits uint16) float64 {
-	const exponents, places, bias = 0x1f << 10, 13, 0x1p112 // float32 has 13 more bits of mantissa; 2^(127-15)
-	x := float64(math.Float32frombits(uint32(bits&0x7fff)<<places)) * bias
-	if bits&exponents == exponents {
-		if x = math.Inf(1); bits&^(exponents|0x8000) != 0 {
-			x = math.NaN()
-		}
-	}
-	if bits&0x8000 != 0 {
-		return -x
-	}
-	return x
 }
 
 // codePoint returns the code point at the beginning of p.

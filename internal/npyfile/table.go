@@ -278,16 +278,6 @@ func (r *records) Each(c recordio.Chunk, visit func() error) error {
 	return nil
 }
 
-// EachField implements RecordReader.
-func (r *records) EachField(c recordio.Chunk, fields []int, visit func(i int)) error {
-	return r.Each(c, func() error {
-		for i := range fields {
-			visit(i)
-		}
-		return nil
-	})
-}
-
 // Text implements RecordReader.
 func (r *records) Text(field int) []byte {
 	a, p := r.element(field)

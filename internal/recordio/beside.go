@@ -218,16 +218,6 @@ func (r *joinedRecords) Each(c Chunk, visit func() error) error {
 	})
 }
 
-// EachField implements RecordReader.
-func (r *joinedRecords) EachField(c Chunk, fields []int, visit func(i int)) error {
-	return r.Each(c, func() error {
-		for i := range fields {
-			visit(i)
-		}
-		return nil
-	})
-}
-
 // beside returns the number of a field in the table beside. ok is false for a field of the arrays.
 func (r *joinedRecords) beside(field int) (own int, is bool) {
 	own = field - r.joined.fields

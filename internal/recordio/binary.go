@@ -90,6 +90,8 @@ type columnTable interface {
 
 // ColumnReader is a RecordReader of a format that stores the numbers of a column together.
 type ColumnReader interface {
+	// EachField does the work of the function EachField, column by column.
+	EachField(c Chunk, fields []int, visit func(i int)) error
 	// Numbers returns the field of all rows of the chunk if the file stores a finite number in each
 	// of them and float64 holds it, and nil otherwise. The caller may keep the numbers.
 	Numbers(c Chunk, field int) []float64

@@ -20,9 +20,6 @@ type RecordReader interface {
 	// Each calls visit for each row of the chunk, and checks that its texts are in UTF-8. It
 	// returns the first error.
 	Each(c Chunk, visit func() error) error
-	// EachField calls visit(i) for fields[i] of each row, for the rows of a field in their order. It
-	// checks the texts as Each does.
-	EachField(c Chunk, fields []int, visit func(i int)) error
 	// Text returns a field of the row as text: "" if it has no value. The text is valid until the
 	// next call.
 	Text(field int) []byte
@@ -93,9 +90,13 @@ func (f *FieldReader) Each(c Chunk, visit func() error) error {
 	}
 }
 
-// EachField implements RecordReader: row by row.
-func (f *FieldReader) EachField(c Chunk, fields []int, visit func(i int)) error {
-	return f.Each(c, func() error {
+// EachField calls visit(i) for fields[i] of each row, for the rows of a field in their order. It
+// checks the texts as RecordReader.Each does.
+func EachField(r RecordReader, c Chunk, fields []int, visit func(i int)) error {
+	if columns, ok := r.(ColumnReader); ok {
+		return columns.EachField(c, fields, visit)
+	}
+	return r.Each(c, func() error {
 		for i := range fields {
 			visit(i)
 		}

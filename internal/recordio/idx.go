@@ -182,16 +182,6 @@ func (r *idxRecords) Each(c Chunk, visit func() error) error {
 	return nil
 }
 
-// EachField implements RecordReader.
-func (r *idxRecords) EachField(c Chunk, fields []int, visit func(i int)) error {
-	return r.Each(c, func() error {
-		for i := range fields {
-			visit(i)
-		}
-		return nil
-	})
-}
-
 // value returns the value of the row: the number of the picture, or the label.
 func (r *idxRecords) value() int {
 	if r.table.height == 0 {

@@ -93,3 +93,18 @@ func decimalForm(text []byte) bool {
 
 // FormatNumber returns the shortest text that parses as x.
 func FormatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// Half converts a float16 (IEEE 754 binary16) to float64.
+func Half(bits uint16) float64 {
+	const exponents, places, bias = 0x1f << 10, 13, 0x1p112 // float32 has 13 more bits of mantissa; 2^(127-15)
+	x := float64(math.Float32frombits(uint32(bits&0x7fff)<<places)) * bias
+	if bits&exponents == exponents {
+		if x = math.Inf(1); bits&^(exponents|0x8000) != 0 {
+			x = math.NaN()
+		}
+	}
+	if bits&0x8000 != 0 {
+		return -x
+	}
+	return x
+}
