@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // width is the number of numbers in a row of the tests' tables and LIBSVM files.
@@ -39,9 +40,7 @@ func writeNumbers(t *testing.T, n int) (path string) {
 		text = fmt.Appendf(text, "%c,%t\n", "fm"[sex], sum+float64(sex) > 0.5)
 	}
 	path = filepath.Join(t.TempDir(), "numbers.csv")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 
@@ -65,10 +64,7 @@ func anonymousPeak(t *testing.T, cmd *exec.Cmd) (peak int) {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // no file: it has ended
 		for line := range bytes.Lines(text) {
 			if fields := bytes.Fields(line); len(fields) == 3 && string(fields[0]) == "RssAnon:" {
-				kilobytes, err := strconv.Atoi(string(fields[1]))
-				if err != nil {
-					t.Fatal(err)
-				}
+				kilobytes := require.Value(strconv.Atoi(string(fields[1])))(t)
 				peak = max(peak, kilobytes<<10)
 			}
 		}
@@ -89,9 +85,7 @@ func writeSparse(t *testing.T, n int) (path string) {
 		text = append(text, '\n')
 	}
 	path = filepath.Join(t.TempDir(), "rows.svm")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 
@@ -107,17 +101,13 @@ func writePictures(t *testing.T, n int) (dir string) {
 		labels[i] = byte(i % 2)
 	}
 	dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o777))
 	for _, part := range []string{"train", "t10k"} {
 		for name, content := range map[string][]byte{
 			part + "-images-idx3-ubyte.gz": append(binary.BigEndian.AppendUint32([]byte{0, 0, 8, 3}, uint32(n)), append([]byte{0, 0, 0, 28, 0, 0, 0, 28}, pixels...)...),
 			part + "-labels-idx1-ubyte.gz": append(binary.BigEndian.AppendUint32([]byte{0, 0, 8, 1}, uint32(n)), labels...),
 		} {
-			if err := os.WriteFile(filepath.Join(dir, "fashion-mnist", name), content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "fashion-mnist", name), content, 0o600))
 		}
 	}
 	return dir

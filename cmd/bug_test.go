@@ -16,6 +16,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/dirlock"
 	"ppal/internal/relay"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -38,10 +39,7 @@ func TestPanicIsABug(t *testing.T) {
 // is a checkpoint.
 func TestWorkersPanicIsABug(t *testing.T) {
 	t.Setenv("GOTRACEBACK", "")
-	device, err := cpu.New(kernel.Go, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := require.Value(cpu.New(kernel.Go, 2))(t)
 	defer device.Close()
 	for _, every := range []string{"0", "1ns"} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -100,9 +98,7 @@ func TestControlCharactersInNames(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
 	rows := "age,sex,hired\n" + strings.Repeat("31,f\x1b[31m,no\n42,m\x07\u202e,yes\n25,f\x1b[31m,yes\n37,m\x07\u202e,no\n", 10)
-	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(rows), 0o644))
 	out := dir + "/run\u202e\x07"
 	got := commandOn(t.Context(), func(a *app) { a.open = session.New }, "train", "--dataset", "csv", "--file", file, "--label", "hired=yes", "--group", "sex", "--split", "100/0/0", "--problem", "dp",
 		"--iterations", "3", "--allow-violation", "--out", out)
@@ -127,18 +123,14 @@ func TestControlCharactersInNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(rows), 0o644))
 	pictures, err := filepath.Glob(out + "/plots/*.svg")
 	if err != nil || len(pictures) == 0 {
 		t.Fatalf("%d pictures, %v", len(pictures), err)
 	}
 	for _, path := range pictures {
 		svg, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for d := xml.NewDecoder(bytes.NewReader(svg)); err == nil; {
 			_, err = d.Token()
 		}
@@ -155,9 +147,7 @@ func TestControlCharactersInNames(t *testing.T) {
 // A directory that is not empty is refused before the data are read.
 func TestOutIsCheckedFirst(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	open := func(context.Context, session.Options) (*session.Session, error) {
 		t.Error("the data were read")
 		return nil, errors.New("no data")
@@ -172,19 +162,13 @@ func TestOutIsCheckedFirst(t *testing.T) {
 func TestSettingsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	large, grid := filepath.Join(dir, "large.yaml"), filepath.Join(dir, "grid.yaml")
-	if err := os.WriteFile(large, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(large, 17<<20); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(large, nil, 0o644))
+	require.NoError(t, os.Truncate(large, 17<<20))
 	keys := "gdpa:\n"
 	for _, key := range []string{"step", "penalty", "perturbation", "ratio", "momentum"} {
 		keys += "  " + key + ": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n"
 	}
-	if err := os.WriteFile(grid, []byte(keys), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(grid, []byte(keys), 0o644))
 	for args, want := range map[string]string{
 		"train --config " + large: "too large: it has 17825792 bytes", "compare --tune " + large: "too large: it has 17825792 bytes",
 		"compare --methods gdpa --tune " + grid: ":6: invalid comparison: the grid of gdpa has more than 10000 points",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -20,15 +21,10 @@ import (
 // The output has standard output, standard error and the exit status. The directory has a run of
 // membersRun, with the name run.
 func TestCommands(t *testing.T) {
-	path, err := filepath.Abs("testdata/commands.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := require.Value(filepath.Abs("testdata/commands.txt"))(t)
 	run := membersRun(t)
 	t.Chdir(t.TempDir())
-	if err := os.CopyFS("run", os.DirFS(run)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS("run", os.DirFS(run)))
 	cases.Run(t, path, func(t *testing.T, c *cases.Case) string {
 		text := c.Input
 		switch c.Command {
@@ -43,9 +39,7 @@ func TestCommands(t *testing.T) {
 		default:
 			t.Fatal("unknown command")
 		}
-		if err := os.WriteFile(c.Args[0], []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(c.Args[0], []byte(text), 0o644))
 		return ""
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppal/internal/choose"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -41,9 +42,7 @@ func crowdedTable(t *testing.T, other bool) string {
 		fmt.Fprintf(&text, "%s,%s,%v\n", []string{"a", "b"}[rng.IntN(2)], part, y)
 	}
 	path := filepath.Join(t.TempDir(), "table.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	return path
 }
 
@@ -61,10 +60,7 @@ func trainCrowded(t *testing.T, file string, flags ...string) (string, outcome) 
 
 func read(t *testing.T, elements ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(elements...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(filepath.Join(elements...)))(t)
 	return string(text)
 }
 
@@ -99,9 +95,7 @@ func TestWeightOfCrowdedTable(t *testing.T) {
 	if got := with("", "verify", dir); got.status != exitDone {
 		t.Errorf("%+v", got)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "choice.jsonl"), []byte(read(t, dir, "choice.jsonl")+"{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "choice.jsonl"), []byte(read(t, dir, "choice.jsonl")+"{}\n"), 0o600))
 	if got := with("", "verify", dir); got.status == exitDone || !strings.Contains(got.stdout+got.stderr, "choice.jsonl has been changed") {
 		t.Errorf("%+v", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // A table with three classes trains, predicts, evaluates and exports by the commands alone. --file
@@ -48,10 +49,7 @@ func TestClassesOfTable(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	// the confusion matrix equals a count of the predictions, without the oaks
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(file))(t)
 	want, rows := [][]int{make([]int, 3), make([]int, 3), make([]int, 3)}, 0
 	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
 		if a := slices.Index(e.Classes, line[strings.LastIndexByte(line, ',')+1:]); a >= 0 {

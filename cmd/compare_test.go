@@ -17,6 +17,7 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/oracle"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/method"
 	"ppal/trainer/session"
@@ -66,9 +67,7 @@ func TestCompareJudgesAsTrain(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")
 	small := strings.NewReplacer("18,clerk", "18,pilot", "25,nurse", "25,pilot").Replace(members(240)) // pilot: a group that is too small
-	if err := os.WriteFile(file, []byte(small), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(small), 0o644))
 	for kind, flags := range map[string][]string{
 		"decisions": {"--subject-to", "gap(positive_rate, age<40) <= 0.05; fpr[job=*] <= 0.02; fnr <= 0.3"},
 		"gap":       {"--subject-to", "gap(positive_rate, age<40) <= 0.1"},
@@ -98,14 +97,9 @@ func TestCompareJudgesAsTrain(t *testing.T) {
 			if got := forReal(t, slices.Concat([]string{"train", "--method", name, "--quiet", "--out", run}, own[name], flags)...); got.status != exitDone {
 				t.Fatalf("%s: status %d, %s", name, got.status, got.stderr)
 			}
-			want, err := rundir.ReadSummary(filepath.Join(run, "summary.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := require.Value(rundir.ReadSummary(filepath.Join(run, "summary.json")))(t)
 			var mark struct{ Summary results.Summary }
-			if err := json.Unmarshal([]byte(text(t, out, "runs", name+"-seed1.done")), &mark); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(text(t, out, "runs", name+"-seed1.done")), &mark))
 			got := mark.Summary
 			if diff := cmp.Diff(want.Outcome, got.Outcome); diff != "" {
 				t.Errorf("%s, %s: %s", kind, name, diff)
@@ -148,10 +142,7 @@ func TestCompareJudgesAsTrain(t *testing.T) {
 // text returns the text of a file.
 func text(t *testing.T, parts ...string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(filepath.Join(parts...)))(t)
 	return string(data)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -25,10 +26,7 @@ func TestConstraintsOfTheCommandLine(t *testing.T) {
 	if o := train(flags...); o.status != exitDone && o.status != exitUnmet {
 		t.Fatalf("status %d: %s", o.status, o.stderr)
 	}
-	config, err := os.ReadFile(filepath.Join(first, "config.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := require.Value(os.ReadFile(filepath.Join(first, "config.yaml")))(t)
 	for _, want := range []string{"problem: rates", "minimize: error", "gap(tpr, sex) <= 0.05", "fpr[Female] <= 0.2", "l1(weights) <= 20", "bounds-on: surrogate"} {
 		if !strings.Contains(string(config), want) {
 			t.Errorf("no %q in\n%s", want, config)
@@ -39,19 +37,14 @@ func TestConstraintsOfTheCommandLine(t *testing.T) {
 	}
 	var texts [2][]string
 	for k, run := range []string{first, second} {
-		data, err := os.ReadFile(filepath.Join(run, "summary.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := require.Value(os.ReadFile(filepath.Join(run, "summary.json")))(t)
 		var summary struct {
 			Decisions []struct {
 				Constraint string
 				Train      *float64
 			}
 		}
-		if err := json.Unmarshal(data, &summary); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(data, &summary))
 		for _, d := range summary.Decisions {
 			if d.Train == nil {
 				t.Errorf("%s has no value", d.Constraint)

@@ -18,6 +18,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/cases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // The reports of ppal data check on tables equal their golden files.
@@ -28,9 +29,7 @@ func TestDataCheckTables(t *testing.T) {
 	for i := range 40 {
 		text += fmt.Sprintf("%d;%s;%d;%s\n", 18+i, "FM"[i%2:][:1], 100*i, [2]string{"low", "high"}[i/2%2])
 	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	for name, args := range map[string]string{
 		"compas":      "synthetic-compas",
 		"dropped":     "synthetic-bank --drop-sensitive --ignore duration,pdays --split 80/0/20 --seed 3",

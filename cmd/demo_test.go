@@ -9,6 +9,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -18,10 +19,7 @@ import (
 // test rows. The model does not reject everybody.
 func TestDemo(t *testing.T) {
 	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := require.Value(os.ReadFile("../Makefile"))(t)
 	line := regexp.MustCompile(`(?m)^\t\./bin/ppal (train.*)$`).FindSubmatch(makefile)
 	if line == nil {
 		t.Fatal("the Makefile has no demo")
@@ -39,10 +37,7 @@ func TestDemo(t *testing.T) {
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}
-	sum, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := require.Value(rundir.ReadSummary(rundir.Dir(dir).Summary()))(t)
 	if sum.Outcome == nil || sum.BoundsOn != constraints.OnDecisions || len(sum.Outcome.Constraints) == 0 {
 		t.Fatalf("%+v", sum.Outcome)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
 )
@@ -18,9 +19,7 @@ func TestDiff(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	old := file("old.csv", "id,late,said\na,yes,yes\nb,no,no\nc,no,yes\nd,yes,yes\n")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/models/predictor"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestEvaluatePredictions(t *testing.T) {
 	dir := t.TempDir()
 	file, page := filepath.Join(dir, "scored.csv"), filepath.Join(dir, "page.html")
-	if err := os.WriteFile(file, []byte("job,late,p,said\nnurse,yes,0.9,yes\nnurse,no,0.2,no\nclerk,yes,0.1,no\nclerk,no,0.8,yes\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("job,late,p,said\nnurse,yes,0.9,yes\nnurse,no,0.2,no\nclerk,yes,0.1,no\nclerk,no,0.8,yes\n"), 0o644))
 	base := []string{"evaluate", "--predictions", file, "--label", "late=yes"}
 	run := func(more ...string) outcome { return with("", append(base, more...)...) }
 	got := run("--score", "p", "--threshold", "0.5", "--by", "job", "--subject-to", "gap(tpr, job) <= 0.5", "--json", "--page", page)
@@ -27,10 +26,7 @@ func TestEvaluatePredictions(t *testing.T) {
 	if e.Rows != 4 || e.Rates.Overall["error"].Value != 0.5 || len(e.Comparisons) != 5 || *e.Constraints[0].Value != 1 || *e.Constraints[0].Met {
 		t.Errorf("%s", got.stdout)
 	}
-	html, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	html := require.Value(os.ReadFile(page))(t)
 	for _, want := range []string{"scored.csv", "The bound cannot be judged", "gap(tpr, job) &lt;= 0.5", "job=nurse", "missed", "Between groups", "difference"} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("no %q in the page", want)

@@ -11,6 +11,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -20,9 +21,7 @@ import (
 func TestEvaluate(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")
-	if err := os.WriteFile(file, []byte(members(600)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(600)), 0o644))
 	gap := constraints.Gap(constraints.PositiveRate, "job").AtMost(0.9)
 	none := constraints.PositiveRate().AtMost(1e-9)
 	o := session.Options{Data: session.CSV(file, "member"), Task: session.Decisions{SubjectTo: []constraints.Constraint{gap, none}}}
@@ -112,9 +111,7 @@ func TestPrintEvaluation(t *testing.T) {
 			{Constraint: "churn(old.csv) <= 0.1", Bound: 0.1, Reason: "other file"},
 		}}
 	var out strings.Builder
-	if err := printEvaluation(&out, e); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, printEvaluation(&out, e))
 	cases.Golden(t, "testdata/evaluate.txt", out.String())
 }
 
@@ -124,9 +121,7 @@ func TestEvaluateQuotedColumn(t *testing.T) {
 	dir := t.TempDir()
 	file, run := filepath.Join(dir, "people.csv"), filepath.Join(dir, "run")
 	rows := strings.Replace(members(200), "age,", "\"age, years\",", 1)
-	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(rows), 0o600))
 	group := `"age, years"<30`
 	if got := forReal(t, "train", "--file", file, "--label", "member", "--group", group, "--subject-to", "fpr <= 0.5", "--iterations", "3", "--quiet",
 		"--by-group", "--out", run); got.status != exitDone || !strings.Contains(got.stdout, "age, years<30") {
@@ -137,14 +132,9 @@ func TestEvaluateQuotedColumn(t *testing.T) {
 			t.Errorf("--by %s: %+v", by, got)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(run, "model.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(filepath.Join(run, "model.json")))(t)
 	filtered := strings.Replace(string(text), `"dataset": "csv"`, `"dataset": "compas"`, 1)
-	if err := os.WriteFile(filepath.Join(run, "model.json"), []byte(filtered), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(run, "model.json"), []byte(filtered), 0o600))
 	renewed(t, run)
 	if got := with(rows, "evaluate", run); !strings.Contains(got.stderr, "keeps 6,172 of the 7,214 rows of its file; evaluate counts all rows") {
 		t.Errorf("%+v", got)

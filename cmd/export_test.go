@@ -7,26 +7,21 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/models/predictor"
 )
 
 // The command writes the same ONNX file as the library. Bad input gives an error.
 func TestExport(t *testing.T) {
 	run := membersRun(t)
-	m, err := predictor.Load(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(predictor.Load(run))(t)
 	for _, ignore := range []string{"refuse", "ignore"} {
 		file := filepath.Join(t.TempDir(), "model.onnx")
 		got := command(context.Background(), nil, "export", run, "--onnx", file, "--unknown", ignore)
 		if got.status != exitDone {
 			t.Fatalf("%+v", got)
 		}
-		want, err := m.ONNX(predictor.ONNXOptions{IgnoreUnknown: ignore == "ignore", Version: version()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := require.Value(m.ONNX(predictor.ONNXOptions{IgnoreUnknown: ignore == "ignore", Version: version()}))(t)
 		if content, err := os.ReadFile(file); err != nil || string(content) != string(want) {
 			t.Errorf("%s: %d bytes, want %d, %v", ignore, len(content), len(want), err)
 		}

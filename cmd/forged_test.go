@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -23,27 +24,17 @@ import (
 func renewed(t *testing.T, run string) {
 	t.Helper()
 	dir := rundir.Dir(run)
-	text, err := os.ReadFile(dir.ModelDescription())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(dir.ModelDescription()))(t)
 	for _, path := range []string{dir.Model(), dir.Preparation()} {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := require.Value(os.ReadFile(path))(t)
 		name := filepath.Base(path)
 		text = regexp.MustCompile(regexp.QuoteMeta(`"`+name+`": "`)+`\w{64}`).ReplaceAll(text, []byte(`"`+name+`": "`+seal.Sum(data)))
 	}
 	text = regexp.MustCompile(`"checksum": "\w{64}`).ReplaceAll(text, []byte(`"checksum": "`+seal.Blank))
 	seal.Close(text)
-	if err := os.WriteFile(dir.ModelDescription(), text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(dir.ModelDescription(), text, 0o644))
 	s, _ := rundir.ReadSummary(dir.Summary()) // it may have been changed
-	if err := dir.WriteSummary(&s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dir.WriteSummary(&s))
 }
 
 // listed reports whether the file is among the claims that were not checked.
@@ -64,9 +55,7 @@ func TestForgedFiles(t *testing.T) {
 	racing.Skip(t, "TestVerify runs the same goroutines")
 	table := filepath.Join(t.TempDir(), "members.csv")
 	data := []byte(members(400))
-	if err := os.WriteFile(table, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(table, data, 0o644))
 	train := []string{"train", "--quiet", "--allow-violation", "--dataset", "csv", "--file", table, "--label", "member", "--iterations", "150"}
 	replace := func(old, with string) func(text []byte) []byte {
 		return func(text []byte) []byte { return regexp.MustCompile(old).ReplaceAll(text, []byte(with)) }
@@ -100,9 +89,7 @@ func TestForgedFiles(t *testing.T) {
 			lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 			k := place(len(lines))
 			var r map[string]any
-			if err := json.Unmarshal(lines[k], &r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(lines[k], &r))
 			change(r)
 			lines[k], _ = json.Marshal(r)
 			return append(bytes.Join(lines, []byte("\n")), '\n')
@@ -184,9 +171,7 @@ func TestForgedFiles(t *testing.T) {
 				path = filepath.Join(run, path)
 			}
 			old, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if f.change != nil {
 				err = os.WriteFile(path, f.change(old), 0o644)
 			} else {
@@ -199,13 +184,9 @@ func TestForgedFiles(t *testing.T) {
 					}
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			now, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if bytes.Equal(now, old) {
 				if what != "the slope of probabilities" { // only decisions have probabilities
 					t.Errorf("%s: %s changes nothing", kind, what)
@@ -215,22 +196,16 @@ func TestForgedFiles(t *testing.T) {
 			if path == table {
 				config := rundir.Dir(run).Config()
 				text := bytes.ReplaceAll(whole[config], []byte(seal.Sum(data)), []byte(seal.Sum(now)))
-				if err := os.WriteFile(config, text, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(config, text, 0o644))
 			}
 			renewed(t, run)
 			if r := check(); r.Verified && !(f.listed && listed(&r, f.file)) {
 				t.Errorf("%s: %s is verified, and %s is not among %q", kind, what, f.file, r.Skipped)
 			}
 			for path, text := range whole {
-				if err := os.WriteFile(path, text, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(path, text, 0o644))
 			}
-			if err := os.WriteFile(path, old, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, old, 0o644))
 		}
 		if r := check(); !r.Verified {
 			t.Fatalf("%s, restored: %q", kind, r.Problems)

@@ -12,6 +12,7 @@ import (
 
 	"ppal/internal/cuda/nvidia"
 	"ppal/internal/gpustub"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
@@ -55,9 +56,7 @@ func (m stubbed) integers(t *testing.T, args string, set ...string) stubRun {
 		}
 	}
 	dir, file := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte(text.String()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()+"\n"), 0o600))
 	return m.run(t, dir, append([]string{"train", "--file", file, "--label", "y=1", "--subject-to", "gap(positive_rate, g) <= 0.2", "--bounds-on", "surrogate",
 		"--split", "60/40/0", "--model", "mlp", "--hidden", "20", "--iterations", "3", "--threads", "1", "--allow-violation", "--out", dir},
 		strings.Fields(args)...), set)
@@ -85,10 +84,7 @@ func (m stubbed) run(t *testing.T, out string, args, set []string) (r stubRun) {
 
 // The program keeps what docs/guides/gpu.md promises about the flag --device, on a stub.
 func TestGPUOnStub(t *testing.T) {
-	library, err := gpustub.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	library := require.Value(gpustub.Build())(t)
 	m := stubbed{library}
 	t.Run("cannot be opened", m.cannotBeOpened)
 	t.Run("without something", m.withoutSomething)

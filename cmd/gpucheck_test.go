@@ -12,6 +12,7 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"
+	"ppal/internal/require"
 )
 
 func TestGPUCheckListsParts(t *testing.T) {
@@ -39,16 +40,11 @@ func TestGPUCheckReports(t *testing.T) {
 	if got.status != exitDone || !strings.Contains(got.stdout, "PyTorch  not run") {
 		t.Errorf("%+v", got)
 	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(out))(t)
 	var list []gpucheck.Line
 	for text := range strings.Lines(string(data)) {
 		var l gpucheck.Line
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text), &l))
 		list = append(list, l)
 	}
 	if len(list) != 6 || list[0].Device == nil || list[0].Device.Name == "" || list[1].Part != "peers" || list[1].Status != gpucheck.NotRun {

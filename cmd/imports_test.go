@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // A program without GPU support does not link the device, its kernels, the package that checks them
@@ -17,10 +19,7 @@ func TestProgramWithoutGPUSupport(t *testing.T) {
 	deps := func(tags string) []string {
 		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cmd/ppal")
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // packages with the build tag gpu need cgo
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := require.Value(cmd.Output())(t)
 		return strings.Fields(string(out))
 	}
 	without, with := deps(""), deps("gpu")

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // With --json the standard output is one value: of train the summary of the run's directory, of
@@ -14,9 +16,7 @@ import (
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")
-	if err := os.WriteFile(file, []byte(members(300)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(300)), 0o644))
 	out := filepath.Join(dir, "run")
 	base := []string{"--file", file, "--label", "member", "--iterations", "5", "--allow-violation", "--json", "--out"}
 	got := forReal(t, append([]string{"train", "--subject-to", "positive_rate <= 0.9"}, append(base, out)...)...)

@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/checkpoint"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // keptRun trains on a table whose rows are in a kept file, and calls change with the file's path
@@ -45,9 +46,7 @@ func keptRun(t *testing.T, change func(kept, run string)) (status int, stderr, r
 func TestShortenedRows(t *testing.T) {
 	racing.Skip(t, "a process of its own has no race detector")
 	status, stderr, run := keptRun(t, func(kept, _ string) {
-		if err := os.Truncate(kept, 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Truncate(kept, 0))
 	})
 	if status != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "cannot be read: another process shortened the file, or the disk fails") ||
 		!strings.Contains(stderr, resumeLine(run)) {

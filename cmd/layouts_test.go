@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -19,9 +20,7 @@ func TestLayoutsOfTheCommandLine(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	ppal := func(args ...string) string {
@@ -34,11 +33,7 @@ func TestLayoutsOfTheCommandLine(t *testing.T) {
 	}
 	weights := func(run string) []byte {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(dir, run, "model.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return require.Value(os.ReadFile(filepath.Join(dir, run, "model.safetensors")))(t)
 	}
 	var plain, bare, one, zero strings.Builder
 	plain.WriteString("sex,\"age, years\",x,pay\n")

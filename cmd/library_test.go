@@ -17,6 +17,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -46,18 +47,11 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 			options.Settings = trainer.Settings{Iterations: 4, RecordEvery: 4, Seed: 1} // automatic records depend on their time
-			s, err := session.New(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(session.New(t.Context(), options))(t)
 			defer s.Close()
-			if _, err := s.Train(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Train(t.Context()))(t)
 			library := rundir.Dir(filepath.Join(t.TempDir(), "library"))
-			if err := s.Save(string(library)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Save(string(library)))
 			compareRuns(t, command, library)
 		})
 	}
@@ -86,18 +80,11 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 				racing.Skip(t, "Gorgonia's engine runs on one goroutine")
 			}
 			options.Settings.Iterations, options.Settings.RecordEvery, options.Settings.Seed = 6, 2, 3 // automatic records depend on their time
-			s, err := session.New(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(session.New(t.Context(), options))(t)
 			defer s.Close()
-			if _, err := s.Train(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Train(t.Context()))(t)
 			library, command := rundir.Dir(filepath.Join(t.TempDir(), "library")), rundir.Dir(filepath.Join(t.TempDir(), "command"))
-			if err := s.Save(string(library)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Save(string(library)))
 			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
 				"train", "--quiet", "--allow-violation", "--config", library.Config(), "--out", string(command))
 			if got.status != exitDone {
@@ -114,14 +101,9 @@ func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
 		return gorgonia.Must(gorgonia.Mean(scores)), nil, nil
 	}}
 	rows := session.Matrices{Train: &session.Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{-1, 1}}}
-	data, err := session.Options{Data: rows, Task: task}.Config(results.Provenance{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(session.Options{Data: rows, Task: task}.Config(results.Provenance{}))(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 	got := commandOn(t.Context(), func(*app) {}, "train", "--config", path)
 	want := path + ":1: only-in-program: no flag expresses the rows, the task of this run; start the program that wrote the file"
 	if got.status != exitUsage || !strings.Contains(got.stderr, want) {
@@ -134,11 +116,7 @@ func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
 func compareRuns(t *testing.T, command, library rundir.Dir) {
 	t.Helper()
 	read := func(path string) []byte {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return require.Value(os.ReadFile(path))(t)
 	}
 	if !bytes.Equal(read(command.Model()), read(library.Model())) {
 		t.Error("the weights differ")
@@ -149,10 +127,7 @@ func compareRuns(t *testing.T, command, library rundir.Dir) {
 	}
 	summaries := [2]results.Summary{}
 	for i, dir := range []rundir.Dir{command, library} {
-		s, err := rundir.ReadSummary(dir.Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
 		s.Seconds, s.PeakBytes, s.Version = 0, 0, ""
 		s.SecondsOpening, s.SecondsReading, s.SecondsMeasuring, s.SecondsTotal = 0, 0, 0, 0
 		s.SecondsCertificates, s.SecondsRounds, s.SecondsRecords, s.SecondsPlots = 0, 0, 0, 0
@@ -163,10 +138,7 @@ func compareRuns(t *testing.T, command, library rundir.Dir) {
 		t.Error(diff)
 	}
 	names := func(dir rundir.Dir) (list []string) {
-		files, err := filepath.Glob(filepath.Join(string(dir), "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := require.Value(filepath.Glob(filepath.Join(string(dir), "*")))(t)
 		for _, path := range files { // the library keeps checkpoints only in the directory that it opens
 			if name := filepath.Base(path); !strings.HasPrefix(name, "checkpoint") {
 				list = append(list, name)

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 )
 
 // endOfTerms ends the terms of the Apache License.
@@ -32,13 +33,9 @@ func TestLicenses(t *testing.T) {
 	if cases.Update() {
 		var packed bytes.Buffer
 		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = io.WriteString(w, want)
-		if err := errors.Join(err, w.Close(), os.WriteFile("third-party.txt.gz", packed.Bytes(), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, w.Close(), os.WriteFile("third-party.txt.gz", packed.Bytes(), 0o644)))
 	} else if command(t.Context(), nil, "version", "--licenses").stdout != want {
 		t.Error("third-party.txt.gz is not up to date; run: go test ./cmd -run Licenses -update")
 	}
@@ -59,10 +56,7 @@ func collectLicenses(t *testing.T) (text string, modules []string) {
 	users := map[string][]string{} // by the text of a licence
 	first := map[string]string{}   // the text, by its words: copies have different line ends
 	add := func(module, file string) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := require.Value(os.ReadFile(file))(t)
 		text := strings.ReplaceAll(string(data), "\r\n", "\n")
 		if !utf8.Valid(data) { // Latin-1
 			runes := make([]rune, len(data))
@@ -127,18 +121,12 @@ func collectLicenses(t *testing.T) (text string, modules []string) {
 // legalFiles returns the files of a directory with a licence or a notice, also those in a directory
 // named licenses.
 func legalFiles(t *testing.T, dir string) (files []string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := require.Value(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case e.IsDir() && e.Name() == "licenses":
-			inside, err := filepath.Glob(filepath.Join(path, "*"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			inside := require.Value(filepath.Glob(filepath.Join(path, "*")))(t)
 			files = append(files, inside...)
 		case !e.IsDir() && legalNames.MatchString(e.Name()):
 			files = append(files, path)
@@ -151,9 +139,6 @@ func toolOutput(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := require.Value(cmd.Output())(t)
 	return string(out)
 }

@@ -9,6 +9,7 @@ import (
 
 	"ppal/internal/cases"
 	"ppal/internal/config"
+	"ppal/internal/require"
 	"ppal/trainer/method"
 )
 
@@ -35,9 +36,7 @@ func find(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	a := &app{getenv: func(string) string { return "" }}
 	c, _, err := a.rootCommand(nil).Find([]string{name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

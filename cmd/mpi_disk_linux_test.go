@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ppal/internal/require"
 )
 
 // If the disk is full before the run ends, process 0 says so and keeps the weights elsewhere, and
@@ -22,11 +24,7 @@ func TestMPIFullDisk(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, unix.Unmount(disk, unix.MNT_DETACH)) })
 	out := filepath.Join(disk, "run")
 	cmd := mpirun(t, 3, append([]string{"train", "--quiet", "--allow-violation", "--threads", "1", "--iterations", "3000", "--tolerance", "0", "--record-every", "10", "--out", out},
 		parityOn(fixedSteps...)...)...)
@@ -48,10 +46,7 @@ func TestMPIFullDisk(t *testing.T) {
 // fill writes a file until the disk is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(os.Create(path))(t)
 	defer f.Close()
 	for size := 1 << 20; size > 0; {
 		if _, err := f.Write(make([]byte, size)); errors.Is(err, unix.ENOSPC) {

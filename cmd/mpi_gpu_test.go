@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ppal/internal/gpustub"
+	"ppal/internal/require"
 )
 
 // stubLibrary is a driver without a GPU.
@@ -84,9 +85,7 @@ func failOnGPUs(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = &killed, &killed
 	start(t, cmd)
 	records(t, out, 2)
-	if err := syscall.Kill(processOf(t, out, 1), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Kill(processOf(t, out, 1), syscall.SIGKILL))
 	if err := cmd.Wait(); err == nil || !strings.Contains(killed.String(), "rank 1") {
 		t.Errorf("a killed process: %v: %s", err, killed.String())
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/internal/safetensors"
 	"ppal/trainer/session/results"
@@ -53,19 +54,10 @@ func trainedOver(t *testing.T, n int, args ...string) (results.Summary, []float6
 // finishedRun returns the summary and the weights of a run.
 func finishedRun(t *testing.T, out string) (results.Summary, []float64) {
 	t.Helper()
-	s, err := rundir.ReadSummary(rundir.Dir(out).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(rundir.Dir(out).Model())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(rundir.ReadSummary(rundir.Dir(out).Summary()))(t)
+	f := require.Value(os.Open(rundir.Dir(out).Model()))(t)
 	defer f.Close()
-	m, err := safetensors.Read(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(safetensors.Read(f))(t)
 	var x []float64
 	for _, tensor := range m.Tensors {
 		x = append(x, tensor.Float64s()...)
@@ -125,9 +117,7 @@ func TestMPIEntries(t *testing.T) {
 			fmt.Fprintf(&text, "%+d %d:1 %d:1 %d:1\n", 2*(i*i%7%2)-1, 1+i%5, 6+i%11, 17+i%13)
 		}
 		file = filepath.Join(t.TempDir(), "entries")
-		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o644))
 	}
 	args := append([]string{"--dataset", "libsvm", "--file", file, "--group", "3", "--problem", "dp", "--iterations", "100"}, fixedSteps...)
 	one, x := trainedOver(t, 0, args...)
@@ -153,9 +143,7 @@ func TestMPIKilled(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if err := syscall.Kill(processOf(t, out, 1), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Kill(processOf(t, out, 1), syscall.SIGKILL))
 	killed := time.Now()
 	err := cmd.Wait()
 	if took := time.Since(killed); took > 30*time.Second || err == nil || !strings.Contains(text.String(), "rank 1") {
@@ -190,10 +178,7 @@ func TestMPIExtend(t *testing.T) {
 // processOf returns the number of the system's process with a rank whose arguments have a text.
 func processOf(t *testing.T, text string, rank int) int {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := require.Value(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, path := range all {
 		arguments, _ := os.ReadFile(path)
 		environment, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
@@ -212,9 +197,7 @@ func processOf(t *testing.T, text string, rank int) int {
 // weights cannot be written, which it keeps elsewhere.
 func TestMPIReports(t *testing.T) {
 	used := t.TempDir()
-	if err := os.WriteFile(filepath.Join(used, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(used, "file"), nil, 0o644))
 	for _, c := range []struct{ args, want string }{
 		{"train --kapa 2", "unknown setting --kapa"},
 		{"train --out " + used, "not empty"},
@@ -233,9 +216,7 @@ func TestMPIReports(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = &text, &text
 	start(t, cmd)
 	records(t, out, 2)
-	if err := os.MkdirAll(filepath.Join(rundir.Dir(out).Model(), "in the way"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(rundir.Dir(out).Model(), "in the way"), 0o755))
 	if err := cmd.Wait(); err == nil || strings.Count(text.String(), "the weights are in "+cache) != 1 {
 		t.Errorf("%v: %s", err, text.String())
 	}
@@ -296,21 +277,14 @@ func TestMPIReproduce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 		<-ended // with the status of an interruption
 		found := map[string]record{}
 		for _, file := range finished {
-			lines, err := os.ReadFile(strings.TrimSuffix(file, ".done") + ".jsonl")
-			if err != nil {
-				t.Fatal(err)
-			}
+			lines := require.Value(os.ReadFile(strings.TrimSuffix(file, ".done") + ".jsonl"))(t)
 			for line := range bytes.Lines(lines) {
 				var r record
-				if err := json.Unmarshal(line, &r); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, json.Unmarshal(line, &r))
 				if r.Iteration <= 90 {
 					found[filepath.Base(file)] = r
 				}

@@ -8,20 +8,14 @@ import (
 
 	"ppal/internal/dirlock"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // A comparison, a sweep and an experiment refuse a directory in which another process is at work.
 func TestOneProcessAtATime(t *testing.T) {
 	dir := t.TempDir()
-	l, err := dirlock.Take(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Release(); err != nil {
-			t.Error(err)
-		}
-	}()
+	l := require.Value(dirlock.Take(dir))(t)
+	defer func() { require.NoError(t, l.Release()) }()
 	for _, args := range []string{
 		"sweep --over gap(positive_rate,sex) --values 0.1 --dataset synthetic-adult --iterations 2",
 		"reproduce dp-adult --seeds 1",
@@ -46,9 +40,7 @@ func TestNotWithOtherWeights(t *testing.T) {
 		content string
 		status  int
 	}{{"one", exitDone}, {"one", exitDone}, {"two", exitUsage}} {
-		if err := os.WriteFile(weights, []byte(c.content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(weights, []byte(c.content), 0o644))
 		got := command(t.Context(), nil, "compare", "--methods", "gdpa", "--seeds", "1", "--iterations", "2", "--init", weights, "--out", filepath.Join(dir, "out"))
 		if got.status != c.status || c.status != exitDone && !strings.Contains(got.stderr, weights+" has changed since the comparison") {
 			t.Errorf("%s: status %d, %s", c.content, got.status, got.stderr)
@@ -63,9 +55,7 @@ func TestNotWithOtherData(t *testing.T) {
 	write := func(last string) {
 		t.Helper()
 		rows := "age,sex,hired\n" + strings.Repeat("31,f,no\n42,m,yes\n25,f,yes\n37,m,no\n", 10) + last
-		if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(rows), 0o644))
 	}
 	for _, args := range []string{
 		"compare --methods gdpa --seeds 1 --iterations 2",

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -21,9 +22,7 @@ func peopleFile(t *testing.T, name string, header string, row func(i int) string
 	for i := range 200 {
 		text.WriteString(row(i) + "\n")
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
 	return path
 }
 
@@ -99,13 +98,8 @@ func TestChangedData(t *testing.T) {
 	if stderr := again(); strings.Contains(stderr, "has changed") {
 		t.Error(stderr)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, append(text, "33,F,1\n"...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(file))(t)
+	require.NoError(t, os.WriteFile(file, append(text, "33,F,1\n"...), 0o644))
 	if stderr := again(); !strings.Contains(stderr, "people.csv has changed since") || !strings.Contains(stderr, "this run has other data than that run") {
 		t.Error(stderr)
 	}
@@ -131,18 +125,14 @@ func TestChangedInit(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(to, data, 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	copyTo(filepath.Join(dir, "first", "model.safetensors"), weights)
 	if got := train("--init", weights, "--out", out); got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}
 	killed := filepath.Join(dir, "killed")
-	if err := os.Mkdir(killed, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(killed, 0o755))
 	copyTo(filepath.Join(out, "config.yaml"), filepath.Join(killed, "config.yaml"))
 	copyTo(os.DevNull, filepath.Join(killed, "metrics.jsonl"))
 	again := func() outcome {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // After a bad row, the output has the rows before it, whole. An output file does not appear.
@@ -69,23 +70,15 @@ func TestPredictKeep(t *testing.T) {
 func TestPredictAnswers(t *testing.T) {
 	racing.Skip(t, "the package datasets has the goroutines")
 	cmd := process("predict", membersRun(t), "--keep", "id")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := require.Value(cmd.StdinPipe())(t)
+	out := require.Value(cmd.StdoutPipe())(t)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	start(t, cmd)
 	answers := bufio.NewReader(out)
 	say := func(text, answer string) {
 		t.Helper()
-		if _, err := io.WriteString(in, text); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(io.WriteString(in, text))(t)
 		if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, answer) {
 			t.Fatalf("%q, %v, want %s", line, err, answer)
 		}
@@ -95,9 +88,7 @@ func TestPredictAnswers(t *testing.T) {
 	for i := range 20 {
 		say(fmt.Sprintf("%d,clerk,b\n", 20+i), fmt.Sprintf("%d,", i+2))
 	}
-	if _, err := io.WriteString(in, "40,nurse,"); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(io.WriteString(in, "40,nurse,"))(t)
 	in.Close()
 	if line, err := answers.ReadString('\n'); err != nil || !strings.HasSuffix(line, ",\n") {
 		t.Errorf("%q, %v", line, err)
@@ -142,9 +133,7 @@ func TestOpenEndOfPipes(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "members.csv")
-	if err := os.WriteFile(file, []byte(strings.TrimSuffix(members(60), "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(strings.TrimSuffix(members(60), "\n")), 0o600))
 	if got := with("", "evaluate", run, "--input", file); got.status != exitDone || got.stderr != "" {
 		t.Errorf("a file: %+v", got)
 	}
@@ -157,46 +146,32 @@ func TestPredictLeavesNoPartialFile(t *testing.T) {
 	run, dir := membersRun(t), t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
 	text := "age,job\n" + strings.Repeat("35,nurse\n", 200_000)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL} {
 		for _, from := range []string{"pipe", "file"} {
 			out := filepath.Join(dir, "out")
-			if err := os.Mkdir(out, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Mkdir(out, 0o755))
 			args := []string{"predict", run, "--output", filepath.Join(out, "scores.csv")}
 			if from == "file" {
 				args = append(args, "--input", file)
 			}
 			cmd := process(args...)
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := require.Value(cmd.StdinPipe())(t)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			start(t, cmd)
 			if from == "pipe" {
-				if _, err := io.WriteString(in, text); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(io.WriteString(in, text))(t)
 			}
 			named, begun := false, time.Now()
 			for unnamed := false; !named && !unnamed; time.Sleep(time.Millisecond) { // until there is a partial file
 				if time.Since(begun) > 20*time.Second {
 					t.Fatalf("no partial file: %s", stderr.String())
 				}
-				entries, err := os.ReadDir(out)
-				if err != nil {
-					t.Fatal(err)
-				}
+				entries := require.Value(os.ReadDir(out))(t)
 				named, unnamed = len(entries) > 0, opens(cmd.Process.Pid, out)
 			}
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, cmd.Process.Signal(signal))
 			status := exitStatus(cmd.Wait())
 			entries, err := os.ReadDir(out)
 			switch {
@@ -208,9 +183,7 @@ func TestPredictLeavesNoPartialFile(t *testing.T) {
 			case status != exitInterrupted || len(entries) > 0:
 				t.Errorf("%s, %v: status %d, files %v, %s", from, signal, status, entries, stderr.String())
 			}
-			if err := os.RemoveAll(out); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.RemoveAll(out))
 		}
 	}
 }
@@ -230,17 +203,11 @@ func TestOutputsEnd(t *testing.T) {
 	var stdout bytes.Buffer
 	a := &app{stdout: &stdout}
 	file, err := a.create(filepath.Join(dir, "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stream, err := a.create(standard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, d := range []*destination{file, stream} {
-		if _, err := d.Write([]byte("row\n")); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(d.Write([]byte("row\n")))(t)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := make(chan struct{})
@@ -271,9 +238,7 @@ func TestOutputsEnd(t *testing.T) {
 	if file, err = a.create(filepath.Join(dir, "whole")); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, file.commit())
 	a.outputs.end()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("a complete file: %v, %v", entries, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/models/predictor"
@@ -39,9 +40,7 @@ func membersRun(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")
-	if err := os.WriteFile(file, []byte(members(600)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(600)), 0o644))
 	o := session.Options{Data: session.CSV(file, "member", "job=nurse"), Task: session.DemographicParity{}}
 	o.Settings.Iterations = 30
 	return trained(t, o, filepath.Join(dir, "run"))
@@ -50,17 +49,10 @@ func membersRun(t *testing.T) string {
 // trained trains a session and saves the run in the directory out.
 func trained(t *testing.T, o session.Options, out string) string {
 	t.Helper()
-	s, err := session.New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(session.New(context.Background(), o))(t)
 	defer s.Close()
-	if _, err := s.Train(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(out); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Train(context.Background()))(t)
+	require.NoError(t, s.Save(out))
 	return out
 }
 
@@ -72,23 +64,16 @@ func with(stdin string, args ...string) outcome {
 func TestPredict(t *testing.T) {
 	run := membersRun(t)
 	file := filepath.Join(t.TempDir(), "new.csv")
-	if err := os.WriteFile(file, []byte("job,note,age\nnurse,x,60\nclerk,y,19\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("job,note,age\nnurse,x,60\nclerk,y,19\n"), 0o644))
 	got := command(context.Background(), nil, "predict", run, "--input", file)
-	m, err := predictor.Load(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(predictor.Load(run))(t)
 	want := "row,score,decision\n"
-	if err := m.Read(strings.NewReader("job,age\nnurse,60\nclerk,19\n"), "new", predictor.Options{}, func(b *predictor.Batch) error {
+	require.NoError(t, m.Read(strings.NewReader("job,age\nnurse,60\nclerk,19\n"), "new", predictor.Options{}, func(b *predictor.Batch) error {
 		for i, decision := range b.Decisions {
 			want += fmt.Sprintf("%d,%v,%s\n", i+1, b.Scores[i], []string{"no", "yes"}[decision])
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got.status != exitDone || got.stdout != want || got.stderr != "ppal: scored 2 rows\n" {
 		t.Errorf("%+v, want\n%s", got, want)
 	}
@@ -153,9 +138,7 @@ func TestPredictErrors(t *testing.T) {
 	if got := with("job\tage\nnurse\t60\n", "predict", run, "--separator", "tab"); got.status != exitDone {
 		t.Errorf("tabs: %+v", got)
 	}
-	if err := os.Remove(filepath.Join(run, "preparation.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(run, "preparation.yaml")))
 	if got := with("age,job\n1,nurse\n", "predict", run); got.status != exitUsage || !strings.Contains(got.stderr, "preparation.yaml: no such file") {
 		t.Errorf("no preparation: %+v", got)
 	}
@@ -170,9 +153,7 @@ func TestPredictClasses(t *testing.T) {
 	o.Settings.Iterations = 5
 	run := trained(t, o, filepath.Join(t.TempDir(), "run"))
 	m, err := predictor.Load(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pixels := m.Description().Input.Features
 	idx := string([]byte{0, 0, 8, 2, 0, 0, 0, 2, 0, 0, byte(pixels >> 8), byte(pixels)}) + strings.Repeat("\x00", pixels) + strings.Repeat("\x80", pixels)
 	got := with(idx, "predict", run)
@@ -201,14 +182,9 @@ func TestPredictClasses(t *testing.T) {
 // The predictions of a run with a fitted sigmoid have a column of probabilities.
 func TestPredictProbability(t *testing.T) {
 	run := membersRun(t)
-	d, err := rundir.Dir(run).ReadModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(rundir.Dir(run).ReadModel())(t)
 	d.Decision.Probability = &results.Sigmoid{Slope: 2, Intercept: -1}
-	if err := rundir.Dir(run).WriteModel(d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rundir.Dir(run).WriteModel(d))
 	got := with("age,job\n60,nurse\n", "predict", run)
 	var row int
 	var score, probability float64

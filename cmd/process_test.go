@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
@@ -44,9 +45,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 }
 
@@ -64,9 +63,7 @@ func exitStatus(err error) int {
 func tiny(t *testing.T, dir string, iterations int, more ...string) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte("x,z,g,y\n"+strings.Repeat("1,3,a,0\n2,1,b,1\n3,2,a,1\n4,0,b,0\n", 20)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("x,z,g,y\n"+strings.Repeat("1,3,a,0\n2,1,b,1\n3,2,a,1\n4,0,b,0\n", 20)), 0o644))
 	args := []string{"train", "--file", file, "--label", "y=1", "--subject-to", "gap(positive_rate, g) <= 0.2", "--split", "60/40/0",
 		"--threads", "1", "--allow-violation", "--iterations", strconv.Itoa(iterations)}
 	if dir != "" {
@@ -106,12 +103,8 @@ func TestInterruptedWithoutWeights(t *testing.T) {
 	cmd.Stderr = &stderr
 	start(t, cmd)
 	records(t, dir, 2)
-	if err := os.MkdirAll(filepath.Join(rundir.Dir(dir).Model(), "in the way"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(rundir.Dir(dir).Model(), "in the way"), 0o755))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	if status := exitStatus(cmd.Wait()); status != exitInterrupted || !strings.Contains(stderr.String(), "the weights are in "+cache) {
 		t.Errorf("status %d, want %d with %s: %s", status, exitInterrupted, cache, stderr.String())
 	}
@@ -129,9 +122,7 @@ func TestSignalsStopATraining(t *testing.T) {
 		cmd.Stderr = &stderr
 		start(t, cmd)
 		records(t, dir, 2)
-		if err := cmd.Process.Signal(stop); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Process.Signal(stop))
 		if status := exitStatus(cmd.Wait()); status != exitInterrupted {
 			t.Errorf("%v: status %d, want %d: %s", stop, status, exitInterrupted, stderr.String())
 		}
@@ -154,18 +145,11 @@ func TestNohup(t *testing.T) {
 	start(t, cmd)
 	records(t, dir, 2)
 	for _, stop := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP} {
-		if err := cmd.Process.Signal(stop); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Process.Signal(stop))
 	}
-	data, err := os.ReadFile(rundir.Dir(dir).Metrics())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(rundir.Dir(dir).Metrics()))(t)
 	records(t, dir, bytes.Count(data, []byte("\n"))+10)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	if status := exitStatus(cmd.Wait()); status != exitInterrupted {
 		t.Errorf("status %d, want %d", status, exitInterrupted)
 	}
@@ -177,14 +161,9 @@ func TestSecondSignal(t *testing.T) {
 	defer close(signals)
 	// The context of onSignals is cancelled by the first signal; the second calls stopNow.
 	ctx := onSignals(func() { ready <- exitInterrupted; <-signals })
-	self, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := require.Value(os.FindProcess(os.Getpid()))(t)
 	for n := range 2 {
-		if err := self.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, self.Signal(syscall.SIGTERM))
 		if n == 0 {
 			<-ctx.Done()
 		}
@@ -198,14 +177,8 @@ func TestSecondSignal(t *testing.T) {
 func TestClosedPipes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	cmd := process(tiny(t, dir, 50_000)...)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := require.Value(cmd.StdoutPipe())(t)
+	stderr := require.Value(cmd.StderrPipe())(t)
 	start(t, cmd)
 	if _, err := bufio.NewReader(stderr).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
@@ -55,10 +56,7 @@ func TestTrainTogether(t *testing.T) {
 	}
 	var objectives []float64
 	for _, out := range []string{one, two} {
-		s, err := rundir.ReadSummary(rundir.Dir(out).Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(rundir.ReadSummary(rundir.Dir(out).Summary()))(t)
 		objectives = append(objectives, s.Objective)
 	}
 	if d := math.Abs(objectives[0] - objectives[1]); !(d < 1e-9) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // Predict ranks consecutive documents of a query, across the batches of the input, and evaluate
@@ -30,9 +32,7 @@ func TestRankingCommands(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "documents.csv"), filepath.Join(dir, "run")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	must := func(args ...string) string {
 		t.Helper()
 		o := forReal(t, args...)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -19,10 +20,7 @@ import (
 func TestReadmeOutput(t *testing.T) {
 	racing.Skip(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
 	read := func(name ...string) string {
-		text, err := os.ReadFile(filepath.Join(append([]string{".."}, name...)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(filepath.Join(append([]string{".."}, name...)...)))(t)
 		return string(text)
 	}
 	command := func(of, text string) []string {
@@ -93,26 +91,16 @@ func columnsOf(t *testing.T, from, to string, columns ...string) {
 	if err != nil {
 		return
 	}
-	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := os.Create(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := require.Value(csv.NewReader(strings.NewReader(string(text))).ReadAll())(t)
+	out := require.Value(os.Create(to))(t)
 	w := csv.NewWriter(out)
 	for _, row := range rows {
 		var own []string
 		for _, name := range columns {
 			own = append(own, row[slices.Index(rows[0], name)])
 		}
-		if err := w.Write(own); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Write(own))
 	}
 	w.Flush()
-	if err := errors.Join(w.Error(), out.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(w.Error(), out.Close()))
 }

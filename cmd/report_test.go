@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // Report writes the page of a run, of a run without a summary and of each comparison of a
@@ -19,13 +20,9 @@ func TestReport(t *testing.T) {
 		t.Fatal(out.stderr)
 	}
 	page := filepath.Join(dir, "report.html")
-	if err := os.Remove(page); err != nil { // train wrote it
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(page)) // train wrote it
 	for _, remove := range []string{"plots", "summary.json"} {
-		if err := os.RemoveAll(filepath.Join(dir, remove)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, remove)))
 		out := forReal(t, "report", dir)
 		text, err := os.ReadFile(page)
 		if out.status != exitDone || out.stdout != page+"\n" || err != nil || !strings.Contains(string(text), "alm on synthetic") {
@@ -36,12 +33,8 @@ func TestReport(t *testing.T) {
 		}
 	}
 	locked := filepath.Join(t.TempDir(), "run") // the page's place is taken by a directory that is not empty
-	if err := os.CopyFS(locked, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(filepath.Join(locked, "report.html")), os.MkdirAll(filepath.Join(locked, "report.html", "full"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(locked, os.DirFS(dir)))
+	require.NoError(t, errors.Join(os.Remove(filepath.Join(locked, "report.html")), os.MkdirAll(filepath.Join(locked, "report.html", "full"), 0o755)))
 	if out := forReal(t, "report", locked); out.status != exitFailed || out.stdout != "" {
 		t.Errorf("a page that cannot be written: %+v", out)
 	}
@@ -53,12 +46,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("no directory: %+v", out)
 	}
 	study := filepath.Join(empty, "published")
-	if err := os.Mkdir(study, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(study, "study.yaml"), []byte("title: x\nbudget: iterations:5\nseeds: [1]\ncontenders: [{name: ppala}]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(study, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(study, "study.yaml"), []byte("title: x\nbudget: iterations:5\nseeds: [1]\ncontenders: [{name: ppala}]\n"), 0o644))
 	if out := forReal(t, "report", empty); out.status != exitDone || out.stdout != filepath.Join(study, "report.html")+"\n" {
 		t.Errorf("a reproduction: %+v", out)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
@@ -27,10 +28,7 @@ func TestTheLogNeverRests(t *testing.T) {
 						t.Fatalf("%q: %v", line, err)
 					}
 					delete(entry, "time")
-					text, err := json.Marshal(entry)
-					if err != nil {
-						t.Fatal(err)
-					}
+					text := require.Value(json.Marshal(entry))(t)
 					line = string(text)
 				}
 				list = append(list, line)
@@ -65,9 +63,7 @@ func TestTheLogNeverRests(t *testing.T) {
 		l.Stage("")
 		after(logInterval)
 		expect("compiling", "before the first iteration", "seconds=5")
-		if err := l.Record(&trainer.Record{Objective: 0.5, MaxViolation: 0.25, Seconds: 3, Certificate: certify.Certificate{Epsilon: 0.125}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Record(&trainer.Record{Objective: 0.5, MaxViolation: 0.25, Seconds: 3, Certificate: certify.Certificate{Epsilon: 0.125}}))
 		expect("the first record", "training", "iteration=0", "objective=0.5")
 		after(logInterval)
 		expect("a long iteration", "training", "iteration=0", "max_violation=0.25")
@@ -97,9 +93,7 @@ func TestTheBarShowsSteps(t *testing.T) {
 			if out.Len() > 0 {
 				t.Errorf("before the first record: %q", out.String())
 			}
-			if err := b.Record(&trainer.Record{Objective: 0.5}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Record(&trainer.Record{Objective: 0.5}))
 			b.Stage("ending round 3") // over at once
 			b.Stage("certifying round 3")
 			time.Sleep(4 * barRefresh)

@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/cases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -36,9 +37,7 @@ func TestReproduce(t *testing.T) {
 				t.Errorf("no %q in\n%s", text, got.stdout)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part"), nil, 0o644))
 	}
 	for _, name := range []string{"summary.md", "published/results.jsonl", "automatic/plots/overview.svg", "automatic/plots/multipliers-ppala.svg"} {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
@@ -60,9 +59,7 @@ func TestReproduceInterrupted(t *testing.T) {
 		t.Errorf("status %d, %s", got.status, got.stderr)
 	}
 	part := filepath.Join(dir, "published")
-	if err := errors.Join(os.MkdirAll(part, 0o755), os.WriteFile(filepath.Join(part, "study.yaml"), nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.MkdirAll(part, 0o755), os.WriteFile(filepath.Join(part, "study.yaml"), nil, 0o644)))
 	got = command(t.Context(), nil, "reproduce", "gdpa-cifar10", "--seeds", "1", "--data-dir", t.TempDir(), "--out", dir)
 	if got.status != exitUsage || !strings.Contains(got.stderr, "in it is of another experiment than gdpa-cifar10; use a new directory") {
 		t.Errorf("another experiment: status %d, %s", got.status, got.stderr)
@@ -75,9 +72,7 @@ func TestReproduceInterrupted(t *testing.T) {
 func TestReproduceRanking(t *testing.T) {
 	racing.Skip(t, "TestReproduce and TestRankingCommands run the same goroutines")
 	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	if err := os.MkdirAll(filepath.Join(data, "mslr", "Fold1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(data, "mslr", "Fold1"), 0o755))
 	for part, name := range []string{"train", "vali", "test"} {
 		var b strings.Builder
 		for q := range 5 {
@@ -85,9 +80,7 @@ func TestReproduceRanking(t *testing.T) {
 				fmt.Fprintf(&b, "%d qid:%d 1:%d 2:%d 133:%d\n", i%2*2, 10*part+q, (i*7+q)%13+i%2*3, i*q%5, i/2%2)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(data, "mslr", "Fold1", name+".txt"), []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(data, "mslr", "Fold1", name+".txt"), []byte(b.String()), 0o644))
 	}
 	for range 2 {
 		got := commandOn(t.Context(), func(a *app) { a.open = session.New }, "reproduce", "ranking-mslr", "--seeds", "1", "--data-dir", data, "--out", out)
@@ -101,9 +94,7 @@ func TestReproduceRanking(t *testing.T) {
 				t.Errorf("no %q in\n%s", text, got.stdout)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(out, "published", "runs", "plada-seed1.jsonl.part"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(out, "published", "runs", "plada-seed1.jsonl.part"), nil, 0o644))
 	}
 	text, err := os.ReadFile(filepath.Join(out, "published", "plots", "overview.svg"))
 	if err != nil || !strings.Contains(string(text), ">epoch<") {

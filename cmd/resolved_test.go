@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
@@ -32,9 +33,7 @@ func TestResolvedSettings(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")
-	if err := os.WriteFile(file, []byte(members(300)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(300)), 0o644))
 	table := "--dataset csv --file " + file + " --label member "
 	for name, flags := range map[string]string{
 		"pictures":  "--rows-per-class 10 --hidden 8",
@@ -52,18 +51,11 @@ func TestResolvedSettings(t *testing.T) {
 				}
 			}
 			train(append(strings.Fields(flags), "--iterations", "10", "--out", string(run))...)
-			text, err := os.ReadFile(run.Config())
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := require.Value(os.ReadFile(run.Config()))(t)
 			var settings map[string]any
-			if err := yaml.Unmarshal(text, &settings); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal(text, &settings))
 			p, _, err := run.ReadProvenance()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			args := []string{"--config", run.Config(), "--out", string(again)}
 			for key, value := range settings {
 				if used := p.Resolved[key]; used != "" && used != "auto" {
@@ -78,10 +70,7 @@ func TestResolvedSettings(t *testing.T) {
 				}
 			}
 			train(args...)
-			want, err := os.ReadFile(run.Model())
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := require.Value(os.ReadFile(run.Model()))(t)
 			if got, err := os.ReadFile(again.Model()); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%v gives other weights (%v)", args, err)
 			}

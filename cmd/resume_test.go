@@ -12,6 +12,7 @@ import (
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -25,9 +26,7 @@ func TestResumeCommand(t *testing.T) {
 	cmd.Stderr = &stderr
 	start(t, cmd)
 	records(t, dir, 2)
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	if status := exitStatus(cmd.Wait()); status != exitInterrupted {
 		t.Fatalf("status %d: %s", status, stderr.String())
 	}
@@ -52,13 +51,8 @@ func TestResumeCommand(t *testing.T) {
 			t.Errorf("%s: status %d, want %d with %q: %s", c.flags, got.status, c.status, c.want, got.stderr)
 		}
 	}
-	rows, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, append(rows, "9,9,b,1\n"...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	rows := require.Value(os.ReadFile(file))(t)
+	require.NoError(t, os.WriteFile(file, append(rows, "9,9,b,1\n"...), 0o644))
 	if got := run(); got.status != exitUsage || !strings.Contains(got.stderr, "is not the file that the run read") {
 		t.Errorf("changed data: status %d: %s", got.status, got.stderr)
 	}
@@ -67,9 +61,7 @@ func TestResumeCommand(t *testing.T) {
 	}
 	// A process that is killed after it has written the summary leaves its lock.
 	lock := filepath.Join(dir, "done", dirlock.Name)
-	if err := os.WriteFile(lock, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(lock, nil, 0o644))
 	got := command(t.Context(), nil, "train", "--resume", filepath.Join(dir, "done"))
 	if _, err := os.Stat(lock); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a finished run still has its lock: %v", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session/results"
 )
@@ -27,9 +28,7 @@ func TestGivenScores(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file, run := filepath.Join(dir, "scores.csv"), filepath.Join(dir, "run")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	ends := func(want int, says string, args ...string) {
 		t.Helper()
 		if got := forReal(t, args...); got.status != want || !strings.Contains(got.stdout+got.stderr, says) {
@@ -55,9 +54,7 @@ func TestGivenScores(t *testing.T) {
 		ends(exitUsage, "a model that is trained", append(append([]string{"train"}, bounded...), flag, map[bool]string{true: "alm", false: "1"}[flag == "--method"])...)
 	}
 	sum, _, _, err := rundir.ReadSealed(rundir.Dir(run).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for says, change := range map[string]func(s *results.Summary){
 		"weight 0 of sex=f": func(s *results.Summary) { s.Thresholds.Groups[0].Thresholds[0] += 0.01 },
 		"objective":         func(s *results.Summary) { s.Objective -= 0.01 },
@@ -70,9 +67,7 @@ func TestGivenScores(t *testing.T) {
 		outcome := *sum.Outcome
 		outcome.Thresholds, own.Outcome = &thresholds, &outcome
 		change(&own)
-		if err := rundir.Dir(run).WriteSummary(&own); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rundir.Dir(run).WriteSummary(&own))
 		ends(exitFailed, says, "verify", run)
 	}
 }

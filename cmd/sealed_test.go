@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ppal/internal/require"
 )
 
 // Every command that reads a run refuses a damaged file, a pipe, a device and a file that is too
@@ -20,9 +22,7 @@ import (
 func TestSealedRun(t *testing.T) {
 	run := membersRun(t)
 	table := filepath.Join(t.TempDir(), "members.csv")
-	if err := os.WriteFile(table, []byte(members(60)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(table, []byte(members(60)), 0o644))
 	predict, evaluate := []string{"predict", run, "--input", table}, []string{"evaluate", run, "--input", table}
 	export, report := []string{"export", run, "--onnx", "-"}, []string{"report", run}
 	best := func(command []string) []string {
@@ -46,10 +46,7 @@ func TestSealedRun(t *testing.T) {
 		"rows.csv":          {verify, files},
 	} {
 		path := filepath.Join(run, name)
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := require.Value(os.ReadFile(path))(t)
 		put := func(data []byte) error { return os.WriteFile(path, data, 0o644) }
 		for kind, damage := range map[string]func() error{
 			"cut":     func() error { return put(whole[:len(whole)-2]) },
@@ -61,9 +58,7 @@ func TestSealedRun(t *testing.T) {
 			},
 		} {
 			_ = os.Remove(path)
-			if err := damage(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, damage())
 			for _, args := range readers {
 				done := make(chan outcome, 1)
 				go func() { done <- with("", args...) }()
@@ -79,14 +74,10 @@ func TestSealedRun(t *testing.T) {
 			}
 		}
 		_ = os.Remove(path)
-		if err := put(whole); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, put(whole))
 	}
 	whole, summary := text(t, run, "model.safetensors"), filepath.Join(run, "summary.json")
-	if err := errors.Join(os.Remove(summary), unix.Mkfifo(summary, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(summary), unix.Mkfifo(summary, 0o600)))
 	got := with("", "train", "--resume", run) // a finished run is not trained again
 	if got.status != exitUsage || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "nobody knows whether the run is finished") ||
 		text(t, run, "model.safetensors") != whole {
@@ -95,9 +86,7 @@ func TestSealedRun(t *testing.T) {
 	for _, name := range []string{"checkpoint", "config.yaml", "summary.json"} { // the run seems to be interrupted
 		path := filepath.Join(run, name)
 		_ = os.Remove(path)
-		if err := unix.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, unix.Mkfifo(path, 0o600))
 	}
 	for _, args := range [][]string{{"train", "--resume", run}, {"watch", run}, report} {
 		done := make(chan outcome, 1)

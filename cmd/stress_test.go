@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
@@ -93,9 +94,7 @@ func TestExtremeRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, out := filepath.Join(t.TempDir(), "rows.csv"), filepath.Join(t.TempDir(), "run")
-			if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(c.text), 0o644))
 			got := forReal(t, append([]string{"train", "--file", file, "--label", "y=1", "--subject-to", c.bound, "--split", c.split,
 				"--iterations", "60", "--quiet", "--out", out}, c.flags...)...)
 			checkRun(t, got, out)
@@ -111,17 +110,13 @@ func TestExtremeRuns(t *testing.T) {
 func TestNamesOfFiles(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "Größe 日本 it's")
 	real, link := filepath.Join(root, "real"), filepath.Join(root, "a link")
-	if err := os.MkdirAll(real, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(real, 0o755))
 	text := "x,пол,метка\n" + strings.Repeat("1,жен,да\n2,муж,нет\n3,жен,нет\n0,муж,да\n", 20)
 	file := filepath.Join(link, "таблица 1.csv")
 	if err := os.Symlink("real", link); err != nil {
 		t.Skip(err)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	var weights [][]byte
 	for _, out := range []string{filepath.Join(link, "run — 1"), filepath.Join(real, "run 2")} {
 		got := forReal(t, "train", "--file", file, "--label", "метка=да", "--subject-to", "gap(positive_rate, пол) <= 0.2",
@@ -129,10 +124,7 @@ func TestNamesOfFiles(t *testing.T) {
 		if got.status != exitDone {
 			t.Fatalf("status %d: %s", got.status, got.stderr)
 		}
-		model, err := os.ReadFile(rundir.Dir(out).Model())
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := require.Value(os.ReadFile(rundir.Dir(out).Model()))(t)
 		weights = append(weights, model)
 		decisions := filepath.Join(out, "решения.csv")
 		if got := forReal(t, "predict", out, "--input", file, "--output", decisions); got.status != exitDone {
@@ -156,9 +148,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		t.Skip(err)
 	}
 	locked := filepath.Join(dir, "locked")
-	if err := os.Mkdir(locked, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(locked, 0o555))
 	for path := dir; path != filepath.Dir(os.TempDir()); path = filepath.Dir(path) {
 		if info, err := os.Stat(path); err != nil || path != os.TempDir() && os.Chmod(path, info.Mode().Perm()|0o055) != nil {
 			t.Skip(err)
@@ -198,10 +188,7 @@ func TestClockJumpsBack(t *testing.T) {
 			t.Fatalf("%q, %v, want %d runs", runs, err, k+1)
 		}
 		for _, path := range runs {
-			model, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := require.Value(os.ReadFile(path))(t)
 			weights = append(weights, model)
 		}
 	}
@@ -240,10 +227,7 @@ func TestParallelRuns(t *testing.T) {
 	var first []byte
 	for _, path := range models {
 		checkRun(t, outcome{status: exitDone}, filepath.Dir(path))
-		model, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := require.Value(os.ReadFile(path))(t)
 		if first == nil {
 			first = model
 		}
@@ -261,10 +245,7 @@ func TestTenMillionRows(t *testing.T) {
 	}
 	const n, features = 10_000_000, 20
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := require.Value(os.Create(path))(t)
 	w := bufio.NewWriter(file)
 	for j := range features {
 		fmt.Fprintf(w, "x%d,", j)
@@ -286,9 +267,7 @@ func TestTenMillionRows(t *testing.T) {
 		}
 		w.Write(line)
 	}
-	if err := errors.Join(w.Flush(), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(w.Flush(), file.Close()))
 	dir := filepath.Join(t.TempDir(), "run")
 	cmd := process("train", "--file", path, "--label", "y=1", "--subject-to", "gap(positive_rate, g) <= 0.05", "--split", "100/0/0",
 		"--bounds-on", "surrogate", "--iterations", "5", "--memory-limit", "8GB", "--allow-violation", "--quiet", "--out", dir)
@@ -297,10 +276,7 @@ func TestTenMillionRows(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	summary, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := require.Value(rundir.ReadSummary(rundir.Dir(dir).Summary()))(t)
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	t.Logf("%d rows in %s, %.1f GB at most", n, time.Since(began).Round(time.Second), float64(usage.Maxrss)/1e6)
 	if usage.Maxrss > 8e6 || summary.Iterations != 5 {

@@ -12,6 +12,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/sweep"
 	"ppal/trainer/session"
 )
@@ -60,9 +61,7 @@ func TestSweepOfAFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run.yaml")
 	text := "dataset: synthetic-compas\nsubject-to: [\"gap(tpr, race) <= 0.5\", \"error <= 0.0001\"]\niterations: 20\nseed: 3\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	run := func(name string, flags ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"sweep", "--over", "gap(tpr, race)",
 			"--values", "0.3,0.2", "--config", file, "--quiet", "--out", filepath.Join(dir, name)}, flags...)...)
@@ -87,9 +86,7 @@ func TestSweepOfAFile(t *testing.T) {
 		rows += fmt.Sprintf("%d,g%d,%d\n", i*i%17, i%20, i*i%17/9)
 	}
 	small := filepath.Join(dir, "small.csv")
-	if err := os.WriteFile(small, []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(small, []byte(rows), 0o600))
 	got = commandOn(t.Context(), func(a *app) { a.open = session.New }, "sweep", "--over", "gap(positive_rate, g)", "--values", "0.1", "--file", small,
 		"--label", "y=1", "--ignore", "g", "--iterations", "20", "--quiet", "--out", filepath.Join(dir, "d"))
 	if got.status != exitUnmet || !strings.Contains(got.stderr, "gap(positive_rate, g) <= 0.1 cannot be judged: group g=") || strings.Contains(got.stderr, "looser --values") {
@@ -123,10 +120,7 @@ func TestSweepTable(t *testing.T) {
 
 // The swept bounds replace bounds of the same measure in the same sense, and no others.
 func TestSweepReplacesTheSameMeasure(t *testing.T) {
-	over, err := sweep.ParseOver("gap(tpr, sex)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	over := require.Value(sweep.ParseOver("gap(tpr, sex)"))(t)
 	given := []string{"gap(tpr, sex) <= 0.01", "gap(tpr,sex)<=5%", "gap(tpr, sex) >= 0.001", "gap(fpr, sex) <= 0.01", "no constraint"}
 	want := []string{"gap(tpr, sex) >= 0.001", "gap(fpr, sex) <= 0.01", "no constraint"}
 	if got := without(given, over); !slices.Equal(got, want) {

@@ -9,6 +9,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cases"
 	"ppal/internal/rates"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/session"
@@ -50,22 +51,14 @@ func onSurrogates() *results.Outcome {
 func classRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
 	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2}}, {Name: "sex=Male", Rows: []int{3, 4, 5}}}
-	table, err := rates.Count(rates.Rows{Labels: []int{0, 0, 1, 1, 1, 2}, Decisions: []int{0, 1, 1, 1, 0, 0}}, []string{"shirt", "trouser", "dress"}, groups, trained)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
+	return require.Value(rates.Count(rates.Rows{Labels: []int{0, 0, 1, 1, 1, 2}, Decisions: []int{0, 1, 1, 1, 0, 0}}, []string{"shirt", "trouser", "dress"}, groups, trained))(t)
 }
 
 // groupRates returns the rates of two classes and two groups.
 func groupRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
 	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2, 3}}, {Name: "a group with a name that is too long for its column", Rows: []int{4, 5}}}
-	table, err := rates.Count(rates.Rows{Labels: []int{0, 0, 0, 1, 1, 1}, Decisions: []int{0, 0, 1, 1, 1, 0}}, []string{"no", "yes"}, groups, trained)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
+	return require.Value(rates.Count(rates.Rows{Labels: []int{0, 0, 0, 1, 1, 1}, Decisions: []int{0, 0, 1, 1, 1, 0}}, []string{"no", "yes"}, groups, trained))(t)
 }
 
 // tableOf trains the stub with an outcome and returns the result of the command.

@@ -20,6 +20,7 @@ import (
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
@@ -103,9 +104,7 @@ func killAndResume(t *testing.T, kills int, args []string) {
 		if _, err := os.Stat(rundir.Dir(torn).Config()); err == nil {
 			return process("train", "--resume", torn, "--checkpoint-every", "1ms", "--allow-violation")
 		}
-		if err := os.RemoveAll(torn); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(torn))
 		return process(append(args, "--out", torn, "--checkpoint-every", "1ms")...)
 	}
 	// end checks a finished run. The kill may have come between the summary and the removal of the
@@ -121,9 +120,7 @@ func killAndResume(t *testing.T, kills int, args []string) {
 	for killed := 0; killed < kills && !t.Failed(); {
 		if finished(torn) != "" {
 			end()
-			if err := os.RemoveAll(torn); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.RemoveAll(torn))
 			runs++
 		}
 		cmd := next()
@@ -193,9 +190,7 @@ func timeless(t *testing.T, path string) any {
 	if path == rundir.Dir(filepath.Dir(path)).Best() && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var list []map[string]any
 	for d := json.NewDecoder(strings.NewReader(string(data))); d.More(); {
 		var object map[string]any

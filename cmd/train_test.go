@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -27,18 +28,9 @@ func TestTrain(t *testing.T) {
 		t.Fatalf("status %d: %s", got.status, got.stderr)
 	}
 	dir := rundir.Dir(filepath.Join("runs", "20260304-050607-mnpc-ppala"))
-	configuration, err := os.ReadFile(dir.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	summary, err := rundir.ReadSummary(dir.Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := rundir.ReadMetrics(dir.Metrics())
-	if err != nil {
-		t.Fatal(err)
-	}
+	configuration := require.Value(os.ReadFile(dir.Config()))(t)
+	summary := require.Value(rundir.ReadSummary(dir.Summary()))(t)
+	records := require.Value(rundir.ReadMetrics(dir.Metrics()))(t)
 	if len(records) != 4 || records[3].Iteration != 300 || records[3].Measures["test_error"] != 0.5 {
 		t.Errorf("records: %+v", records)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 	"ppal/trainer/session/verify"
@@ -18,9 +19,7 @@ import (
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	file, run := filepath.Join(dir, "members.csv"), filepath.Join(dir, "run")
-	if err := os.WriteFile(file, []byte(members(600)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(600)), 0o644))
 	gap := constraints.Gap(constraints.PositiveRate, "job").AtMost(0.9)
 	o := session.Options{Data: session.CSV(file, "member"), Task: session.Decisions{SubjectTo: []constraints.Constraint{gap}}}
 	o.Settings.Iterations = 20
@@ -42,32 +41,19 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	changed := strings.Replace(members(600), ",no\n", ",yes\n", 1)
-	if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(changed), 0o644))
 	got = with("", "verify", run, "--json")
 	if got.status != exitFailed || !strings.Contains(got.stderr, "members.csv has changed since the run") || !strings.Contains(got.stdout, `"verified": false`) {
 		t.Errorf("changed data: %+v", got)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(file))
 	refused("missing data", "the data or config.yaml cannot be used", 2, run)
-	if err := os.WriteFile(file, []byte(members(600)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(600)), 0o644))
 	config := rundir.Dir(run).Config()
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, []byte(strings.Replace(string(text), "<= 0.9", "<= 0.8", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(config))(t)
+	require.NoError(t, os.WriteFile(config, []byte(strings.Replace(string(text), "<= 0.9", "<= 0.8", 1)), 0o644))
 	refused("changed settings", "config.yaml has been changed", verifyProblems+2, run)
-	if err := os.Remove(rundir.Dir(run).Summary()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(rundir.Dir(run).Summary()))
 	refused("unfinished", "the run is not finished", 1, run)
 	if got := with("", "verify", dir); got.status != exitUsage || !strings.Contains(got.stderr, "not a complete run directory") {
 		t.Errorf("no run: %+v", got)

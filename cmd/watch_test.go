@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
@@ -26,14 +27,9 @@ func TestWatchAKilledRun(t *testing.T) {
 	if got.status != exitInterrupted || got.stderr != "ppal: stopped watching; this does not stop the run\n" || !strings.HasPrefix(got.stdout, "iteration ") {
 		t.Errorf("Ctrl-C: %+v", got)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	before, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := require.Value(os.ReadDir(dir))(t)
 	got = commandOn(t.Context(), often, "watch", dir)
 	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: the process of the run is gone, without a result after ") ||
 		!strings.HasSuffix(got.stderr, "; to continue: ppal train --resume '"+dir+"'\n") || strings.Count(got.stderr, "\n") != 1 {
@@ -63,24 +59,14 @@ func TestWatchAFinishedRun(t *testing.T) {
 		t.Errorf("%q has codes for a terminal", got.stdout)
 	}
 	// The same run, half done: the records grow while watch looks.
-	summary, err := os.ReadFile(rundir.Dir(dir).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, err := os.ReadFile(rundir.Dir(dir).Metrics())
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := require.Value(os.ReadFile(rundir.Dir(dir).Summary()))(t)
+	metrics := require.Value(os.ReadFile(rundir.Dir(dir).Metrics()))(t)
 	lines := strings.SplitAfter(string(metrics), "\n")
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	if err := os.Remove(rundir.Dir(dir).Summary()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(rundir.Dir(dir).Summary()))
 	write(rundir.Dir(dir).Metrics(), strings.Join(lines[:2], ""))
 	looks := 0
 	got = commandOn(t.Context(), func(a *app) {

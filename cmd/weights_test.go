@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 )
@@ -43,9 +44,7 @@ func TestWeights(t *testing.T) {
 	file, plain := filepath.Join(dir, "weighed.csv"), filepath.Join(dir, "repeated.csv")
 	unweighed := strings.Replace(weighed, ",w,", ",v,", 1)
 	for path, text := range map[string]string{file: weighed, plain: repeated, filepath.Join(dir, "plain.csv"): unweighed} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	for name, tc := range map[string]struct {
 		args  []string
@@ -107,14 +106,8 @@ func TestWeights(t *testing.T) {
 			if got := forReal(t, append(slices.Clone(common), "--file", plain, "--ignore", "w", "--out", again)...); got.status != exitDone {
 				t.Fatal(got)
 			}
-			x, err := rundir.ReadSummary(rundir.Dir(run).Summary())
-			if err != nil {
-				t.Fatal(err)
-			}
-			y, err := rundir.ReadSummary(rundir.Dir(again).Summary())
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := require.Value(rundir.ReadSummary(rundir.Dir(run).Summary()))(t)
+			y := require.Value(rundir.ReadSummary(rundir.Dir(again).Summary()))(t)
 			for _, name := range slices.Sorted(maps.Keys(x.Test)) {
 				if math.Abs(x.Test[name]-y.Test[name]) > 2e-5 {
 					t.Errorf("test %s is %v, want %v", name, x.Test[name], y.Test[name])
@@ -157,9 +150,7 @@ func TestBadWeights(t *testing.T) {
 				}
 			}
 		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 		got := forReal(t, append([]string{"train", "--quiet", "--file", file, "--label", "y", "--weight", "w", "--out", filepath.Join(dir, "run")}, tc.args...)...)
 		if lines := strings.Split(strings.TrimSpace(got.stderr), "\n"); got.status != exitUsage || len(lines) != 1 || !strings.Contains(got.stderr, tc.says) {
 			t.Errorf("%s: status %d, want the line %q, got\n%s", name, got.status, tc.says, got.stderr)
@@ -175,9 +166,7 @@ func TestWeightsOfPredictions(t *testing.T) {
 	var evaluated [2]predictor.Evaluation
 	for k, text := range []string{weighed, repeated} {
 		file := filepath.Join(dir, fmt.Sprint(k, ".csv"))
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 		args := []string{"evaluate", "--predictions", file, "--label", "member=yes", "--score", "score", "--threshold", "0", "--by", "job", "--json"}
 		if k == 0 {
 			args = append(args, "--weight", "w")

@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/cases"
+	"ppal/internal/require"
 )
 
 // TestLanguage reads the texts of testdata/language.txt.
@@ -41,10 +42,7 @@ func TestLanguage(t *testing.T) {
 // canonical returns the canonical text that all texts have.
 func canonical(t *testing.T, texts []string) string {
 	t.Helper()
-	first, err := constraints.Parse(texts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := require.Value(constraints.Parse(texts[0]))(t)
 	for _, text := range append(texts, first.String()) {
 		if c, err := constraints.Parse(text); err != nil || c != first {
 			t.Errorf("%q is %+v, %v, want %+v", text, c, err, first)
@@ -151,10 +149,7 @@ func TestSystems(t *testing.T) {
 			_, err := constraints.NewSystem(minimize, subject, p)
 			return refusal(t, err)
 		case "names":
-			s, err := constraints.NewSystem(minimize, subject, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(constraints.NewSystem(minimize, subject, p))(t)
 			for _, r := range s.Rates {
 				fmt.Fprintln(&b, r.Name)
 			}
@@ -167,10 +162,7 @@ func TestSystems(t *testing.T) {
 			}
 		case "count":
 			for j, one := range subject {
-				s, err := constraints.NewSystem(minimize, []constraints.Constraint{one}, p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := require.Value(constraints.NewSystem(minimize, []constraints.Constraint{one}, p))(t)
 				counted := count(t, s, p, decisions)
 				if j == 0 {
 					fmt.Fprintf(&b, "%s (minimised): %.4g\n", minimize, counted.Objective.Value)
@@ -216,10 +208,7 @@ func countedText(t *testing.T, s *constraints.System, c constraints.Counted) str
 func parsed(t *testing.T, texts ...string) (list []constraints.Constraint) {
 	t.Helper()
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		list = append(list, c)
 	}
 	return list

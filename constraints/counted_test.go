@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 )
 
 // systemOf returns the system of the constraints with the objective error.
@@ -17,17 +18,10 @@ func systemOf(t *testing.T, p *constraints.Population, texts ...string) *constra
 	t.Helper()
 	var subject []constraints.Constraint
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		subject = append(subject, c)
 	}
-	s, err := constraints.NewSystem(constraints.Error(), subject, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return require.Value(constraints.NewSystem(constraints.Error(), subject, p))(t)
 }
 
 // TestCountWithSmoothValues checks that a loss and the l1 norm come from the smooth values, with
@@ -35,16 +29,10 @@ func systemOf(t *testing.T, p *constraints.Population, texts ...string) *constra
 func TestCountWithSmoothValues(t *testing.T) {
 	p, decisions := people()
 	s := systemOf(t, p, "loss <= 0.5", "l1(weights) <= 4", "tpr >= 0.8", "loss[race=*] <= 2", "l1(weights) <= 4.001")
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(s.On(p))(t)
 	// The rates are the agreement, the loss, tpr, the losses of race a, b and c, and the norm.
 	smooth := []float64{9, 0.5009, 9, 1, 3, 2, 4.0041}
-	c, err := sample.CountWith(decisions, smooth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(sample.CountWith(decisions, smooth))(t)
 	if want := []float64{0.7, 0.5009, 0.8, 1, 3, 2, 4.0041}; !cmp.Equal(c.Terms, want) {
 		t.Errorf("terms %v, want %v", c.Terms, want)
 	}
@@ -88,10 +76,7 @@ func TestCountWithSmoothValues(t *testing.T) {
 // TestCountRefuses checks that decisions must be as many as the rows and name a class.
 func TestCountRefuses(t *testing.T) {
 	p, decisions := people()
-	sample, err := systemOf(t, p).On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(systemOf(t, p).On(p))(t)
 	for _, test := range []struct {
 		decisions []int
 		want      string
@@ -179,14 +164,8 @@ func TestToleranceVaries(t *testing.T) {
 		"ratio(positive_rate, race) >= 0.3": true, "precision[race=*] >= 0.3": true,
 	} {
 		s := systemOf(t, p, text)
-		sample, err := s.On(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := sample.CountWith(decisions, make([]float64, s.Terms()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := require.Value(s.On(p))(t)
+		c := require.Value(sample.CountWith(decisions, make([]float64, s.Terms())))(t)
 		differ := false
 		for k := range s.Bounds {
 			if got := c.ToleranceVaries(k); got != varies {

@@ -7,6 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // dense makes a tensor of dtype dt from float64 data.
@@ -54,9 +56,7 @@ func compiled(t testing.TB, inputs, outputs gorgonia.Nodes) gorgonia.VM {
 	t.Helper()
 	g := inputs[0].Graph()
 	prog, loc, err := gorgonia.CompileFunction(g, inputs, outputs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := gorgonia.NewTapeMachine(g, gorgonia.WithPrecompiled(prog, loc))
 	t.Cleanup(func() { _ = m.Close() })
 	return m
@@ -65,16 +65,12 @@ func compiled(t testing.TB, inputs, outputs gorgonia.Nodes) gorgonia.VM {
 func runVM(t testing.TB, m gorgonia.VM) {
 	t.Helper()
 	m.Reset()
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.RunAll())
 }
 
 func let(t testing.TB, n *gorgonia.Node, v any) {
 	t.Helper()
-	if err := gorgonia.Let(n, v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, gorgonia.Let(n, v))
 }
 
 func randoms(rng *rand.Rand, n int, scale float64) []float64 {
@@ -116,9 +112,7 @@ func newNetwork(t testing.TB, dt tensor.Dtype, s *Sample, data, start []float64)
 	nw.w0 = gorgonia.NewScalar(graph, dt, gorgonia.WithName("w0"))
 	nw.w = gorgonia.NewVector(graph, dt, gorgonia.WithShape(c-1), gorgonia.WithName("w"))
 	nw.grads, err = gorgonia.Backpropagate(gorgonia.Nodes{nw.f, nw.g}, gorgonia.Nodes{nw.w0, nw.w}, nw.params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	let(t, x, dense(dt, data, n, features))
 	nw.set(t, start)
 	in := append(gorgonia.Nodes{x}, nw.params...)

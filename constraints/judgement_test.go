@@ -9,6 +9,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // crowd returns rows of the groups a and b, each with rows of the classes p and q, and decisions:
@@ -89,10 +90,7 @@ func TestTinyGroup(t *testing.T) {
 func judged(t *testing.T, p *constraints.Population, decisions []int, text string) constraints.Judgement {
 	t.Helper()
 	s := systemOf(t, p, text)
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(s.On(p))(t)
 	smooth := make([]float64, s.Terms())
 	for k := range smooth {
 		rows, _ := sample.Targets(k)
@@ -100,10 +98,7 @@ func judged(t *testing.T, p *constraints.Population, decisions []int, text strin
 			smooth[k] += float64(decisions[i]) / float64(len(rows))
 		}
 	}
-	c, err := sample.CountWith(decisions, smooth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(sample.CountWith(decisions, smooth))(t)
 	return c.Judge(0)
 }
 
@@ -183,14 +178,8 @@ func TestJudge(t *testing.T) {
 func TestBoundGroups(t *testing.T) {
 	p, _ := people()
 	s := systemOf(t, p, "gap(tpr, sex*race, min 1) <= 0.1", "excess(fnr[Female], race) <= 0.3", "error[sex=*] <= 0.2", "gap(loss, sex) <= 1", "fpr[sex=Male, race=b] <= 0.4")
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, err := sample.Intersections()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(s.On(p))(t)
+	groups := require.Value(sample.Intersections())(t)
 	var names []string
 	for _, g := range groups {
 		names = append(names, g.Name)

@@ -13,6 +13,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // sparsePeople returns rows of which some combinations of sex and race have no row, and some have
@@ -89,10 +90,7 @@ func TestEmptyCombinations(t *testing.T) {
 			if left += len(s.LeftOut[0]); (len(s.LeftOut[0]) > 0) != (len(s.Notes) > 0) {
 				t.Errorf("%s: left out %q, notes %q", c, s.LeftOut, s.Notes)
 			}
-			sample, err := s.On(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sample := require.Value(s.On(p))(t)
 			if rows := sample.Rows(); slices.Contains(rows, 0) {
 				t.Errorf("%s: the cells have %v rows", c, rows)
 			}
@@ -104,10 +102,7 @@ func TestEmptyCombinations(t *testing.T) {
 			for i := range decisions {
 				decisions[i] = rng.IntN(classes)
 			}
-			counted, err := sample.CountWith(decisions, smoothTerms(rng, s))
-			if err != nil {
-				t.Fatal(err)
-			}
+			counted := require.Value(sample.CountWith(decisions, smoothTerms(rng, s)))(t)
 			v := counted.Values[0]
 			if want := s.SmoothValue(0, counted.Terms); v.Defined && math.Abs(v.Value-want) > 1e-12 {
 				t.Errorf("%s: counted %v, the linear forms have %v", c, v.Value, want)
@@ -119,10 +114,7 @@ func TestEmptyCombinations(t *testing.T) {
 			if e := counted.Judge(0).Exceeded; v.Defined && math.Abs(v.Value-c.Bound()) > 1e-9 && (e != nil) != beyond {
 				t.Errorf("%s: the value is %v and the exceeded inequality %+v", c, v.Value, e)
 			}
-			other, err := constraints.TrainedSystem(constraints.Error(), []constraints.Constraint{c}, few(p), s.LeftOut)
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := require.Value(constraints.TrainedSystem(constraints.Error(), []constraints.Constraint{c}, few(p), s.LeftOut))(t)
 			if !slices.EqualFunc(s.Rates, other.Rates, func(a, b constraints.Cell) bool { return a.Name == b.Name }) || len(other.Bounds) != len(s.Bounds) {
 				t.Errorf("%s: on other rows %d rates and %d bounds, want %d and %d", c, len(other.Rates), len(other.Bounds), len(s.Rates), len(s.Bounds))
 			}

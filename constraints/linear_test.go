@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // TestCountedIsLinear checks, for every rate of the language, that the counted value is the value
@@ -25,26 +26,17 @@ func TestCountedIsLinear(t *testing.T) {
 		}
 		for _, rate := range constraints.RateNames() {
 			for _, form := range []string{"%s[c1] <= 0.4", "%s[c0, u=x] >= 0.4", "gap(%s[c1], u) <= 0.1", "ratio(%s[c1], u) >= 0.8", "excess(%s[c0], u) <= 0.1", "distance(%s[c1], u) <= 0.1"} {
-				c, err := constraints.Parse(fmt.Sprintf(form, rate))
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := require.Value(constraints.Parse(fmt.Sprintf(form, rate)))(t)
 				s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
 				if err != nil { // too few rows, or the ratio of precisions
 					continue
 				}
-				sample, err := s.On(p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				sample := require.Value(s.On(p))(t)
 				smooth := make([]float64, s.Terms()) // of losses, which decisions do not determine
 				for k := range smooth {
 					smooth[k] = rng.Float64()
 				}
-				counted, err := sample.CountWith(decisions, smooth)
-				if err != nil {
-					t.Fatal(err)
-				}
+				counted := require.Value(sample.CountWith(decisions, smooth))(t)
 				got := counted.Values[0]
 				if linear := s.SmoothValue(0, counted.Terms); got.Defined && math.Abs(got.Value-linear) > 1e-12 {
 					t.Fatalf("trial %d: %s counts %v, and its linear form is %v", trial, c, got.Value, linear)

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 var near = cmpopts.EquateApprox(1e-14, 1e-15)
@@ -125,9 +127,7 @@ func TestMarginLossReadsTransposedAndSlicedScores(t *testing.T) {
 	plain := widened(t, must(op.Do(dense(tensor.Float64, []float64{1, 2, 3, 4}, 2, 2))))
 
 	turned := dense(tensor.Float64, []float64{1, 3, 2, 4}, 2, 2)
-	if err := turned.T(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, turned.T())
 	if d := cmp.Diff(plain, widened(t, must(op.Do(turned)))); d != "" {
 		t.Error("transposed", d)
 	}
@@ -184,9 +184,7 @@ func TestSecondDerivativeIsRefused(t *testing.T) {
 	s := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 2), gorgonia.WithName("s"))
 	p := &Population{Labels: []int{0, 1, 1}, Classes: []string{"a", "b"}}
 	f, _, err := must(must(neymanPearson(p, 1, Sigmoid)).On(p)).Nodes(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	grads := must(gorgonia.Grad(f, s))
 	w := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 2), gorgonia.WithName("w"))
 	_, err = gorgonia.Backpropagate(grads, gorgonia.Nodes{w}, gorgonia.Nodes{s})

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // neymanPearson bounds the losses of the classes after the first.
@@ -72,9 +74,7 @@ func ofNodes(t testing.TB, s *Sample, dt tensor.Dtype, scores []float64, shape .
 	g := gorgonia.NewGraph()
 	node := gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName("s"))
 	f, terms, err := s.Nodes(node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	let(t, node, dense(dt, scores, shape...))
 	runVM(t, compiled(t, gorgonia.Nodes{node}, gorgonia.Nodes{f, terms}))
 	return append(widened(t, f.Value()), merged(s.system, widened(t, terms.Value()))...)
@@ -204,9 +204,7 @@ func TestMarginNodesEqualTheHost(t *testing.T) {
 		g := gorgonia.NewGraph()
 		node := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(n, 1), gorgonia.WithName("s"))
 		f, terms, err := s.Nodes(node)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m := terms.Shape()[0]
 		w0 := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("w0"))
 		w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(m), gorgonia.WithName("w"))
@@ -404,9 +402,7 @@ func TestDrawsByHand(t *testing.T) {
 	for _, dt := range dtypes {
 		node := gorgonia.NewMatrix(gorgonia.NewGraph(), dt, gorgonia.WithShape(3, 1), gorgonia.WithName("s"))
 		f, c, w, err := mean.SampledNodes(node)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		typed := must(mean.NewDraws(dt, 0))
 		machine := compiled(t, gorgonia.Nodes{node, w}, gorgonia.Nodes{f, c})
 		for k := range 8 {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestMeanLogistic compares the mean with a sum of math.Log1p in high precision, and the rates with
@@ -35,14 +37,8 @@ func TestMeanLogistic(t *testing.T) {
 
 func checkMeanLogistic(t *testing.T, scores []float64, labels []int) {
 	t.Helper()
-	loss, err := NewSignedLoss(labels, Logistic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rate, err := NewRates(len(scores), Sigmoid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loss := require.Value(NewSignedLoss(labels, Logistic))(t)
+	rate := require.Value(NewRates(len(scores), Sigmoid))(t)
 	sum := new(big.Float).SetPrec(200)
 	for _, l := range signedLosses(loss, scores) {
 		sum.Add(sum, big.NewFloat(l))

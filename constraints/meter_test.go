@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 )
 
 // repeated returns the rows of p, the given number of times.
@@ -34,43 +35,24 @@ func TestMeterRepeatsSample(t *testing.T) {
 		"positive_rate <= 0.5", "fpr[Female] <= 0.05", "precision >= 0.7", "error[race=*] <= 0.1", "gap(tpr, sex) <= 0.01",
 		"ratio(positive_rate, race, min 2) >= 0.8", "churn(old.csv) <= 0.1", "loss <= 1", "l1(weights) <= 3", "gap(error, sex) <= 0.1",
 	} {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		subject = append(subject, c)
 	}
-	system, err := constraints.NewSystem(constraints.Error(), subject, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := system.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	system := require.Value(constraints.NewSystem(constraints.Error(), subject, p))(t)
+	sample := require.Value(system.On(p))(t)
 	meter, rng, norm := sample.Meter(), rand.New(rand.NewPCG(1, 2)), []float64{2.5}
 	for round := range 8 {
 		scores := make([]float64, p.Len())
 		for i := range scores {
 			scores[i] = []float64{0, 1e-300, -1e-9, 800, -800, rng.NormFloat64(), 20 * rng.NormFloat64()}[rng.IntN(7)]
 		}
-		decisions, err := sample.Decide(scores)
-		if err != nil {
-			t.Fatal(err)
-		}
+		decisions := require.Value(sample.Decide(scores))(t)
 		wantObjective, want, err := sample.Smooth(scores)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want = append(want, norm...)
-		wantCounted, err := sample.CountWith(decisions, want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		wantCounted := require.Value(sample.CountWith(decisions, want))(t)
 		objective, smooth, counted, err := meter.Measure(scores, norm)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if objective != wantObjective {
 			t.Errorf("round %d: objective %v, want %v", round, objective, wantObjective)
 		}
@@ -89,18 +71,9 @@ func TestMeterRepeatsSample(t *testing.T) {
 // TestMeterNeedsTwoClasses checks that rows of several scores have no meter.
 func TestMeterNeedsTwoClasses(t *testing.T) {
 	p, _ := clothes()
-	c, err := constraints.Parse("recall[Coat] >= 0.5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := system.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(constraints.Parse("recall[Coat] >= 0.5"))(t)
+	system := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p))(t)
+	sample := require.Value(system.On(p))(t)
 	if sample.Meter() != nil {
 		t.Error("rows of three classes have a meter")
 	}

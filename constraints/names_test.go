@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 )
 
 // TestRefusals checks the errors for constraints and objectives that only a Go program can pass.
@@ -36,10 +37,7 @@ func TestRefusals(t *testing.T) {
 func TestOtherRows(t *testing.T) {
 	p, _ := people()
 	c, _ := constraints.Parse("gap(tpr, race) <= 0.1")
-	s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p))(t)
 	other := &constraints.Population{
 		Labels: []int{1, 1, 1, 0}, Classes: p.Classes,
 		Attributes: []constraints.Attribute{{Name: "race", Values: []string{"b", "d", "a"}, Of: []int{0, 0, 2, 1}}},
@@ -53,10 +51,7 @@ func TestOtherRows(t *testing.T) {
 		t.Errorf("one group only: %+v", one.Values[0])
 	}
 	c, _ = constraints.Parse("excess(error, groups) <= 0.1")
-	grouped, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grouped := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p))(t)
 	other.Groups = []constraints.Group{{Name: "north"}, {Name: "young", Rows: []int{0, 1}}}
 	if v := count(t, grouped, other, []int{1, 0, 1, 1}).Values[0]; !v.Defined || v.Value != 1./2-2./4 || len(v.Rates) != 3 || v.Rates[0].Rows != 4 {
 		t.Errorf("north without rows: %+v, want 0", v)

@@ -9,15 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 )
 
 // TestNeeds checks the properties of the rows that constraints use: each once, in the order of
 // their first use, with the text that uses them first.
 func TestNeeds(t *testing.T) {
-	minimize, err := constraints.ParseRate("error[race=b]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	minimize := require.Value(constraints.ParseRate("error[race=b]"))(t)
 	subject := parsed(t, "gap(tpr, sex*race) <= 0.02", "fpr[Female] <= 0.1", "recall[class=yes] >= 0.5", "fnr[sex=*] <= 0.3",
 		"recall[*] >= 0.1", "tnr[Female] >= 0.2", "churn(b.csv) <= 0.1", "churn(a.csv) <= 0.2", "churn(b.csv) <= 0.3")
 	want := constraints.Needs{Attributes: []string{"race", "sex"}, Texts: []string{"error[race=b]", "gap(tpr, sex*race) <= 0.02"},
@@ -64,14 +62,8 @@ func TestDecideErrors(t *testing.T) {
 		t.Error(err)
 	}
 	two, _ := people()
-	s, err := constraints.NewSystem(constraints.Error(), parsed(t, "fpr[sex=Male] <= 0.5"), two)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := s.On(two)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(constraints.NewSystem(constraints.Error(), parsed(t, "fpr[sex=Male] <= 0.5"), two))(t)
+	sample := require.Value(s.On(two))(t)
 	bad := make([]float64, 10)
 	bad[7] = math.NaN()
 	if _, _, _, err := sample.Meter().Measure(bad, nil); err == nil || !strings.Contains(err.Error(), "row 7 is NaN") {
@@ -82,21 +74,13 @@ func TestDecideErrors(t *testing.T) {
 // TestMeterOfAnEmptyRate checks that a rate without rows is 0 in a meter, as in its sample.
 func TestMeterOfAnEmptyRate(t *testing.T) {
 	p, _ := people()
-	s, err := constraints.NewSystem(constraints.Error(), parsed(t, "fpr[race=c] <= 0.5"), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(constraints.NewSystem(constraints.Error(), parsed(t, "fpr[race=c] <= 0.5"), p))(t)
 	held := *p
 	held.Attributes = append([]constraints.Attribute{}, p.Attributes...)
 	held.Attributes[1].Of = make([]int, 10) // all of race a
-	sample, err := s.On(&held)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(s.On(&held))(t)
 	_, want, err := sample.Smooth(make([]float64, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, got, _, _ := sample.Meter().Measure(make([]float64, 10), nil)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -8,6 +8,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // TestShapesOfRowOps checks which shapes the ops of rows accept.
@@ -148,9 +150,7 @@ func TestNodesErrors(t *testing.T) {
 	}
 	n := scores(4, 3)
 	f, rates, err := sample.Nodes(n) // a single rate, the accuracy
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	runVM(t, compiled(t, gorgonia.Nodes{n}, gorgonia.Nodes{f, rates}))
 	if got := widened(t, f.Value()); got[0] < 0.66 || got[0] > 0.67 {
 		t.Errorf("the error of equal probabilities is %v", got)
@@ -162,9 +162,7 @@ func TestNodesErrors(t *testing.T) {
 	// No row has the label b, so no decision for b is right.
 	precise, n := must(system("precision[b] >= 0.5").On(other)), scores(4, 3)
 	_, rates, err = precise.Nodes(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	runVM(t, compiled(t, gorgonia.Nodes{n}, gorgonia.Nodes{rates}))
 	if got := widened(t, rates.Value()); len(got) != 3 || got[1] != 0 || got[2] < 0.33 || got[2] > 0.34 {
 		t.Errorf("accuracy, right and wrong decisions for b: %v", got)

@@ -11,6 +11,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // rankedPopulation has the documents of random queries, with a group each and some without a group.
@@ -92,9 +94,7 @@ func TestPairRates(t *testing.T) {
 			sample := must(s.On(p))
 			pairs, wrong, smooth, loss := pairRate(p, scores, counts)
 			f, h, err := sample.Smooth(scores)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := smooth
 			if strings.HasPrefix(text, "pair_loss") {
 				wrong, want = loss, loss
@@ -117,9 +117,7 @@ func TestPairRates(t *testing.T) {
 			g := gorgonia.NewGraph()
 			node := gorgonia.NewTensor(g, tensor.Float64, 2, gorgonia.WithShape(p.Len(), 1), gorgonia.WithName("s"))
 			fn, rn, err := sample.Nodes(node)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ln := must(sample.LossNode(node))
 			let(t, node, dense(tensor.Float64, scores, p.Len(), 1))
 			runVM(t, compiled(t, gorgonia.Nodes{node}, gorgonia.Nodes{fn, rn, ln}))
@@ -222,9 +220,7 @@ func TestBatchWithoutPairs(t *testing.T) {
 	sample := must(s.On(batch))
 	node := gorgonia.NewTensor(gorgonia.NewGraph(), tensor.Float64, 2, gorgonia.WithShape(20, 1), gorgonia.WithName("s"))
 	fn, rn, err := sample.Nodes(node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	let(t, node, dense(tensor.Float64, randoms(rng, 20, 1), 20, 1))
 	runVM(t, compiled(t, gorgonia.Nodes{node}, gorgonia.Nodes{fn, rn}))
 	for _, v := range widened(t, rn.Value()) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 )
 
 // TestPopulationErrors changes one property of the rows at a time.
@@ -66,10 +67,7 @@ func TestRowsWithoutNames(t *testing.T) {
 	}
 	// No row has the value a, so rows without a value do not count either.
 	other.Attributes = []constraints.Attribute{{Name: "race", Values: []string{"b"}, Of: []int{-1, -1, 0, 0, 0, 0, 0, 0, 0, 0}}}
-	sample, err := named.On(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(named.On(other))(t)
 	if rows := sample.Rows(); rows[1] != 0 {
 		t.Errorf("%d rows of race a, want 0", rows[1])
 	}

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -42,10 +43,7 @@ func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*
 				old = append(old, rng.IntN(classes+1)-1)
 			}
 			p.Earlier = map[string][]int{"old": old}
-			minimize, err := constraints.ParseRate(minimized)
-			if err != nil {
-				t.Fatal(err)
-			}
+			minimize := require.Value(constraints.ParseRate(minimized))(t)
 			texts := everyRate
 			if classes > 2 {
 				texts = everyClassRate
@@ -55,16 +53,10 @@ func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*
 			}
 			var subject []constraints.Constraint
 			for _, text := range texts {
-				c, err := constraints.Parse(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := require.Value(constraints.Parse(text))(t)
 				subject = append(subject, c)
 			}
-			s, err := constraints.NewSystem(minimize, subject, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(constraints.NewSystem(minimize, subject, p))(t)
 			list, rows = append(list, s), append(rows, p)
 		}
 	}
@@ -84,19 +76,13 @@ func onScores(t testing.TB, s *constraints.System, p *constraints.Population, dt
 func scored(t testing.TB, s *constraints.System, p *constraints.Population, dtype tensor.Dtype, engine graph.Engine, scores []float64,
 	nodes func(sample *constraints.Sample, n *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error)) *graph.Problem {
 	t.Helper()
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	problem, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	sample := require.Value(s.On(p))(t)
+	problem := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		cols := len(scores) / p.Len()
 		n := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("scores"), gorgonia.WithShape(p.Len(), cols), gorgonia.WithValue(tensorOf(dtype, scores, p.Len(), cols)))
 		f, bounded, err := nodes(sample, n)
 		return graph.Definition{Objective: f, Constraints: bounded, Parameters: gorgonia.Nodes{n}}, err
-	}, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, engine))(t)
 	return problem
 }
 
@@ -113,10 +99,7 @@ func tensorOf(dtype tensor.Dtype, values []float64, shape ...int) *tensor.Dense 
 
 // engines returns the engines under test: the CPU's plan and Gorgonia's own machine.
 func engines(t testing.TB) map[string]graph.Engine {
-	plan, err := graph.CPU(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := require.Value(graph.CPU(2))(t)
 	return map[string]graph.Engine{"plan": plan, "tape": graph.Tape{}}
 }
 
@@ -141,15 +124,10 @@ func TestNodes(t *testing.T) {
 			for i := range scores {
 				scores[i] = float64(float32(3 * rng.NormFloat64()))
 			}
-			sample, err := s.On(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sample := require.Value(s.On(p))(t)
 			smooth := func(scores []float64) []float64 {
 				f, h, err := sample.Smooth(scores)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return append([]float64{f}, h...)
 			}
 			want := smooth(scores)
@@ -178,19 +156,14 @@ func TestNodes(t *testing.T) {
 					}
 					q := onScores(t, s, p, dtype, engine, scores)
 					got := make([]float64, len(s.Rates))
-					f, err := q.Forward(got)
-					if err != nil {
-						t.Fatal(err)
-					}
+					f := require.Value(q.Forward(got))(t)
 					for r, v := range append([]float64{f}, got...) {
 						if math.IsNaN(v) || math.Abs(v-want[r]) > tolerance {
 							t.Errorf("system %d, %d scores, %s, %v: value %d (%s) is %v, want %v", k, cols, name, dtype, r, s.Rates[max(0, r-1)].Name, v, want[r])
 						}
 					}
 					d := q.Space().New()
-					if err := q.Backward(weights, d); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, q.Backward(weights, d))
 					gradient := make([]float64, len(scores))
 					q.Space().Read(gradient, d)
 					for i, g := range gradient {
@@ -245,17 +218,12 @@ func TestLossNode(t *testing.T) {
 						loss, err := sample.LossNode(n)
 						return loss, nil, err
 					})
-					got, err := q.Forward(nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := require.Value(q.Forward(nil))(t)
 					if math.IsNaN(got) || math.Abs(got-want) > tolerance*(1+want) {
 						t.Errorf("system %d, %d scores, %s, %v: the loss is %v, want %v", k, cols, name, dtype, got, want)
 					}
 					d := q.Space().New()
-					if err := q.Backward([]float64{1}, d); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, q.Backward([]float64{1}, d))
 					slopes := make([]float64, len(scores))
 					q.Space().Read(slopes, d)
 					for i, v := range slopes {
@@ -272,10 +240,7 @@ func TestLossNode(t *testing.T) {
 // TestLossNodeRefuses checks that scores of another shape are refused.
 func TestLossNodeRefuses(t *testing.T) {
 	list, rows := systems(t, rand.New(rand.NewPCG(17, 18)))
-	sample, err := list[0].On(rows[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(list[0].On(rows[0]))(t)
 	g := gorgonia.NewGraph()
 	n := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(rows[0].Len()+1, 1))
 	if _, err := sample.LossNode(n); err == nil || !strings.Contains(err.Error(), "scores of shape") {
@@ -293,31 +258,19 @@ func TestSharpScoresCountDecisions(t *testing.T) {
 			continue
 		}
 		p := rows[k]
-		sample, err := s.On(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := require.Value(s.On(p))(t)
 		for _, cols := range shapesOf(p) {
 			scores := make([]float64, p.Len()*cols)
 			for i := range scores {
 				scores[i] = float64(1+rng.IntN(1000)) * math.Copysign(1000, rng.Float64()-0.5)
 			}
-			decisions, err := sample.Decide(scores)
-			if err != nil {
-				t.Fatal(err)
-			}
-			counted, err := sample.Count(decisions)
-			if err != nil {
-				t.Fatal(err)
-			}
+			decisions := require.Value(sample.Decide(scores))(t)
+			counted := require.Value(sample.Count(decisions))(t)
 			for name, engine := range engines(t) {
 				for _, dtype := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 					q := onScores(t, s, p, dtype, engine, scores)
 					got := make([]float64, len(s.Rates))
-					f, err := q.Forward(got)
-					if err != nil {
-						t.Fatal(err)
-					}
+					f := require.Value(q.Forward(got))(t)
 					if math.Abs(f-counted.Objective.Value) > 1e-6 {
 						t.Errorf("%s %v: the objective is %v, want %v", name, dtype, f, counted.Objective.Value)
 					}
@@ -331,9 +284,7 @@ func TestSharpScoresCountDecisions(t *testing.T) {
 					for r := range ones {
 						ones[r] = 1
 					}
-					if err := q.Backward(ones, d); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, q.Backward(ones, d))
 					gradient := make([]float64, len(scores))
 					q.Space().Read(gradient, d)
 					for i, g := range gradient {
@@ -370,19 +321,13 @@ func TestEntriesAreTheCells(t *testing.T) {
 	list, rows := systems(t, rng)
 	for k, s := range list {
 		p := rows[k]
-		sample, err := s.On(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := require.Value(s.On(p))(t)
 		decisions := make([]int, p.Len())
 		for i := range decisions {
 			decisions[i] = rng.IntN(len(p.Classes))
 		}
 		smooth := make([]float64, s.Terms())
-		counted, err := sample.CountWith(decisions, smooth)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counted := require.Value(sample.CountWith(decisions, smooth))(t)
 		got := make([]float64, len(s.Rates))
 		entries := sample.Entries()
 		for i, d := range decisions {
@@ -405,11 +350,8 @@ func TestComposed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	list, rows := systems(t, rng)
 	s, p := list[0], rows[0]
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	sample := require.Value(s.On(p))(t)
+	q := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		n := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(p.Len(), 1), gorgonia.WithValue(tensorOf(tensor.Float64, make([]float64, p.Len()), p.Len(), 1)))
 		f, rates, err := sample.Nodes(n)
 		if err != nil {
@@ -421,10 +363,7 @@ func TestComposed(t *testing.T) {
 		}
 		f, err = gorgonia.Add(f, energy)
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{rates, energy}, Parameters: gorgonia.Nodes{n}}, err
-	}, engines(t)["plan"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, engines(t)["plan"]))(t)
 	if m := problem.Constraints(q); m != len(s.Rates)+1 {
 		t.Errorf("%d terms, want %d", m, len(s.Rates)+1)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 )
 
 // TestSharesByHand compares the shares that inequalities bound with counts by hand.
@@ -40,14 +41,8 @@ func TestSharesByHand(t *testing.T) {
 		{clothes, constraints.Error(), "recall[Coat] >= 0.75", constraints.Share{Hits: 1, Rows: 2, Most: 0.25}, false},
 	} {
 		p, decisions := test.data()
-		c, err := constraints.Parse(test.text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := constraints.NewSystem(test.minimize, []constraints.Constraint{c}, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(test.text))(t)
+		s := require.Value(constraints.NewSystem(test.minimize, []constraints.Constraint{c}, p))(t)
 		hits, rows := hitsAndRows(t, s, p, decisions)
 		share, ok := s.Share(s.Bounds[0], hits, rows)
 		if ok != (test.want.Rows > 0) || share.Hits != test.want.Hits || share.Rows != test.want.Rows || math.Abs(share.Most-test.want.Most) > 1e-15 {
@@ -62,10 +57,7 @@ func TestSharesByHand(t *testing.T) {
 // hitsAndRows returns the counts of the decisions in each rate of the system.
 func hitsAndRows(t *testing.T, s *constraints.System, p *constraints.Population, decisions []int) (hits, rows []int) {
 	t.Helper()
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(s.On(p))(t)
 	for k := range s.Rates {
 		cell, targets := sample.Targets(k)
 		n := 0
@@ -158,18 +150,9 @@ func TestInequalitiesOfAnotherBound(t *testing.T) {
 // objective.
 func TestBoundsByHand(t *testing.T) {
 	p, _ := clothes()
-	c, err := constraints.Parse("recall[*] >= 0.9")
-	if err != nil {
-		t.Fatal(err)
-	}
-	norm, err := constraints.Parse("l1(weights) <= 3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := constraints.NewSystem(constraints.FNR("Coat"), []constraints.Constraint{c, norm}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(constraints.Parse("recall[*] >= 0.9"))(t)
+	norm := require.Value(constraints.Parse("l1(weights) <= 3"))(t)
+	s := require.Value(constraints.NewSystem(constraints.FNR("Coat"), []constraints.Constraint{c, norm}, p))(t)
 	want := []constraints.Inequality{ // the rate 0 is the recall of coats
 		{Constraint: 0, Name: "recall[Shirt] >= 0.9", Coefficients: []float64{0, -1, 0, 0}, Bound: -0.9},
 		{Constraint: 0, Name: "recall[Coat] >= 0.9", Coefficients: []float64{-1, 0, 0, 0}, Bound: -0.9},
@@ -198,18 +181,13 @@ func TestBoundsByHand(t *testing.T) {
 func TestSmoothByHand(t *testing.T) {
 	p, _ := clothes()
 	s := systemOf(t, p, "loss <= 2", "positive_rate[Coat] <= 0.5")
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(s.On(p))(t)
 	var scores []float64
 	for range p.Labels {
 		scores = append(scores, 0, math.Log(2), math.Log(3))
 	}
 	f, rates, err := sample.Smooth(scores)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	accuracy := (3*1 + 2*2 + 3*3) / 6. / 8
 	loss := (3*math.Log(6) + 2*math.Log(3) + 3*math.Log(2)) / 8
 	for k, want := range []float64{accuracy, loss, 1. / 3} {
@@ -230,10 +208,7 @@ func TestSmoothByHand(t *testing.T) {
 // TestEntriesHaveClasses checks that every entry names a class.
 func TestEntriesHaveClasses(t *testing.T) {
 	p, _ := people()
-	sample, err := systemOf(t, p, "precision >= 0.7", "loss <= 1").On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(systemOf(t, p, "precision >= 0.7", "loss <= 1").On(p))(t)
 	entries, n := sample.Entries(), 0
 	for i := range p.Labels {
 		for _, e := range entries(i) {

@@ -10,6 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // people returns ten rows with decisions that the tests count by hand.
@@ -49,15 +50,8 @@ func clothes() (*constraints.Population, []int) {
 
 func count(t *testing.T, s *constraints.System, p *constraints.Population, decisions []int) constraints.Counted {
 	t.Helper()
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted, err := sample.Count(decisions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counted
+	sample := require.Value(s.On(p))(t)
+	return require.Value(sample.Count(decisions))(t)
 }
 
 // TestObjectiveAndAcceptance counts the objective and the acceptance rates that a run reports.
@@ -72,10 +66,7 @@ func TestObjectiveAndAcceptance(t *testing.T) {
 		{constraints.FNR(), "fnr", 1, 5},
 		{constraints.FPR("Male"), "fpr[sex=Male]", 1, 3},
 	} {
-		s, err := constraints.NewSystem(test.minimize, nil, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(constraints.NewSystem(test.minimize, nil, p))(t)
 		c := count(t, s, p, decisions)
 		r := c.Objective.Rates[0]
 		if r.Name != test.name || r.Hits != test.hits || r.Rows != test.rows || c.Objective.Value != float64(test.hits)/float64(test.rows) {
@@ -141,10 +132,7 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 				text = fmt.Sprintf("%s(%s%s, %s) <= %v", []string{"excess", "distance", "distance"}[form-3], kind, of, []string{"u*v", "u*v", "groups"}[form-3], b)
 			}
 		}
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
 		if err != nil {
 			if !errors.Is(err, constraints.ErrEmptyGroup) || len(values) > 1 || form > 2 && len(values) > 0 {

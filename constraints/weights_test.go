@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // heavier gives the rows of a population whole weights, and returns the population in which each
@@ -71,10 +72,7 @@ func TestWeights(t *testing.T) {
 			for _, i := range source {
 				again = append(again, scores[i*outputs:][:outputs]...)
 			}
-			system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, repeated)
-			if err != nil {
-				t.Fatal(err)
-			}
+			system := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, repeated))(t)
 			if c.Measure().MinRows(1) == c.Measure() { // "min" counts effective rows
 				own, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
 				if err != nil || len(own.Rates) != len(system.Rates) {
@@ -97,18 +95,10 @@ func TestWeights(t *testing.T) {
 // measuredOf returns what a system computes from scores, by name.
 func measuredOf(t *testing.T, system *constraints.System, p *constraints.Population, scores []float64) map[string][]float64 {
 	t.Helper()
-	sample, err := system.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(system.On(p))(t)
 	f, h, err := sample.Smooth(scores)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted, err := sample.CountScores(scores, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	counted := require.Value(sample.CountScores(scores, h))(t)
 	out := map[string][]float64{"smooth": append(slices.Clone(h), f), "terms": counted.Terms, "accepted": counted.Accepted,
 		"values": {counted.Values[0].Value, counted.Objective.Value}}
 	for _, r := range counted.Values[0].Rates {
@@ -116,19 +106,14 @@ func measuredOf(t *testing.T, system *constraints.System, p *constraints.Populat
 	}
 	if meter := sample.Meter(); meter != nil && len(scores) == p.Len() {
 		f, h, counted, err := meter.Measure(scores, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out["meter"] = append(append(slices.Clone(h), f, counted.Values[0].Value), counted.Accepted...)
 		if !near(counted.Terms, out["terms"]) {
 			t.Errorf("the meter counts %v, want %v", counted.Terms, out["terms"])
 		}
 	}
 	entries, rates := sample.Entries(), make([]float64, len(system.Rates))
-	decisions, err := sample.Decide(scores)
-	if err != nil {
-		t.Fatal(err)
-	}
+	decisions := require.Value(sample.Decide(scores))(t)
 	for i, d := range decisions {
 		w := 1.0
 		if p.Weights != nil {
@@ -150,18 +135,11 @@ func measuredOf(t *testing.T, system *constraints.System, p *constraints.Populat
 	node := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(p.Len(), len(scores)/p.Len()), gorgonia.WithName("scores"),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(p.Len(), len(scores)/p.Len()), tensor.WithBacking(slices.Clone(scores)))))
 	objective, vector, err := sample.Nodes(node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loss, err := sample.LossNode(node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	loss := require.Value(sample.LossNode(node))(t)
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()
-	if err := machine.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, machine.RunAll())
 	out["loss"] = []float64{loss.Value().Data().(float64)}
 	out["nodes"] = append(slices.Clone(vector.Value().Data().([]float64)), objective.Value().Data().(float64))
 	if !near(out["nodes"], out["smooth"]) {
@@ -194,14 +172,8 @@ func TestEffectiveRows(t *testing.T) {
 		if err != nil || len(s.LeftOut[0]) != out {
 			t.Errorf("%s: %v, left out %q, want %d", least, err, s.LeftOut, out)
 		}
-		sample, err := s.On(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted, err := sample.Count([]int{1, 0, 0, 0, 1, 1, 0, 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := require.Value(s.On(p))(t)
+		counted := require.Value(sample.Count([]int{1, 0, 0, 0, 1, 1, 0, 0}))(t)
 		if r := counted.Values[0].Rates; r[len(r)-1].Effective == 0 || out == 0 && (r[0].Value != 0.5 || math.Abs(r[0].Effective-3) > 1e-12 || r[0].Weight != 6) {
 			t.Errorf("%s: %+v", least, r)
 		}

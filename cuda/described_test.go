@@ -9,6 +9,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 )
 
@@ -26,9 +27,7 @@ func TestUsersOp(t *testing.T) {
 			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(a)), Parameters: gorgonia.Nodes{w}}, nil
 		}, graph.On(d))
 		if !plain {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			iterate(t, p, 3, p.Space().New())
 		} else if err == nil || !strings.Contains(err.Error(), "swish") {
 			t.Errorf("an op without a description: error %v", err)

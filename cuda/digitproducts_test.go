@@ -17,6 +17,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -29,23 +30,14 @@ func ran(t *testing.T, o cuda.Options, device double.Options, spoil func(r *doub
 	c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{40, 2050, 60}, constraints.Sigmoid, true, graphcases.Bytes)
 	r := double.Computing(device)
 	o.ScaleRows = 1000 // several blocks of rows
-	d, err := cuda.On(r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cuda.On(r, o))(t)
 	if spoil != nil {
 		spoil(r, d)
 	}
-	p, err := c.Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
 	tested := len(r.Calls())
 	for k := range 3 {
-		got, err := gpucheck.Numbers(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := require.Value(gpucheck.Numbers(p))(t)
 		if k > 0 && !slices.EqualFunc(got, numbers, slices.Equal) {
 			t.Errorf("run %d differs from the first", k)
 		}
@@ -121,19 +113,11 @@ func TestOwnProductsOfShortSums(t *testing.T) {
 		own            bool
 	}{{1536, 0, true}, {1536, 25, true}, {1537, 0, false}} {
 		r := double.Computing(double.Options{Info: driver.Info{Name: "hopper", Major: 9, Processors: 132, Memory: 1 << 30}})
-		d, err := cuda.On(r, cuda.Options{Products: cuda.Int8x3, MicroBatch: c.window})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cuda.On(r, cuda.Options{Products: cuda.Int8x3, MicroBatch: c.window}))(t)
 		spec := models.Spec{Inputs: c.inputs, Hidden: []int{8}}
-		p, err := graphcases.Network(spec, []int{20, 20}, constraints.Sigmoid, false, graphcases.Bytes).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(graphcases.Network(spec, []int{20, 20}, constraints.Sigmoid, false, graphcases.Bytes).Problem(tensor.Float32, graph.On(d)))(t)
 		from := len(r.Calls())
-		if _, err := gpucheck.Numbers(p); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(gpucheck.Numbers(p))(t)
 		own := slices.ContainsFunc(r.Calls()[from:], func(call double.Call) bool { return strings.HasPrefix(call.Name, "multiply_warpgroups_") })
 		if own != c.own {
 			t.Errorf("%+v: %v", c, own)
@@ -166,10 +150,7 @@ func TestOwnDigitsAreTested(t *testing.T) {
 	if d.TestDigits() == nil || len(r.Calls()) != before {
 		t.Error("the test runs again, or forgets its error")
 	}
-	old, err := cuda.On(double.New(double.Options{Info: driver.Info{Name: "old", Major: 7}}), cuda.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := require.Value(cuda.On(double.New(double.Options{Info: driver.Info{Name: "old", Major: 7}}), cuda.Options{}))(t)
 	if err := old.TestDigits(); err == nil || !strings.Contains(err.Error(), "compute capability 8.0") {
 		t.Errorf("without integer tensor cores: %v", err)
 	}

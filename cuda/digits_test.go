@@ -17,6 +17,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -76,10 +77,7 @@ func TestTermLaunches(t *testing.T) {
 			if c.dtype == tensor.Float64 {
 				r.count = 0
 			}
-			p, err := c.problem.Problem(c.dtype, graph.On(d))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := require.Value(c.problem.Problem(c.dtype, graph.On(d)))(t)
 			if p.Products() != c.products {
 				t.Errorf("products in %s, want %s", p.Products(), c.products)
 			}
@@ -159,15 +157,8 @@ func watched(t *testing.T, o cuda.Options) (*cuda.Device, *noting) {
 	case cuda.BF16x3:
 		r.count = 3
 	}
-	d, err := cuda.On(r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(d.Close(), errors.Join(r.Violations()...)); err != nil {
-			t.Error(err)
-		}
-	})
+	d := require.Value(cuda.On(r, o))(t)
+	t.Cleanup(func() { require.NoError(t, errors.Join(d.Close(), errors.Join(r.Violations()...))) })
 	return d, r
 }
 
@@ -178,10 +169,7 @@ func TestDigitMemory(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: cols, Hidden: []int{8}}, []int{rows / 2, rows / 2}, constraints.Sigmoid, false, graphcases.Bytes)
 	for _, products := range []cuda.Products{cuda.BF16x3, cuda.Int8x3} {
 		d, _ := recorded(t, cuda.Options{Products: products}, 0)
-		p, err := c.Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
 		iterate(t, p, 3, p.Space().New())
 		const upload, sums, rest = 4 << 20, 2 * 4 * 3 * 8 * rows, 3 << 20
 		if got := d.PeakBytes(); got > 2*rows*(cols+8)+upload+sums+rest {
@@ -195,10 +183,7 @@ func TestDigitMemory(t *testing.T) {
 func TestDigitBind(t *testing.T) {
 	for _, products := range withDigits {
 		d, r := recorded(t, cuda.Options{Products: products, MicroBatch: 40}, 0)
-		p, err := small(t).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 		v := p.Space().New()
 		iterate(t, p, 3, v)
 		captures := r.Count("EndCapture")
@@ -206,9 +191,7 @@ func TestDigitBind(t *testing.T) {
 		for i := range rows.Data {
 			rows.Data[i] = uint8(i)
 		}
-		if err := p.Bind(0, rows); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Bind(0, rows))
 		iterate(t, p, 2, v)
 		if got := r.Count("EndCapture"); got != captures {
 			t.Errorf("%v: captured anew: %d, %d before", products, got, captures)
@@ -228,19 +211,12 @@ func TestDigitBind(t *testing.T) {
 func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 	t.Helper()
 	d, r := recorded(t, o, 0)
-	p, err := c.Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
 	_, m := p.Dims()
 	v := p.Space().New()
 	from := len(r.Calls())
-	if _, err := p.Forward(make([]float64, m)); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Backward(make([]float64, m+1), v); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(p.Forward(make([]float64, m)))(t)
+	require.NoError(t, p.Backward(make([]float64, m+1), v))
 	for _, call := range r.Calls()[from:] {
 		switch call.Kind {
 		case "Launch":
@@ -298,10 +274,7 @@ func TestLaunchesWithDigits(t *testing.T) {
 func TestGradientIsNotWritten(t *testing.T) {
 	for products, named := range map[cuda.Products]bool{cuda.Float32: true, cuda.BF16x3: false, cuda.Int8x3: true} {
 		d, r := recorded(t, cuda.Options{Products: products}, 0)
-		p, err := small(t).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 		iterate(t, p, 1, p.Space().New())
 		const gradient = 4 * 130 * 20
 		for _, call := range r.Calls() {
@@ -326,10 +299,7 @@ func TestAutomaticProducts(t *testing.T) {
 		problem graphcases.Case
 		want    string
 	}{{8, wide, "int8x3"}, {9, wide, "int8x3"}, {7, wide, "float32"}, {9, small(t), "float32"}, {9, dense, "float32"}} {
-		d, err := cuda.On(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), cuda.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cuda.On(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), cuda.Options{}))(t)
 		p, err := c.problem.Problem(tensor.Float32, graph.On(d))
 		if err != nil || p.Products() != c.want {
 			t.Errorf("%s, compute capability %d.0: %s, error %v", c.problem.Name, c.major, p.Products(), err)

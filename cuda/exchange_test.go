@@ -9,6 +9,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 )
 
@@ -25,10 +26,7 @@ func TestExchangeWithoutCopies(t *testing.T) {
 		if c.fails {
 			r.FailAt("Mapped", 1, errors.New("not on this device"))
 		}
-		p, err := small(t).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 		v := p.Space().New()
 		up, down := r.Count("Upload"), r.Count("Download")
 		iterate(t, p, 1, v)
@@ -57,10 +55,7 @@ func TestKernelsOfTheExchange(t *testing.T) {
 		{"expressions", graphcases.Expressions()[0], cuda.Options{}, true},
 	} {
 		d, r := recorded(t, c.o, 0)
-		p, err := c.problem.Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(c.problem.Problem(tensor.Float32, graph.On(d)))(t)
 		iterate(t, p, 1, p.Space().New())
 		launched := map[string]bool{}
 		for _, call := range r.Calls() {

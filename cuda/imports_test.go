@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // Package cuda and the packages below internal/cuda import only each other, the plan, the data
@@ -17,10 +19,7 @@ func TestImports(t *testing.T) {
 	for _, tags := range []string{"", "gpu"} {
 		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cuda", "ppal/internal/cuda/...")
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // the packages with the build tag gpu need cgo
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := require.Value(cmd.Output())(t)
 		packages := strings.Fields(string(out))
 		if len(packages) < 2 {
 			t.Fatalf("go list gave %q", out)

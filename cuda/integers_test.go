@@ -13,6 +13,7 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -25,18 +26,9 @@ func TestSumsInPieces(t *testing.T) {
 	const row = 4 * 3 * 24 // bytes: three digits of 20 columns, padded to 24
 	for _, piece := range []struct{ bytes, products int }{{1, 4 + 1}, {300 * row, 2 + 1}, {449 * row, 2 + 1}, {450 * row, 1 + 1}, {0, 1 + 1}} {
 		r := double.Computing(double.Options{})
-		d, err := cuda.On(r, cuda.Options{Products: cuda.Int8x3, Sums: piece.bytes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := c.Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := gpucheck.Numbers(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cuda.On(r, cuda.Options{Products: cuda.Int8x3, Sums: piece.bytes}))(t)
+		p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
+		got := require.Value(gpucheck.Numbers(p))(t)
 		if first == nil {
 			first = got
 		}

@@ -11,6 +11,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/internal/cuda/double"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -21,23 +22,13 @@ func TestManyGradients(t *testing.T) {
 	var want []float64
 	for _, o := range []cuda.Options{{}, {NoGraphs: true}, {Copies: true}} {
 		r := double.Computing(double.Options{})
-		d, err := cuda.On(r, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := small(t).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Forward(make([]float64, 2)); err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cuda.On(r, o))(t)
+		p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
+		require.Value(p.Forward(make([]float64, 2)))(t)
 		list := make([]problem.Vector, 10)
 		for i := range list {
 			list[i] = p.Space().New()
-			if err := p.Backward([]float64{1, 0.5, 0.25}, list[i]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Backward([]float64{1, 0.5, 0.25}, list[i]))
 		}
 		n, _ := p.Dims()
 		for i, v := range list {
@@ -62,23 +53,13 @@ func TestBlocksOfTerms(t *testing.T) {
 	gradient := func(o cuda.Options) []float64 {
 		o.Products = cuda.BF16x3
 		r := double.Computing(double.Options{})
-		d, err := cuda.On(r, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := small(t).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cuda.On(r, o))(t)
+		p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 		n, _ := p.Dims()
 		v, got := p.Space().New(), make([]float64, n)
 		for range 3 { // launch by launch, then as a graph
-			if _, err := p.Forward(make([]float64, 2)); err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Backward([]float64{1, 0.5, 0.25}, v); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(p.Forward(make([]float64, 2)))(t)
+			require.NoError(t, p.Backward([]float64{1, 0.5, 0.25}, v))
 		}
 		p.Space().Read(got, v)
 		if err := d.Close(); err != nil || r.Violations() != nil {

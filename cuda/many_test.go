@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -15,21 +16,14 @@ import (
 // is a launch of one graph and a copy. Nothing is allocated any more.
 func TestManyVectors(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Forward(make([]float64, 2)); err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
+	require.Value(p.Forward(make([]float64, 2)))(t)
 	var list []problem.Vector
 	for range 20 {
 		list = append(list, p.Space().New())
 	}
 	backward := func(v problem.Vector) {
-		if err := p.Backward([]float64{1, 1, 1}, v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward([]float64{1, 1, 1}, v))
 	}
 	for _, v := range list[:9] { // seven vectors, then the common gradient's first run and its capture
 		backward(v)
@@ -58,10 +52,7 @@ func TestManyVectors(t *testing.T) {
 // Options.NoGraphs launches every kernel by itself.
 func TestNoGraphs(t *testing.T) {
 	d, r := recorded(t, cuda.Options{NoGraphs: true}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	iterate(t, p, 3, p.Space().New())
 	if r.Count("BeginCapture") != 0 || r.Count("LaunchGraph") != 0 {
 		t.Error("there are graphs")
@@ -71,14 +62,9 @@ func TestNoGraphs(t *testing.T) {
 // If a pass fails during a capture, the graph of the other passes is freed.
 func TestFailedCapture(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	g := make([]float64, 2)
-	if _, err := p.Forward(g); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(p.Forward(g))(t)
 	lost := errors.New("lost")
 	r.FailAt("Launch", 3, lost)
 	if _, err := p.Forward(g); !errors.Is(err, lost) {

@@ -7,15 +7,12 @@ import (
 
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 func allocate(t *testing.T, p *pool, bytes int) driver.Pointer {
 	t.Helper()
-	at, err := p.allocate("x", bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	return require.Value(p.allocate("x", bytes))(t)
 }
 
 // The pool reuses released memory for requests of at least half its size. The peak counts the

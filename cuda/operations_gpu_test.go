@@ -8,6 +8,7 @@ import (
 	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -18,10 +19,7 @@ func TestGradientsOfOperations(t *testing.T) {
 		if o.Refused != "" || o.OneCore {
 			continue
 		}
-		d, err := cuda.On(double.Computing(double.Options{}), cuda.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cuda.On(double.Computing(double.Options{}), cuda.Options{}))(t)
 		for _, dtype := range dtypes {
 			p, err := o.Problem(dtype, graph.On(d))
 			if err == nil {

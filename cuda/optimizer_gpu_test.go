@@ -9,21 +9,17 @@ import (
 
 	"ppal/cuda"
 	"ppal/internal/cuda/double"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 )
 
 // The steps on the GPU give the same iterates as the CPU.
 func TestOptimizerAgreesWithTheCPU(t *testing.T) {
 	r := double.Computing(double.Options{})
-	d, err := cuda.On(r, cuda.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cuda.On(r, cuda.Options{}))(t)
 	host, device := newDisc(t), newDisc(t, graph.OnDevice(d))
 	for k := range 60 {
-		if err := errors.Join(host.run(t), device.run(t)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(host.run(t), device.run(t)))
 		want, got := host.x.Value().Data().([]float64), device.x.Value().Data().([]float64)
 		for i := range want {
 			if !(math.Abs(got[i]-want[i]) <= 1e-13) {

@@ -10,6 +10,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -33,13 +34,8 @@ func newDisc(t *testing.T, options ...graph.OptimizerOption) *disc {
 	c := gorgonia.Must(gorgonia.Sub(gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x)))), gorgonia.NewConstant(2.0)))
 	rule := &method.PPALA{Primal: step.Settings{Fixed: true, Eta: 0.05, Momentum: 0.9}}
 	o := graph.NewOptimizer(rule, problem.Regularizer{Kind: problem.Ball, Radius: 1.2}, options...)
-	cost, err := o.Lagrangian(f, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := gorgonia.Grad(cost, x); err != nil {
-		t.Fatal(err)
-	}
+	cost := require.Value(o.Lagrangian(f, c))(t)
+	require.Value(gorgonia.Grad(cost, x))(t)
 	machine := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(x))
 	t.Cleanup(func() { machine.Close() })
 	return &disc{o, machine, x}
@@ -48,9 +44,7 @@ func newDisc(t *testing.T, options ...graph.OptimizerOption) *disc {
 // run takes one step of the loop.
 func (d *disc) run(t *testing.T) error {
 	t.Helper()
-	if err := d.machine.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.machine.RunAll())
 	defer d.machine.Reset()
 	return d.o.Step(gorgonia.NodesToValueGrads(gorgonia.Nodes{d.x}))
 }
@@ -64,9 +58,7 @@ func TestOptimizerOnDevice(t *testing.T) {
 	var from int
 	for range 4 {
 		from = len(r.Calls())
-		if err := l.run(t); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.run(t))
 	}
 	var kinds []string
 	for _, call := range r.Calls()[from:] {
@@ -84,9 +76,7 @@ func TestOptimizerOnDevice(t *testing.T) {
 func TestOptimizerKeepsErrors(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	l := newDisc(t, graph.OnDevice(d))
-	if err := l.run(t); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.run(t))
 	lost := &driver.Error{Operation: "launch", Name: "CUDA_ERROR_LAUNCH_FAILED"}
 	r.FailAt("Launch", 1, lost)
 	if err := l.run(t); !errors.Is(err, lost) {

@@ -20,6 +20,7 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -38,10 +39,7 @@ func spread(t *testing.T, n int, o cuda.Options, f func(c ranks.Collective, r *d
 	var all sync.WaitGroup
 	for _, c := range ranks.Goroutines(n) {
 		r := double.Computing(double.Options{})
-		d, err := cuda.On(r, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cuda.On(r, o))(t)
 		all.Go(func() {
 			ended := false
 			defer func() {
@@ -62,30 +60,19 @@ func spread(t *testing.T, n int, o cuda.Options, f func(c ranks.Collective, r *d
 // values are f, g, the scores and the gradients of one point, each computed several times.
 func values(t *testing.T, c graphcases.Case, dtype tensor.Dtype, engine graph.Engine) (all []float64) {
 	t.Helper()
-	p, err := c.Problem(dtype, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(c.Problem(dtype, engine))(t)
 	n, m := p.Dims()
 	g, w, d, got := make([]float64, m), make([]float64, m+1), p.Space().New(), make([]float64, n)
 	for i := range w {
 		w[i] = 1 / float64(i+1)
 	}
 	for range 3 { // launch by launch, then as graphs
-		f, err := p.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Backward(w, d); err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(p.Forward(g))(t)
+		require.NoError(t, p.Backward(w, d))
 		p.Space().Read(got, d)
 		all = append(append(append(all, f), g...), got...)
 	}
-	v, err := p.Watched(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := require.Value(p.Watched(0))(t)
 	switch data := v.Data().(type) {
 	case []float64:
 		return append(all, data...)
@@ -94,9 +81,7 @@ func values(t *testing.T, c graphcases.Case, dtype tensor.Dtype, engine graph.En
 			all = append(all, float64(x))
 		}
 	}
-	if err := p.Space().Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Space().Err())
 	return all
 }
 

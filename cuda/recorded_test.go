@@ -18,6 +18,7 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -30,10 +31,7 @@ var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
 func recorded(t testing.TB, o cuda.Options, memory int64) (*cuda.Device, *double.Driver) {
 	t.Helper()
 	r := double.New(double.Options{Memory: memory})
-	d, err := cuda.On(r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cuda.On(r, o))(t)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -52,12 +50,8 @@ func iterate(t testing.TB, p *graph.Problem, steps int, d ...problem.Vector) {
 	_, m := p.Dims()
 	g, weights := make([]float64, m), make([]float64, m+1)
 	for k := range steps {
-		if _, err := p.Forward(g); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Backward(weights, d[k%len(d)]); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(p.Forward(g))(t)
+		require.NoError(t, p.Backward(weights, d[k%len(d)]))
 		p.Space().Descend(problem.Descent{Direction: d[k%len(d)], Step: 0.1, Length: 0.1})
 	}
 }
@@ -67,12 +61,8 @@ func halves(t testing.TB, p *graph.Problem, r *double.Driver) (names []string) {
 	t.Helper()
 	from := len(r.Calls())
 	_, m := p.Dims()
-	if _, err := p.Forward(make([]float64, m)); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Backward(slices.Repeat([]float64{1}, 1+m), p.Space().New()); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(p.Forward(make([]float64, m)))(t)
+	require.NoError(t, p.Backward(slices.Repeat([]float64{1}, 1+m), p.Space().New()))
 	for _, call := range r.Calls()[from:] {
 		switch call.Kind {
 		case "Launch":
@@ -101,10 +91,7 @@ func TestSequences(t *testing.T) {
 }
 
 func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *cuda.Device, r *double.Driver) {
-	p, err := c.Problem(dtype, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(c.Problem(dtype, graph.On(d)))(t)
 	a, b := p.Space().New(), p.Space().New()
 	captures := r.Count("EndCapture")
 	iterate(t, p, 6, a, b)
@@ -138,10 +125,7 @@ func small(t testing.TB) graphcases.Case {
 // An iteration runs one fused pass between consecutive products.
 func TestFusedLaunches(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	got := halves(t, p, r)
 	want := []string{
 		"column_sums", "pair", "Multiply", "output_forward_wide_3_sigmoid", "means_margin",
@@ -158,15 +142,10 @@ func TestBindAndCaptures(t *testing.T) {
 	for form, captures := range map[graphcases.Storage]int{graphcases.Values: 2, graphcases.Bytes: 2, graphcases.Sparse: 4} {
 		d, r := recorded(t, cuda.Options{}, 0)
 		c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{16}}, []int{60, 40}, constraints.Sigmoid, false, form)
-		p, err := c.Problem(tensor.Float64, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(c.Problem(tensor.Float64, graph.On(d)))(t)
 		v := p.Space().New()
 		iterate(t, p, 3, v)
-		if err := p.Bind(0, &matrix.Dense{Rows: 100, Cols: 9, Data: make([]float64, 900)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Bind(0, &matrix.Dense{Rows: 100, Cols: 9, Data: make([]float64, 900)}))
 		iterate(t, p, 3, v)
 		if got := r.Count("EndCapture"); got != captures {
 			t.Errorf("form %d: %d captures, want %d", form, got, captures)
@@ -190,29 +169,21 @@ func TestKeptRows(t *testing.T) {
 		"floats": {graphcases.Dense, cuda.Options{}, ""},
 	} {
 		d, r := recorded(t, c.o, 0)
-		p, err := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{60, 40}, constraints.Sigmoid, false, c.storage).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{60, 40}, constraints.Sigmoid, false, c.storage).Problem(tensor.Float32, graph.On(d)))(t)
 		var uses []func() error
 		for range 2 {
 			var m matrix.Matrix = &matrix.Dense{Rows: 100, Cols: 9, Data: make([]float64, 900)}
 			if c.storage == graphcases.Bytes {
 				m = matrix.NewBytes(100, 9, picture.PixelScale)
 			}
-			use, err := p.Keep(0, m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			use := require.Value(p.Keep(0, m))(t)
 			uses = append(uses, use)
 		}
 		v := p.Space().New()
 		iterate(t, p, 3, v)
 		from := len(r.Calls())
 		for _, use := range uses {
-			if err := use(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, use())
 			if len(r.Calls()) > from {
 				t.Errorf("%s: the rows become the input before the forward half", name)
 			}
@@ -232,10 +203,7 @@ func TestKeptRows(t *testing.T) {
 // by the filters takes a second pass, which lays the pictures' derivatives side by side.
 func TestConvolutionLaunches(t *testing.T) {
 	d, r := recorded(t, cuda.Options{Patches: 13 * 9 * 64 * 4}, 0) // 13 pictures, and 7 beside the derivatives of three filters
-	p, err := graphcases.PictureCases()[0].Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(graphcases.PictureCases()[0].Problem(tensor.Float32, graph.On(d)))(t)
 	got := halves(t, p, r)
 	want := strings.Fields(`interpret total_sum interpret patches Multiply interpret max_pool patches Multiply interpret max_pool Multiply pair
 		interpret total_sum interpret pack unpack interpret interpret interpret Multiply max_pool_grad relu_grad Multiply patches_sum max_pool_grad
@@ -249,10 +217,7 @@ func TestConvolutionLaunches(t *testing.T) {
 // sides; 257 take two waits. A sum of 40 vectors takes three launches and does not wait.
 func TestListsOfVectors(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	s := p.Space()
 	list := make([]problem.Vector, 257)
 	for i := range list {
@@ -314,10 +279,7 @@ func TestOutOfMemory(t *testing.T) {
 func TestFailuresAreKept(t *testing.T) {
 	lost := &driver.Error{Operation: "launch", Name: "CUDA_ERROR_LAUNCH_FAILED"}
 	d, r := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	v := p.Space().New()
 	iterate(t, p, 3, v)
 	r.FailAt("Launch", 1, lost)
@@ -399,10 +361,7 @@ func TestMicroBatches(t *testing.T) {
 	var peaks []int64
 	for _, o := range []cuda.Options{{}, {MicroBatch: 100}} {
 		d, _ := recorded(t, o, 0)
-		p, err := c.Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
 		iterate(t, p, 3, p.Space().New())
 		peaks = append(peaks, d.PeakBytes())
 	}
@@ -442,10 +401,7 @@ func pairwise(g *gorgonia.ExprGraph) (graph.Definition, error) {
 // Wrong arguments give errors.
 func TestMisuse(t *testing.T) {
 	d, _ := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	if err := p.Backward([]float64{1}, p.Space().New()); err == nil {
 		t.Error("too few weights were taken")
 	}

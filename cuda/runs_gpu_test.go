@@ -21,6 +21,7 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -37,18 +38,9 @@ var pictures = sync.OnceValues(func() (*picture.Images, error) {
 // fewPictures returns some pictures of each class as training rows, and one of each as test rows.
 func fewPictures(t *testing.T, classes ...int) session.Source {
 	t.Helper()
-	all, err := pictures()
-	if err != nil {
-		t.Fatal(err)
-	}
-	train, err := picture.Select(all, classes, 24)
-	if err != nil {
-		t.Fatal(err)
-	}
-	test, err := picture.Select(all, classes, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := require.Value(pictures())(t)
+	train := require.Value(picture.Select(all, classes, 24))(t)
+	test := require.Value(picture.Select(all, classes, 1))(t)
 	return session.ImagesAtHand{Train: train, Test: test}
 }
 
@@ -64,9 +56,7 @@ func sparseRows(t *testing.T) session.Source {
 		fmt.Fprintf(&text, " %d:1 %d:%d.5 %d:1\n", 2+i*i%9, 11+i*5%9, i%4, 20+i*i*i%11)
 	}
 	file := filepath.Join(t.TempDir(), "rows.libsvm")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	return session.LIBSVM(file, "1")
 }
 
@@ -138,9 +128,7 @@ func TestProcessesRunAsOne(t *testing.T) {
 		fmt.Fprintf(&rows, "%d.5,%d.25,%d,%d\n", i*7%31, i*5%17, i%2, (i*7%31+i%3)/17)
 	}
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte(rows.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(rows.String()), 0o644))
 	runs := batchRuns(t)
 	runs["csv"] = session.Options{Data: session.CSV(file, "y", "g=1"), Task: session.DemographicParity{}, Device: session.Device{Dtype: tensor.Float64}}
 	digits := runs["digits"] // drawn by every process, so these runs take seconds

@@ -18,6 +18,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -119,29 +120,16 @@ func TestWaitingDescentsComeFirst(t *testing.T) {
 		var want []float64
 		for _, o := range []cuda.Options{{NoGraphs: true}, {}} {
 			emulated := double.Computing(double.Options{})
-			d, err := cuda.On(emulated, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := c.Problem(tensor.Float64, graph.On(d))
-			if err != nil {
-				t.Fatal(err)
-			}
-			other, err := c.Problem(tensor.Float64, graph.On(d))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := require.Value(cuda.On(emulated, o))(t)
+			p := require.Value(c.Problem(tensor.Float64, graph.On(d)))(t)
+			other := require.Value(c.Problem(tensor.Float64, graph.On(d)))(t)
 			now, last := p.Space().New(), p.Space().New()
 			var got []float64
 			for k := range 9 {
 				if k < 8 {
-					if _, err := p.Forward(make([]float64, 1)); err != nil {
-						t.Fatal(err)
-					}
+					require.Value(p.Forward(make([]float64, 1)))(t)
 				}
-				if err := p.Backward([]float64{1, 0.5}, now); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, p.Backward([]float64{1, 0.5}, now))
 				s := problem.SizedDescent{Direction: now, Previous: last, Decay: 0.9, PeakDecay: 0.9, Scale: 1,
 					Constants: problem.SizingConstants{Margin: 0.1 + 0.01*float64(k), Share: 1, Growth: 1, Raise: 1, Run: 3, Leap: 4}}
 				if k == 0 {
@@ -170,23 +158,14 @@ func TestWaitingDescentsComeFirst(t *testing.T) {
 func trained(t *testing.T, dtype tensor.Dtype, r problem.Regularizer, m trainer.Method, o cuda.Options, every int) []float64 {
 	t.Helper()
 	emulated := double.Computing(double.Options{})
-	d, err := cuda.On(emulated, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cuda.On(emulated, o))(t)
 	c := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, constraints.Sigmoid, false, graphcases.Bytes)
 	if c.Regularizer = r; r.Kind == problem.GroupL1 {
 		c.Regularizer.Groups = []int{6, 12, 26}
 	}
-	p, err := c.Problem(dtype, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(c.Problem(dtype, graph.On(d)))(t)
 	seen := &trace{}
-	result, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 50, RecordEvery: every, Recorder: seen})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 50, RecordEvery: every, Recorder: seen}))(t)
 	if err := d.Close(); err != nil || emulated.Violations() != nil {
 		t.Errorf("error %v, violations %v", err, emulated.Violations())
 	}
@@ -202,25 +181,15 @@ func trained(t *testing.T, dtype tensor.Dtype, r problem.Regularizer, m trainer.
 // products.
 func TestQuasiNewtonStepsWaitTwice(t *testing.T) {
 	emulated := double.Computing(double.Options{})
-	d, err := cuda.On(emulated, cuda.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, constraints.Sigmoid, false, graphcases.Bytes).Problem(tensor.Float64, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cuda.On(emulated, cuda.Options{}))(t)
+	whole := require.Value(graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, constraints.Sigmoid, false, graphcases.Bytes).Problem(tensor.Float64, graph.On(d)))(t)
 	p := struct{ problem.Problem }{whole} // its functions have no kinks, which it would not say
 	m, at := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, problem.NewPoint(p)
-	if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(at.Forward(p), m.Init(p, &at)))
 	waits := map[int]int{}
 	for range 30 {
 		from := emulated.Count("Synchronize")
-		if err := m.Iterate(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, &at))
 		waits[emulated.Count("Synchronize")-from]++
 		at.Iteration++
 	}

@@ -12,16 +12,14 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
 func opened(t *testing.T) (*Device, *double.Driver) {
 	t.Helper()
 	r := double.New(double.Options{})
-	d, err := On(r, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(On(r, Options{}))(t)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil || r.Violations() != nil {
 			t.Errorf("error %v, violations %v", err, r.Violations())
@@ -36,9 +34,7 @@ func TestUploadsInPieces(t *testing.T) {
 	d, r := opened(t)
 	const rowBytes, rows = 3000, 4000 // 12 MB: 1398 rows fit in a buffer
 	at, err := d.memory.allocate("rows", rowBytes*rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var pieces []int
 	err = d.staging.upload(at, rows, rowBytes, func(dst []byte, from, to int) {
 		if len(dst) != (to-from)*rowBytes {
@@ -74,10 +70,7 @@ func TestUploadsInPieces(t *testing.T) {
 // that hold its address.
 func TestRoomGrows(t *testing.T) {
 	d, r := opened(t)
-	first, err := d.queue.Scratch(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := require.Value(d.queue.Scratch(100))(t)
 	if again, err := d.queue.Scratch(firstRoom); again != first || err != nil {
 		t.Errorf("room at %#x, error %v, want %#x", again, err, first)
 	}
@@ -117,10 +110,7 @@ func TestOpenRefuses(t *testing.T) {
 // New vectors are zero and reuse released memory.
 func TestVectors(t *testing.T) {
 	d, _ := opened(t)
-	v, err := d.NewVectors(tensor.Float32, &matrix.Dense{Rows: 10, Cols: 1, Data: make([]float64, 10)}, []int{4, 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := require.Value(d.NewVectors(tensor.Float32, &matrix.Dense{Rows: 10, Cols: 1, Data: make([]float64, 10)}, []int{4, 10}))(t)
 	x := v.New()
 	dot := v.Dot(x, x)
 	v.Combine(x, 1, x, 0, 0)

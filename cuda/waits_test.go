@@ -10,6 +10,7 @@ import (
 	"ppal/constraints"
 	"ppal/cuda"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -28,25 +29,18 @@ func TestAutomaticStepsWaitOnce(t *testing.T) {
 				d, rec := recorded(t, cuda.Options{HostSteps: host}, 0)
 				c := small(t)
 				c.Regularizer = r
-				p, err := c.Problem(tensor.Float32, graph.On(d))
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
 				for _, m := range []trainer.Method{&method.PPALA{Primal: step.Settings{Kind: kind}},
 					&method.PLADA{Primal: step.Settings{Kind: kind}, XStep: method.Subgradient}, &method.GDPA{Primal: &step.Settings{Kind: kind}}} {
 					at := problem.NewPoint(p)
-					if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, errors.Join(at.Forward(p), m.Init(p, &at)))
 					want := 1
 					if host {
 						want = 2
 					}
 					for k := range 8 {
 						from := rec.Count("Synchronize")
-						if err := m.Iterate(p, &at); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, m.Iterate(p, &at))
 						if got := rec.Count("Synchronize") - from; k > 1 && got != want {
 							t.Errorf("%v, %s, host %v, iteration %d: %d waits, want %d", r.Kind, m.Name(), host, k, got, want)
 						}
@@ -65,10 +59,7 @@ func TestAutomaticStepsWaitOnce(t *testing.T) {
 // for the device once.
 func TestMeasurementsWaitOnce(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	a, b := p.Space().New(), p.Space().New()
 	for range 3 {
 		p.Space().Descend(problem.Descent{Direction: a, Step: 0.1, Length: 0.1})
@@ -91,19 +82,12 @@ func TestDescentsAreGraphsWithTheNextHalf(t *testing.T) {
 			d, rec := recorded(t, cuda.Options{}, 0)
 			c := small(t)
 			c.Regularizer = r
-			p, err := c.Problem(tensor.Float32, graph.On(d))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
 			m, at := &method.PPALA{Primal: step.Settings{Kind: kind}}, problem.NewPoint(p)
-			if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(at.Forward(p), m.Init(p, &at)))
 			for k := range 16 {
 				from := len(rec.Calls())
-				if err := m.Iterate(p, &at); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, m.Iterate(p, &at))
 				at.Iteration++
 				var kinds []string
 				for _, call := range rec.Calls()[from:] {
@@ -134,10 +118,7 @@ func TestLaunchesOfADescent(t *testing.T) {
 		d, rec := recorded(t, cuda.Options{NoGraphs: true}, 0)
 		c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{2000}}, []int{6, 4, 3}, constraints.Sigmoid, true, graphcases.Bytes)
 		c.Regularizer = problem.Regularizer{Kind: kind, Radius: 2, Weight: 0.1, Groups: []int{100, 26003}}
-		p, err := c.Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(c.Problem(tensor.Float32, graph.On(d)))(t)
 		n, _ := p.Dims()
 		s := problem.SizedDescent{Direction: p.Space().New(), Previous: p.Space().New(), Velocity: p.Space().New(), Ramp: 0.9, Start: &problem.Sizing{}}
 		from := len(rec.Calls())
@@ -161,10 +142,7 @@ func TestLaunchesOfADescent(t *testing.T) {
 // At most four graphs of a descent and a forward half are kept, whatever the directions.
 func TestMostLinks(t *testing.T) {
 	d, rec := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(small(t).Problem(tensor.Float32, graph.On(d)))(t)
 	iterate(t, p, 3, p.Space().New())
 	captures, sized := rec.Count("EndCapture"), p.Space().Sized()
 	var list [6]problem.Vector
@@ -174,9 +152,7 @@ func TestMostLinks(t *testing.T) {
 	for range 3 {
 		for i := range list {
 			sized.DescendSized(&problem.SizedDescent{Direction: list[i], Previous: list[(i+1)%len(list)]}, p.Space().Regularizer)
-			if _, err := p.Forward(make([]float64, 2)); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(p.Forward(make([]float64, 2)))(t)
 		}
 	}
 	if got := rec.Count("EndCapture") - captures; got != 4 {

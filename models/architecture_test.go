@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/models"
 )
 
@@ -70,10 +71,7 @@ func TestArchitectureOfAnotherKind(t *testing.T) {
 	const n, d = 300, 3
 	rng := rand.New(rand.NewPCG(4, 4))
 	a := quadratic{Rank: 2, Inputs: d, Outputs: 2}
-	w, err := models.Init(a, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := require.Value(models.Init(a, rng))(t)
 	w[2].Data[1] = 0.25 // biases begin at 0
 	norm := models.Normalization{Kind: models.NormalizeStandardize, Center: []float64{1, -2, 0.5}, Deviation: 3}
 	folded, err := norm.Fold(a, w)
@@ -85,17 +83,12 @@ func TestArchitectureOfAnotherKind(t *testing.T) {
 		rows[i] = rng.NormFloat64()
 	}
 	var file bytes.Buffer
-	if err := models.Save(&file, models.Model{Architecture: a, Weights: folded, Normalization: norm}, tensor.Float64); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, models.Save(&file, models.Model{Architecture: a, Weights: folded, Normalization: norm}, tensor.Float64))
 	m, err := models.Load(&file, nil)
 	if err != nil || !models.Equal(m.Architecture, a) {
 		t.Fatalf("%+v, %v", m.Architecture, err)
 	}
-	scores, err := m.Predict(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scores := require.Value(m.Predict(rows))(t)
 	for i := range n {
 		for c := range 2 {
 			want := w[2].Data[c]
@@ -111,10 +104,7 @@ func TestArchitectureOfAnotherKind(t *testing.T) {
 			}
 		}
 	}
-	x, err := models.Stack(a, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(models.Stack(a, w))(t)
 	if err := models.AddToScores(a, x, []float64{1, 2}); err != nil || x[len(x)-2] != 1 || x[len(x)-1] != 2.25 {
 		t.Errorf("offsets: %v, %v", x, err)
 	}
@@ -132,21 +122,13 @@ func TestNormalizedRowsInTheGraph(t *testing.T) {
 	w := models.Weights{{Name: "factors", Shape: []int{1, 2}, Data: []float64{1, 10}}, {Name: "squares", Shape: []int{1, 1}, Data: []float64{1}},
 		{Name: "bias", Shape: []int{1}, Data: []float64{5}}}
 	g := gorgonia.NewGraph()
-	net, err := models.New(g, a, tensor.Float64, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := require.Value(models.New(g, a, tensor.Float64, w))(t)
 	node := func(name string, rows, cols int, values ...float64) *gorgonia.Node {
 		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(values))))
 	}
-	scores, err := net.ScaledScores(node("x", 2, 2, 1, 2, 3, 4), node("center", 1, 2, 1, 1), node("scale", 2, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := gorgonia.NewTapeMachine(g).RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	scores := require.Value(net.ScaledScores(node("x", 2, 2, 1, 2, 3, 4), node("center", 1, 2, 1, 1), node("scale", 2, 1, 2, 3)))(t)
+	require.NoError(t, gorgonia.NewTapeMachine(g).RunAll())
 	if got := fmt.Sprint(scores.Value().Data()); got != "[905 8841]" { // ((0 2, 1 3) (1, 10))^2 + 5, ((2 2, 3 3) (1, 10))^2 + 5
 		t.Errorf("scores %s", got)
 	}
@@ -159,10 +141,7 @@ func TestNormalizedRowsInTheGraph(t *testing.T) {
 // Parameters of three dimensions keep the order of their values.
 func TestStackOfThreeDimensions(t *testing.T) {
 	a := filters{quadratic{Inputs: 1, Outputs: 1}}
-	w, err := models.Init(a, rand.New(rand.NewPCG(1, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := require.Value(models.Init(a, rand.New(rand.NewPCG(1, 1))))(t)
 	x, err := models.Stack(a, w)
 	if err != nil || !slices.Equal(x, w[0].Data) {
 		t.Errorf("%v, %v, want %v", x, err, w[0].Data)
@@ -203,14 +182,9 @@ func TestParametersOfAnArchitecture(t *testing.T) {
 // A file of an unknown kind is refused with the kind and what to do, and a kind is registered once.
 func TestKinds(t *testing.T) {
 	a := filters{quadratic{Rank: 1, Inputs: 1, Outputs: 1}}
-	w, err := models.Init(a, rand.New(rand.NewPCG(1, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := require.Value(models.Init(a, rand.New(rand.NewPCG(1, 1))))(t)
 	var file bytes.Buffer
-	if err := models.Save(&file, models.Model{Architecture: a, Weights: w}, tensor.Float64); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, models.Save(&file, models.Model{Architecture: a, Weights: w}, tensor.Float64))
 	content := file.Bytes()
 	if _, err := models.Load(bytes.NewReader(content), nil); !errors.Is(err, models.ErrFile) || !strings.Contains(err.Error(), `kind "test-filters"`) ||
 		!strings.Contains(err.Error(), "linear, network, conv, resnet, scores, test-quadratic") {

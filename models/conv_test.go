@@ -8,6 +8,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // The scores of the nodes on Gorgonia's machine equal those of the host's loops: odd pictures of
@@ -22,14 +24,8 @@ func TestPictureScores(t *testing.T) {
 		ResNet{Picture: p, Channels: []int{3, 4}, Hidden: []int{6}},
 		ResNet{Picture: p, Channels: []int{4}, Blocks: 2, Activation: Softplus},
 	} {
-		sized, err := Sized(a, 70, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		weights, err := Init(sized, generator(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sized := require.Value(Sized(a, 70, 3))(t)
+		weights := require.Value(Init(sized, generator(1)))(t)
 		for _, w := range weights { // biases and gains other than 0 and 1
 			for i := range w.Data {
 				w.Data[i] += 0.1 * float64(i%3)
@@ -37,24 +33,13 @@ func TestPictureScores(t *testing.T) {
 		}
 		const n = 3
 		rows := normals(generator(2), n*70, 1)
-		want, err := Predict(sized, weights, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := require.Value(Predict(sized, weights, rows))(t)
 		g := gorgonia.NewGraph()
-		net, err := New(g, sized, tensor.Float64, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		net := require.Value(New(g, sized, tensor.Float64, weights))(t)
 		x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(n, 70),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(n, 70), tensor.WithBacking(rows))))
-		scores, err := net.Scores(x, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := gorgonia.NewTapeMachine(g).RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		scores := require.Value(net.Scores(x, nil))(t)
+		require.NoError(t, gorgonia.NewTapeMachine(g).RunAll())
 		for i, got := range scores.Value().Data().([]float64) {
 			if math.Abs(got-want[i]) > 1e-13 {
 				t.Errorf("%v: score %d is %v, want %v", a, i, got, want[i])
@@ -66,14 +51,8 @@ func TestPictureScores(t *testing.T) {
 // Filters begin with He's variance 2/fan_in, biases of blocks with 0.
 func TestConvParameters(t *testing.T) {
 	a := Conv{Channels: []int{64}}.On(Picture{3, 8, 8})
-	a, err := Sized(a, 192, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := Init(a, generator(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a = require.Value(Sized(a, 192, 2))(t)
+	w := require.Value(Init(a, generator(3)))(t)
 	sum := 0.0
 	for _, x := range w[0].Data {
 		sum += x * x / float64(len(w[0].Data))

@@ -15,6 +15,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 	"ppal/internal/safetensors"
 )
 
@@ -38,23 +39,14 @@ func (c goldenCase) architecture(t *testing.T) Architecture {
 	case bytes.Contains(c.Model, []byte(`"channels"`)):
 		kind = KindConv
 	}
-	a, err := decodeArchitecture(kind, string(c.Model))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return require.Value(decodeArchitecture(kind, string(c.Model)))(t)
 }
 
 func readGolden(t *testing.T, name string) map[string]goldenCase {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(fixtures, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(filepath.Join(fixtures, name)))(t)
 	var cases map[string]goldenCase
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &cases))
 	return cases
 }
 
@@ -70,14 +62,8 @@ func flat(rows [][]float64) []float64 {
 func TestLoadPyTorch(t *testing.T) {
 	for name, c := range readGolden(t, "pytorch.json") {
 		t.Run(name, func(t *testing.T) {
-			m, err := LoadFile(fixtures+"/pytorch_"+name+".safetensors", c.architecture(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := Predict(m.Architecture, m.Weights, flat(c.Rows))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := require.Value(LoadFile(fixtures+"/pytorch_"+name+".safetensors", c.architecture(t)))(t)
+			got := require.Value(Predict(m.Architecture, m.Weights, flat(c.Rows)))(t)
 			if diff := cmp.Diff(flat(c.Scores), got, cmpopts.EquateApprox(0, 1e-14)); diff != "" {
 				t.Errorf("scores (-PyTorch +got):\n%s", diff)
 			}
@@ -92,10 +78,7 @@ func TestGoldenFiles(t *testing.T) {
 	for name, c := range readGolden(t, "pytorch.json") {
 		rng, a := generator(uint64(len(name))), c.architecture(t)
 		inputs, outputs := a.Dims()
-		weights, err := Init(a, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := require.Value(Init(a, rng))(t)
 		m := Model{Architecture: a, Weights: weights}
 		dtype := tensor.Float64
 		if name == "two_layer" {
@@ -103,19 +86,11 @@ func TestGoldenFiles(t *testing.T) {
 			m.Normalization = Normalization{Kind: NormalizeStandardize, Center: normals(rng, inputs, 1), Deviation: 0.3}
 		}
 		var b bytes.Buffer
-		if err := Save(&b, m, dtype); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Save(&b, m, dtype))
 		path := fixtures + "/ppal_" + name + ".safetensors"
 		cases.Golden(t, path, b.Bytes())
-		loaded, err := LoadFile(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scores, err := Predict(loaded.Architecture, loaded.Weights, flat(c.Rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		loaded := require.Value(LoadFile(path, nil))(t)
+		scores := require.Value(Predict(loaded.Architecture, loaded.Weights, flat(c.Rows)))(t)
 		c.Scores = nil
 		for len(scores) > 0 {
 			c.Scores = append(c.Scores, scores[:outputs])
@@ -124,13 +99,8 @@ func TestGoldenFiles(t *testing.T) {
 		written[name] = c
 	}
 	if cases.Update() {
-		text, err := json.MarshalIndent(written, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(fixtures+"/ppal.json", append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(json.MarshalIndent(written, "", " "))(t)
+		require.NoError(t, os.WriteFile(fixtures+"/ppal.json", append(text, '\n'), 0o644))
 	}
 	if diff := cmp.Diff(readGolden(t, "ppal.json"), written, cmpopts.EquateApprox(0, 1e-14)); diff != "" {
 		t.Errorf("scores (-golden +got):\n%s", diff)
@@ -139,10 +109,7 @@ func TestGoldenFiles(t *testing.T) {
 
 func TestSaveLoad(t *testing.T) {
 	for _, spec := range specs() {
-		weights, err := Init(spec, generator(8))
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := require.Value(Init(spec, generator(8)))(t)
 		center := normals(generator(9), spec.Inputs, 1.0/3)
 		for _, n := range []Normalization{
 			{Kind: NormalizeNone},
@@ -151,21 +118,15 @@ func TestSaveLoad(t *testing.T) {
 		} {
 			m := Model{Architecture: spec.WithDefaults(), Weights: weights, Normalization: n}
 			path := filepath.Join(t.TempDir(), "model.safetensors")
-			if err := SaveFile(path, m, tensor.Float64); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, SaveFile(path, m, tensor.Float64))
 			got, err := LoadFile(path, &spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(m, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-saved +loaded):\n%s", spec.testName(), diff)
 			}
 			// Single precision rounds once.
 			var b bytes.Buffer
-			if err := Save(&b, m, tensor.Float32); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, Save(&b, m, tensor.Float32))
 			if got, err = Load(&b, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -253,9 +214,7 @@ func TestLoadRefuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := safetensors.Write(&b, safetensors.File{Metadata: test.metadata, Tensors: test.tensors}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, safetensors.Write(&b, safetensors.File{Metadata: test.metadata, Tensors: test.tensors}))
 			_, err := Load(&b, test.want)
 			if !errors.Is(err, test.err) || !strings.Contains(err.Error(), test.detail) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %q on one line", err, test.detail)

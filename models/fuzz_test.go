@@ -11,6 +11,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/internal/safetensors"
 )
 
@@ -22,10 +23,7 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(paths, err)
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := require.Value(os.ReadFile(path))(f)
 		if len(data) < 20000 {
 			f.Add(data)
 			f.Add(data[:len(data)/2])
@@ -58,12 +56,8 @@ func FuzzLoad(f *testing.F) {
 				continue
 			}
 			var b bytes.Buffer
-			if err := Save(&b, m, tensor.Float64); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Load(&b, m.Architecture); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, Save(&b, m, tensor.Float64))
+			require.Value(Load(&b, m.Architecture))(t)
 		}
 	})
 }

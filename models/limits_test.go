@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // TestShapesOfOps checks which shapes the ops of a network accept.
@@ -69,17 +71,11 @@ func TestValueOfParameter(t *testing.T) {
 	for _, p := range spec.Parameters() {
 		weights = append(weights, Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, size(p.Shape))})
 	}
-	net, err := New(gorgonia.NewGraph(), spec, tensor.Float64, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := require.Value(New(gorgonia.NewGraph(), spec, tensor.Float64, weights))(t)
 	of := func(dtype tensor.Dtype, shape ...int) *tensor.Dense {
 		return tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
 	}
-	view, err := of(tensor.Float64, 2, 6).Slice(nil, gorgonia.S(0, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := require.Value(of(tensor.Float64, 2, 6).Slice(nil, gorgonia.S(0, 3)))(t)
 	for name, value := range map[string]gorgonia.Value{
 		"sparse":        tensor.CSRFromCoord(tensor.Shape{2, 3}, []int{0}, []int{1}, []float64{1}),
 		"columns first": tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(2, 3), tensor.AsFortran(nil)),
@@ -92,9 +88,7 @@ func TestValueOfParameter(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := gorgonia.UnsafeLet(net.nodes[0], of(tensor.Float64, 2, 3)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, gorgonia.UnsafeLet(net.nodes[0], of(tensor.Float64, 2, 3)))
 	if err := net.SetWeights(weights); err != nil {
 		t.Error(err)
 	}
@@ -105,10 +99,7 @@ func TestMatricesOfOps(t *testing.T) {
 	of := func(dtype tensor.Dtype, shape ...int) *tensor.Dense {
 		return tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
 	}
-	view, err := of(tensor.Float64, 4, 3).Slice(nil, gorgonia.S(0, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := require.Value(of(tensor.Float64, 4, 3).Slice(nil, gorgonia.S(0, 2)))(t)
 	byColumns := tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(4, 2), tensor.AsFortran(nil))
 	plain, vector, single := of(tensor.Float64, 4, 2), of(tensor.Float64, 8), of(tensor.Float32, 4, 2)
 	for _, test := range []struct {
@@ -165,10 +156,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 // TestSaveReportsAFullDisk checks that Save returns the error of the file.
 func TestSaveReportsAFullDisk(t *testing.T) {
 	spec := Spec{Inputs: 2, Outputs: 1}
-	weights, err := Init(spec, generator(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(Init(spec, generator(1)))(t)
 	if err := Save(full{}, Model{Architecture: spec, Weights: weights}, tensor.Float64); !errors.Is(err, errFull) {
 		t.Errorf("%v, want %v", err, errFull)
 	}
@@ -180,14 +168,8 @@ func TestSaveReportsAFullDisk(t *testing.T) {
 // TestRangesOfNumbers checks weights, scores and widths at the limits of their types.
 func TestRangesOfNumbers(t *testing.T) {
 	spec := Spec{Inputs: 2, Outputs: 2}
-	weights, err := Init(spec, generator(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	net, err := New(gorgonia.NewGraph(), spec, tensor.Float64, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(Init(spec, generator(1)))(t)
+	net := require.Value(New(gorgonia.NewGraph(), spec, tensor.Float64, weights))(t)
 	huge := weights.Clone()
 	huge[0].Data[0], huge[0].Data[1] = 1e308, 1e308
 	if err := net.SetWeights(huge); err != nil {
@@ -216,15 +198,9 @@ func TestRangesOfNumbers(t *testing.T) {
 // TestNodesOfOtherTypes checks the nodes that Scores and ScaledScores refuse by their own errors.
 func TestNodesOfOtherTypes(t *testing.T) {
 	spec := Spec{Inputs: 5, Outputs: 2}
-	weights, err := Init(spec, generator(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(Init(spec, generator(1)))(t)
 	g := gorgonia.NewGraph()
-	net, err := New(g, spec, tensor.Float64, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := require.Value(New(g, spec, tensor.Float64, weights))(t)
 	node := func(g *gorgonia.ExprGraph, dtype tensor.Dtype, rows, cols int) *gorgonia.Node {
 		return gorgonia.NewMatrix(g, dtype, gorgonia.WithShape(rows, cols), gorgonia.WithName("node"))
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/require"
 )
 
 func TestParameters(t *testing.T) {
@@ -116,10 +118,7 @@ func TestWeightsCheck(t *testing.T) {
 		{func(w Weights) Weights { w[2].Data[4] = math.NaN(); return w }, "output.weight is NaN at 4"},
 		{func(w Weights) Weights { w[3].Data[0] = math.Inf(-1); return w }, "output.bias is -Inf at 0"},
 	} {
-		weights, err := Init(spec, generator(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := require.Value(Init(spec, generator(1)))(t)
 		if err := test.change(weights).Check(spec); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), test.detail) {
 			t.Errorf("got %v, want %q", err, test.detail)
 		}
@@ -129,13 +128,8 @@ func TestWeightsCheck(t *testing.T) {
 // Every layer's values are uniform in +-1/sqrt(fan_in): bounds, mean, variance.
 func TestInitIsPyTorchsDefault(t *testing.T) {
 	spec := Spec{Inputs: 400, Hidden: []int{100}, Outputs: 50}
-	weights, err := Init(spec, generator(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := weights.Check(spec); err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(Init(spec, generator(1)))(t)
+	require.NoError(t, weights.Check(spec))
 	for i, bound := range []float64{0.05, 0.05, 0.1, 0.1} {
 		var sum, squares, largest float64
 		for _, v := range weights[i].Data {
@@ -158,10 +152,7 @@ func TestInitIsPyTorchsDefault(t *testing.T) {
 
 // A seed always gives the same weights.
 func TestInitDraws(t *testing.T) {
-	weights, err := Init(Spec{Inputs: 4, Hidden: []int{1}, Outputs: 1}, generator(42))
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(Init(Spec{Inputs: 4, Hidden: []int{1}, Outputs: 1}, generator(42)))(t)
 	var got []float64
 	for _, w := range weights {
 		got = append(got, w.Data...)
@@ -179,10 +170,7 @@ func TestInitDraws(t *testing.T) {
 func TestFoldKeepsScoresAndUnfolds(t *testing.T) {
 	for _, spec := range specs() {
 		rng := generator(2)
-		weights, err := Init(spec, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := require.Value(Init(spec, rng))(t)
 		center := normals(rng, spec.Inputs, 2)
 		rows := normals(rng, 6*spec.Inputs, 3)
 		for _, n := range []Normalization{
@@ -192,10 +180,7 @@ func TestFoldKeepsScoresAndUnfolds(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/%s", spec.testName(), n.Kind), func(t *testing.T) {
 				before := weights.Clone()
-				folded, err := n.Fold(spec, weights)
-				if err != nil {
-					t.Fatal(err)
-				}
+				folded := require.Value(n.Fold(spec, weights))(t)
 				if diff := cmp.Diff(before, weights); diff != "" {
 					t.Errorf("Fold changed its argument:\n%s", diff)
 				}
@@ -205,21 +190,12 @@ func TestFoldKeepsScoresAndUnfolds(t *testing.T) {
 						normalized[i] = (normalized[i] - center[i%spec.Inputs]) / n.scale()
 					}
 				}
-				want, err := Predict(spec, weights, normalized)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := Predict(spec, folded, rows)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := require.Value(Predict(spec, weights, normalized))(t)
+				got := require.Value(Predict(spec, folded, rows))(t)
 				if e := distance(got, want, 1e-2); e > 1e-13 {
 					t.Errorf("scores differ by %.2g", e)
 				}
-				back, err := n.Unfold(spec, folded)
-				if err != nil {
-					t.Fatal(err)
-				}
+				back := require.Value(n.Unfold(spec, folded))(t)
 				for i := range back {
 					if e := distance(back[i].Data, weights[i].Data, 1e-2); e > 1e-14 {
 						t.Errorf("%s comes back off by %.2g", back[i].Name, e)
@@ -235,10 +211,7 @@ func TestFoldByHand(t *testing.T) {
 	spec := Spec{Inputs: 2, Outputs: 1}
 	w := Weights{{"linear.weight", []int{1, 2}, []float64{8, 4}}, {"linear.bias", []int{1}, []float64{3}}}
 	n := Normalization{Kind: NormalizeStandardize, Center: []float64{1, 2}, Deviation: 4}
-	got, err := n.Fold(spec, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(n.Fold(spec, w))(t)
 	want := Weights{{"linear.weight", []int{1, 2}, []float64{2, 1}}, {"linear.bias", []int{1}, []float64{-1}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -285,10 +258,7 @@ func TestPredictByHand(t *testing.T) {
 		Sigmoid: sigma, Tanh: math.Tanh, ReLU: func(z float64) float64 { return max(z, 0) },
 	} {
 		spec := Spec{Inputs: 1, Hidden: []int{2}, Outputs: 1, Activation: activation}
-		got, err := Predict(spec, weights, []float64{0.25, -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := require.Value(Predict(spec, weights, []float64{0.25, -1}))(t)
 		for i, x := range []float64{0.25, -1} {
 			if want := 3*f(x+0.5) + 5*f(-2*x) - 1; math.Abs(got[i]-want) > 1e-15 {
 				t.Errorf("%s(%v) = %v, want %v", activation, x, got[i], want)
@@ -302,15 +272,9 @@ func TestPredictBlocks(t *testing.T) {
 		rng := generator(4)
 		weights, _ := Init(spec, rng)
 		rows := normals(rng, 3*(2*predictBlock+3), 1)
-		all, err := Predict(spec, weights, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := require.Value(Predict(spec, weights, rows))(t)
 		for i := 0; i < len(rows); i += 3 {
-			one, err := Predict(spec, weights, rows[i:i+3])
-			if err != nil {
-				t.Fatal(err)
-			}
+			one := require.Value(Predict(spec, weights, rows[i:i+3]))(t)
 			if e := distance(all[2*(i/3):2*(i/3)+2], one, 1); e > 1e-14 {
 				t.Fatalf("row %d alone differs by %.2g", i/3, e)
 			}
@@ -351,8 +315,6 @@ func BenchmarkPredict(b *testing.B) {
 	weights, _ := Init(spec, rng)
 	rows := normals(rng, 6000*784, 1)
 	for b.Loop() {
-		if _, err := Predict(spec, weights, rows); err != nil {
-			b.Fatal(err)
-		}
+		require.Value(Predict(spec, weights, rows))(b)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // specs are all kinds of models at small, unequal sizes.
@@ -39,10 +41,7 @@ func forCases(t *testing.T, f func(t *testing.T, spec Spec, weights Weights, row
 			for _, centered := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/n=%d/centered=%v", spec.testName(), n, centered), func(t *testing.T) {
 					rng := generator(3)
-					weights, err := Init(spec, rng)
-					if err != nil {
-						t.Fatal(err)
-					}
+					weights := require.Value(Init(spec, rng))(t)
 					rows, d := normals(rng, n*spec.Inputs, 1), normals(rng, n*spec.Outputs, 1)
 					center := normals(rng, spec.Inputs, 1)
 					if !centered {
@@ -62,15 +61,8 @@ func reference(t *testing.T, spec Spec, weights Weights, rows, center []float64)
 	if center != nil {
 		norm = Normalization{Kind: NormalizeCenter, Center: center}
 	}
-	folded, err := norm.Fold(spec, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scores, err := Predict(spec, folded, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return scores
+	folded := require.Value(norm.Fold(spec, weights))(t)
+	return require.Value(Predict(spec, folded, rows))(t)
 }
 
 func TestScoresAgreeWithPredict(t *testing.T) {
@@ -109,9 +101,7 @@ func TestGradientsAreCentralDifferences(t *testing.T) {
 				for s, h := range []float64{step, -step} {
 					moved := weights.Clone()
 					moved[i].Data[k] += h
-					if err := p.net.SetWeights(moved); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, p.net.SetWeights(moved))
 					side[s] = p.inner(t, d)
 				}
 				want[k] = (side[0] - side[1]) / (2 * step)
@@ -165,10 +155,7 @@ func TestBlocksShareParameters(t *testing.T) {
 		run(t, whole.backward)
 
 		g := gorgonia.NewGraph()
-		net, err := New(g, spec, tensor.Float64, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		net := require.Value(New(g, spec, tensor.Float64, weights))(t)
 		matrix := func(name string, rows, cols int, values []float64) *gorgonia.Node {
 			return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
 				gorgonia.WithValue(dense(tensor.Float64, rows, cols, values)))
@@ -178,16 +165,10 @@ func TestBlocksShareParameters(t *testing.T) {
 		ds := gorgonia.Nodes{matrix("d0", 6, 2, d[:12]), matrix("d1", 3, 2, d[12:])}
 		var scores gorgonia.Nodes
 		for _, x := range xs {
-			f, err := net.Scores(x, c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := require.Value(net.Scores(x, c))(t)
 			scores = append(scores, f)
 		}
-		grads, err := gorgonia.Backpropagate(scores, ds, net.Parameters())
-		if err != nil {
-			t.Fatal(err)
-		}
+		grads := require.Value(gorgonia.Backpropagate(scores, ds, net.Parameters()))(t)
 		inputs := append(append(gorgonia.Nodes{c}, xs...), ds...)
 		for i, p := range net.Parameters() {
 			if weights[i].Name != "output.bias" && !strings.HasSuffix(weights[i].Name, ".output.bias") {
@@ -252,26 +233,15 @@ func TestBiasGradientAccumulatesInFloat64(t *testing.T) {
 func TestWeightsRoundTrip(t *testing.T) {
 	for _, spec := range specs() {
 		for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-			weights, err := Init(spec, generator(5))
-			if err != nil {
-				t.Fatal(err)
-			}
-			net, err := New(gorgonia.NewGraph(), spec, dtype, weights)
-			if err != nil {
-				t.Fatal(err)
-			}
+			weights := require.Value(Init(spec, generator(5)))(t)
+			net := require.Value(New(gorgonia.NewGraph(), spec, dtype, weights))(t)
 			next, _ := Init(spec, generator(6))
 			before := net.nodes[0].Value()
-			if err := net.SetWeights(next); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, net.SetWeights(next))
 			if net.nodes[0].Value() != before {
 				t.Error("SetWeights replaced a value instead of filling it")
 			}
-			got, err := net.Weights()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := require.Value(net.Weights())(t)
 			for i, want := range next {
 				if dtype == tensor.Float32 {
 					for k, v := range want.Data {
@@ -307,10 +277,7 @@ func TestNetworkRefuses(t *testing.T) {
 	if !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "overflows float32") {
 		t.Errorf("1e300 in float32: %v", err)
 	}
-	net, err := New(g, spec, tensor.Float64, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := require.Value(New(g, spec, tensor.Float64, weights))(t)
 	if _, err := New(g, spec, tensor.Float64, weights); err == nil || !strings.Contains(err.Error(), `"hidden.weight" already`) {
 		t.Errorf("second network in the graph: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/models"
 )
 
@@ -18,34 +19,17 @@ func TestAddToScores(t *testing.T) {
 		{Inputs: 4, Outputs: 2, Hidden: []int{5, 3}, Activation: models.Tanh},
 		{Inputs: 4, Outputs: 3, Hidden: []int{5}, Heads: models.Separate},
 	} {
-		weights, err := models.Init(spec, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := require.Value(models.Init(spec, rng))(t)
 		rows := make([]float64, 4*6)
 		for i := range rows {
 			rows[i] = rng.NormFloat64()
 		}
-		before, err := models.Predict(spec, weights, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := models.Stack(spec, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := require.Value(models.Predict(spec, weights, rows))(t)
+		x := require.Value(models.Stack(spec, weights))(t)
 		offsets := []float64{0.5, -2, 3}[:spec.Outputs]
-		if err := models.AddToScores(spec, x, offsets); err != nil {
-			t.Fatal(err)
-		}
-		moved, err := models.Unstack(spec, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := models.Predict(spec, moved, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, models.AddToScores(spec, x, offsets))
+		moved := require.Value(models.Unstack(spec, x))(t)
+		after := require.Value(models.Predict(spec, moved, rows))(t)
 		for i := range after {
 			if want := before[i] + offsets[i%spec.Outputs]; math.Abs(after[i]-want) > 1e-12 {
 				t.Errorf("%+v: score %d is %v, want %v", spec, i, after[i], want)

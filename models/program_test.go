@@ -7,6 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 func generator(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
@@ -88,18 +90,14 @@ func compile(t testing.TB, spec Spec, dtype tensor.Dtype, weights Weights, rows,
 func compileFunction(t testing.TB, g *gorgonia.ExprGraph, inputs, outputs gorgonia.Nodes) gorgonia.VM {
 	t.Helper()
 	prog, locations, err := gorgonia.CompileFunction(g, inputs, outputs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return gorgonia.NewTapeMachine(g, gorgonia.WithPrecompiled(prog, locations))
 }
 
 func run(t testing.TB, vm gorgonia.VM) {
 	t.Helper()
 	vm.Reset()
-	if err := vm.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, vm.RunAll())
 }
 
 // inner returns <D, f> at the network's current weights.

@@ -6,6 +6,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // With a center and a scale, the scores and the first layer's gradients equal the scores and
@@ -40,10 +42,7 @@ func TestScaledScores(t *testing.T) {
 func scaledPass(t *testing.T, spec Spec, weights Weights, n int, rows, center, scale, d []float64) []float64 {
 	t.Helper()
 	g := gorgonia.NewGraph()
-	net, err := New(g, spec, tensor.Float64, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := require.Value(New(g, spec, tensor.Float64, weights))(t)
 	node := func(name string, data []float64, rows, cols int) *gorgonia.Node {
 		if data == nil {
 			return nil
@@ -51,14 +50,8 @@ func scaledPass(t *testing.T, spec Spec, weights Weights, n int, rows, center, s
 		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(append([]float64{}, data...)))))
 	}
-	s, err := net.ScaledScores(node("x", rows, n, spec.Inputs), node("c", center, 1, spec.Inputs), node("a", scale, spec.Inputs, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gradients, err := gorgonia.Backpropagate(gorgonia.Nodes{s}, gorgonia.Nodes{node("d", d, n, spec.Outputs)}, net.Parameters())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(net.ScaledScores(node("x", rows, n, spec.Inputs), node("c", center, 1, spec.Inputs), node("a", scale, spec.Inputs, 1)))(t)
+	gradients := require.Value(gorgonia.Backpropagate(gorgonia.Nodes{s}, gorgonia.Nodes{node("d", d, n, spec.Outputs)}, net.Parameters()))(t)
 	values := make([]gorgonia.Value, len(gradients)+1)
 	gorgonia.Read(s, &values[0])
 	for i, v := range gradients {
@@ -66,9 +59,7 @@ func scaledPass(t *testing.T, spec Spec, weights Weights, n int, rows, center, s
 	}
 	vm := gorgonia.NewTapeMachine(g)
 	defer vm.Close()
-	if err := vm.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, vm.RunAll())
 	var list []float64
 	for _, v := range values {
 		switch data := v.Data().(type) {
@@ -83,15 +74,9 @@ func scaledPass(t *testing.T, spec Spec, weights Weights, n int, rows, center, s
 
 func TestScaledScoresRefuses(t *testing.T) {
 	spec := Spec{Inputs: 5, Outputs: 2}
-	weights, err := Init(spec, generator(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(Init(spec, generator(1)))(t)
 	g := gorgonia.NewGraph()
-	net, err := New(g, spec, tensor.Float64, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := require.Value(New(g, spec, tensor.Float64, weights))(t)
 	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 5), gorgonia.WithName("x"))
 	wrong := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(1, 5), gorgonia.WithName("a"))
 	if _, err := net.ScaledScores(x, nil, wrong); err == nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // The stacked vector is the concatenation of the nodes' values, and unstacking returns the
@@ -18,14 +20,8 @@ func TestStackIsTheNodesMemory(t *testing.T) {
 		{Inputs: 3, Hidden: []int{4, 5}, Outputs: 2},
 		{Inputs: 3, Hidden: []int{4}, Outputs: 2, Heads: Separate},
 	} {
-		weights, err := Init(spec, rand.New(rand.NewPCG(1, 2)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		net, err := New(gorgonia.NewGraph(), spec, tensor.Float64, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := require.Value(Init(spec, rand.New(rand.NewPCG(1, 2))))(t)
+		net := require.Value(New(gorgonia.NewGraph(), spec, tensor.Float64, weights))(t)
 		var want []float64
 		for _, n := range net.Parameters() {
 			want = append(want, n.Value().Data().([]float64)...)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -29,11 +30,8 @@ func TestInfeasibleProblemStops(t *testing.T) {
 		func() trainer.Method { return &method.ALM{} }} {
 		run := func(ignore bool) (*trainer.Result, *testkit.Journal) {
 			l := &testkit.Journal{}
-			r, err := trainer.Train(t.Context(), testkit.Start(t, twoSides(1), 4), m(),
-				trainer.Settings{Iterations: 3000, RecordEvery: 5, Recorder: l, IgnoreConflict: ignore})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(trainer.Train(t.Context(), testkit.Start(t, twoSides(1), 4), m(),
+				trainer.Settings{Iterations: 3000, RecordEvery: 5, Recorder: l, IgnoreConflict: ignore}))(t)
 			return r, l
 		}
 		r, l := run(false)
@@ -64,11 +62,8 @@ func TestInfeasibleProblemStops(t *testing.T) {
 func TestSearchLeavesTheRunAlone(t *testing.T) {
 	run := func(ignore bool) (*trainer.Result, *testkit.Journal) {
 		l := &testkit.Journal{}
-		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 4), &method.Unconstrained{Primal: step.Settings{Kind: step.Nesterov}},
-			trainer.Settings{Iterations: 300, RecordEvery: 5, Recorder: l, IgnoreConflict: ignore})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 4), &method.Unconstrained{Primal: step.Settings{Kind: step.Nesterov}},
+			trainer.Settings{Iterations: 300, RecordEvery: 5, Recorder: l, IgnoreConflict: ignore}))(t)
 		return r, l
 	}
 	r, l := run(false)
@@ -94,10 +89,7 @@ func TestNoSearchAfterFeasibleRecord(t *testing.T) {
 // The trend tells multipliers that still change from multipliers at rest.
 func TestTrend(t *testing.T) {
 	for iterations, moving := range map[int]bool{60: true, 3000: false} {
-		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: iterations, RecordEvery: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: iterations, RecordEvery: 5}))(t)
 		if is := r.Trend.Multipliers > 1e-2; is != moving || r.Trend.AtRounding == moving {
 			t.Errorf("%d iterations: %+v", iterations, r.Trend)
 		}

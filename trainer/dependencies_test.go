@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // The packages below trainer, except graph and session, and internal/decide do not depend on
@@ -35,10 +37,7 @@ func TestDependencies(t *testing.T) {
 		"trainer/method":  all,
 	} {
 		self := "ppal/" + room
-		out, err := exec.Command(tool, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", self).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := require.Value(exec.Command(tool, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", self).Output())(t)
 		packages := strings.Fields(string(out))
 		if !slices.Contains(packages, self) {
 			t.Fatalf("go list gave %q", out)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -49,17 +50,12 @@ func TestWrongSignIsSaid(t *testing.T) {
 		{"sign of g", 2, 1, -1, []float64{-1, 0, 0}, "the constraint 1 has not fallen"},
 	} {
 		for _, kind := range []step.Kind{step.Gradient, step.Nesterov, step.LBFGS} {
-			p, err := bowl(c.power, c.signF, c.signG).New(c.start)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := require.Value(bowl(c.power, c.signF, c.signG).New(c.start))(t)
 			r, err := trainer.Train(t.Context(), p, &method.ALM{Primal: step.Settings{Kind: kind}}, trainer.Settings{Iterations: 40, IgnoreConflict: true})
 			if errors.Is(err, problem.ErrNonFinite) && c.want != "" {
 				continue // the steps went to infinity, which is an error already
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			all := strings.Join(r.Warnings.Texts(), "\n")
 			if said := strings.Contains(all, text); said != (c.want != "") || !strings.Contains(all, c.want) {
 				t.Errorf("%s, %v: %q", c.name, kind, r.Warnings)
@@ -71,10 +67,7 @@ func TestWrongSignIsSaid(t *testing.T) {
 // A nil problem, method or context is an error that wraps problem.ErrSettings.
 func TestNilArguments(t *testing.T) {
 	var none context.Context
-	p, err := bowl(2, 1, 1).New([]float64{0, 0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(bowl(2, 1, 1).New([]float64{0, 0, 0}))(t)
 	for name, try := range map[string]func() error{
 		"problem is nil": func() error {
 			_, err := trainer.Train(t.Context(), nil, &method.ALM{}, trainer.Settings{})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -26,16 +27,10 @@ func onClock(t *testing.T, fn problem.Functions, x float64, m *scripted, iterati
 	l, clock := &journal{}, time.Unix(0, 0)
 	s.Recorder = l
 	s.Measure = func() (map[string]float64, error) { clock = clock.Add(record); return nil, nil }
-	b, err := newRun(begin(t, fn, x), &clocked{*m, &clock, iteration}, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Value(newRun(begin(t, fn, x), &clocked{*m, &clock, iteration}, s))(t)
 	b.now = func() time.Time { return clock }
 	b.timed.now = b.now
-	status, err := b.loop(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := require.Value(b.loop(t.Context()))(t)
 	for k, r := range l.records[:len(l.records)-1] {
 		spent := float64(k+1) * record.Seconds()
 		if b.timed.share > 0 && k > 0 && spent > max(b.timed.share*r.Seconds, b.timed.free.Seconds())+1e-9 {
@@ -145,9 +140,7 @@ func TestRecordShareAfterResume(t *testing.T) {
 	}
 	p := begin(t, square(problem.Regularizer{}), 0)
 	b, err := newRun(p, &scripted{}, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.seconds = 7
 	state := Capture(p, b.m)
 	b.visitProgress(&saver{s: state, p: p, prefix: progressPrefix})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
 )
@@ -15,10 +16,7 @@ import (
 // newProgress returns a run on two variables before its first record.
 func newProgress(t *testing.T, output Output) *run {
 	t.Helper()
-	p, err := problem.Functions{N: 2, F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) }}.New([]float64{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(problem.Functions{N: 2, F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) }}.New([]float64{1, 2}))(t)
 	r := &run{p: p, set: Settings{Output: output}, source: rand.NewPCG(1, 2), recorded: -1}
 	r.selection = newSelection(p, &r.set)
 	if output == OutputRandom {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -53,10 +54,7 @@ func TestRecordsChangeNoWeight(t *testing.T) {
 				s := trainer.Settings{Iterations: 120, CheckEvery: 4, RecordEvery: every, Recorder: l, Seed: 3}
 				c.set(&s)
 				p := testkit.Start(t, c.fn, 2)
-				own, err := method.New(m)
-				if err != nil {
-					t.Fatal(err)
-				}
+				own := require.Value(method.New(m))(t)
 				r, err := trainer.Train(context.Background(), p, own, s)
 				if err != nil {
 					if !errors.Is(err, problem.ErrSettings) {

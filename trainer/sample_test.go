@@ -3,6 +3,7 @@ package trainer
 import (
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -22,10 +23,7 @@ func TestSample(t *testing.T) {
 		s := Settings{Iterations: 4, RecordWork: 1e-3, Measure: measures(9), OwnMultiplier: true, Recorder: l}
 		s.Sample = &Sample{Problem: begin(t, other, 4), Rows: 5, Measure: measures(5)}
 		set(&s)
-		r, err := Train(t.Context(), begin(t, square(problem.Regularizer{}), 4), &scripted{moves: []float64{-4, 1, 1, 0}, nu: []float64{0}}, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(Train(t.Context(), begin(t, square(problem.Regularizer{}), 4), &scripted{moves: []float64{-4, 1, 1, 0}, nu: []float64{0}}, s))(t)
 		return r, l.records
 	}
 	r, records := run(func(*Settings) {})

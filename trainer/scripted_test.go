@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -94,11 +95,7 @@ func square(r problem.Regularizer) problem.Functions {
 
 func begin(t *testing.T, fn problem.Functions, x float64) problem.Problem {
 	t.Helper()
-	p, err := fn.New([]float64{x})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return require.Value(fn.New([]float64{x}))(t)
 }
 
 func iterate(p problem.Problem) float64 {
@@ -109,9 +106,5 @@ func iterate(p problem.Problem) float64 {
 
 func trained(t *testing.T, p problem.Problem, m Method, s Settings) *Result {
 	t.Helper()
-	r, err := Train(t.Context(), p, m, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return require.Value(Train(t.Context(), p, m, s))(t)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -51,11 +52,8 @@ func TestMeritOf(t *testing.T) {
 func TestOutputBestTrain(t *testing.T) {
 	run := func(output trainer.Output, tolerance float64) (*trainer.Result, *testkit.Journal, float64) {
 		l, p := &testkit.Journal{}, testkit.Start(t, testkit.Line(), 0)
-		r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{
-			Iterations: 50, RecordEvery: 1, Output: output, FeasibilityTolerance: tolerance, Recorder: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{
+			Iterations: 50, RecordEvery: 1, Output: output, FeasibilityTolerance: tolerance, Recorder: l}))(t)
 		return r, l, testkit.Iterate(p)[0]
 	}
 	for _, tolerance := range []float64{1e-9, 1e-2} {
@@ -86,14 +84,11 @@ func TestOutputBestTrain(t *testing.T) {
 // A caller's TrainMerit replaces the merit of the record.
 func TestOutputBestTrainByOwnMerit(t *testing.T) {
 	record := -1
-	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{}, trainer.Settings{
+	r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{}, trainer.Settings{
 		Iterations: 50, CheckEvery: 5, RecordEvery: 50, Output: trainer.OutputBestTrain,
 		Measure:    func() (map[string]float64, error) { record++; return nil, nil },
 		TrainMerit: func() trainer.Merit { return trainer.Merit{Objective: math.Abs(float64(record) - 2)} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if r.Output != 10 {
 		t.Errorf("iterate %d, want 10", r.Output)
 	}
@@ -106,14 +101,11 @@ func TestPatience(t *testing.T) {
 	merits := []float64{0, 5, 4, 4, 6, 3, 7, 8, 3, 1, 0} // by check
 	run := func(patience int, output trainer.Output) *trainer.Result {
 		record := -1
-		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: restless}, trainer.Settings{
+		r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: restless}, trainer.Settings{
 			Iterations: 100, CheckEvery: 10, RecordEvery: 100, Patience: patience, Output: output,
 			Measure:         func() (map[string]float64, error) { record++; return nil, nil },
 			ValidationMerit: func() trainer.Merit { return trainer.Merit{Violation: merits[record]} },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return r
 	}
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -47,24 +48,16 @@ func TestStepperByHand(t *testing.T) {
 	}
 	move := func(s *Stepper, p problem.Problem) {
 		t.Helper()
-		if err := s.Step(p, w); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Step(p, w))
 	}
 	check(s, p, 2, 2)
 	check(s, p, 2, 2) // a second call changes nothing
 	move(s, p)
 	check(s, p, 0, 0)
 	check(s, p, 0, 0)
-	weighed, err := s.Capture(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	weighed := require.Value(s.Capture(p))(t)
 	move(s, p)
-	between, err := s.Capture(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	between := require.Value(s.Capture(p))(t)
 	check(s, p, 0, -2)
 	move(s, p)
 	if iterate(p) != 1 {
@@ -103,26 +96,17 @@ func TestStepperContinues(t *testing.T) {
 	advance := func(s *Stepper, p problem.Problem) float64 {
 		t.Helper()
 		from := iterate(p)
-		if err := s.Coefficients(w, []float64{from - 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Step(p, w); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Coefficients(w, []float64{from - 1}))
+		require.NoError(t, s.Step(p, w))
 		return from - iterate(p)
 	}
 	if first, second := advance(s, p), advance(s, p); first <= 0 || second < 2*first {
 		t.Errorf("steps of %v and %v, want a short one and a long one", first, second)
 	}
 	advance(s, p)
-	state, err := s.Capture(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := require.Value(s.Capture(p))(t)
 	q, r := begin(t, square(problem.Regularizer{}), 0), NewStepper(&rule{primal: nesterov.primal})
-	if err := r.Restore(q, 1, state); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Restore(q, 1, state))
 	for k := range 4 {
 		if one, two := advance(s, p), advance(r, q); one != two || iterate(p) != iterate(q) {
 			t.Errorf("step %d: %v, restored %v", k, one, two)

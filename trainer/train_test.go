@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -28,21 +29,16 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 		{3, 10, []int{0, 3}},
 	} {
 		l := &testkit.Journal{}
-		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
-			trainer.Settings{Iterations: test.Iterations, RecordEvery: test.every, Recorder: trainer.Recorders{l}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
+			trainer.Settings{Iterations: test.Iterations, RecordEvery: test.every, Recorder: trainer.Recorders{l}}))(t)
 		if !slices.Equal(l.Iterations, test.want) || len(l.Ticks) != test.Iterations || r.Status != trainer.IterationLimit {
 			t.Errorf("%d iterations, every %d: records %v, want %v; %d ticks; %v",
 				test.Iterations, test.every, l.Iterations, test.want, len(l.Ticks), r.Status)
 		}
 	}
 	l := &testkit.Journal{}
-	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
-		trainer.Settings{Iterations: 1000, Recorder: l}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
+		trainer.Settings{Iterations: 1000, Recorder: l}))(t)
 	if len(l.Records) != 201 {
 		t.Errorf("%d records by default in 1000 iterations, want 201", len(l.Records))
 	}
@@ -167,11 +163,8 @@ func TestDeadline(t *testing.T) {
 
 func TestRunningMeansAndDecay(t *testing.T) {
 	l := &testkit.Journal{}
-	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.GDA{},
-		trainer.Settings{Iterations: 400, RecordEvery: 20, Recorder: l})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.GDA{},
+		trainer.Settings{Iterations: 400, RecordEvery: 20, Recorder: l}))(t)
 	sum, squares := 0.0, 0.0
 	var n, x, y, xx, xy float64
 	for i, record := range l.Records[1:] {
@@ -211,10 +204,7 @@ func TestStatuses(t *testing.T) {
 		}}}, trainer.Interrupted, 21},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := trainer.Train(test.ctx, testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, test.set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(trainer.Train(test.ctx, testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, test.set))(t)
 			if r.Status != test.want || test.at >= 0 && r.Iterations != test.at {
 				t.Errorf("%v at %d, want %v at %d", r.Status, r.Iterations, test.want, test.at)
 			}
@@ -341,10 +331,7 @@ func TestTimes(t *testing.T) {
 			return nil
 		}
 		set := trainer.Settings{Iterations: 20, RecordEvery: 10, Recorder: trainer.Recorders{&testkit.Journal{After: end}, r}}
-		result, err := trainer.Train(t.Context(), testkit.Start(t, fn, 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := require.Value(trainer.Train(t.Context(), testkit.Start(t, fn, 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, set))(t)
 		certificates := 0.005 * float64(slow-1)
 		if x := result.Times; math.Abs(x.Records-0.03) > 1e-9 || certificates == 0 || math.Abs(x.Certificates-certificates) > 1e-9 || x.Rounds != 0 {
 			t.Errorf("%+v, want records of 0.03 s and certificates of %v s", x, certificates)
@@ -358,11 +345,8 @@ func TestTimes(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	run := func(output trainer.Output, seed uint64) (*trainer.Result, float64, *testkit.Journal) {
 		l, p := &testkit.Journal{}, testkit.Start(t, testkit.Line(), 0)
-		r, err := trainer.Train(context.Background(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{
-			Iterations: 50, RecordEvery: 1, Output: output, Seed: seed, Recorder: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{
+			Iterations: 50, RecordEvery: 1, Output: output, Seed: seed, Recorder: l}))(t)
 		x := testkit.Iterate(p)[0]
 		if want := l.Records[r.Output].Objective; r.Objective != want || r.Point.Constraints[0] != x-1 {
 			t.Errorf("%s: objective %v at iteration %d and g %v, recorded %v", output, r.Objective, r.Output, r.Point.Constraints, want)
@@ -428,10 +412,7 @@ func TestBestFeasibleIsNilWhereNoneIs(t *testing.T) {
 	fn := testkit.Line()
 	fn.G = func(dst, _ []float64) { dst[0] = 1 }
 	fn.JacobianT = func(dst, _, _ []float64) { dst[0] = 0 }
-	r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.GDA{}, trainer.Settings{Iterations: 5, Output: trainer.OutputBest})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.GDA{}, trainer.Settings{Iterations: 5, Output: trainer.OutputBest}))(t)
 	if r.BestFeasible != nil || r.Output != 5 || !testkit.Mentions(r.Warnings.Texts(), "no recorded iterate was feasible") {
 		t.Errorf("%+v", r)
 	}
@@ -439,12 +420,9 @@ func TestBestFeasibleIsNilWhereNoneIs(t *testing.T) {
 
 func TestMeasuresAreRecorded(t *testing.T) {
 	l := &testkit.Journal{}
-	_, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
+	require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
 		trainer.Settings{Iterations: 2, Recorder: l, IterationsPerEpoch: 4,
-			Measure: func() (map[string]float64, error) { return map[string]float64{"error": 0.25}, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+			Measure: func() (map[string]float64, error) { return map[string]float64{"error": 0.25}, nil }}))(t)
 	if l.Records[2].Measures["error"] != 0.25 || l.Records[2].Epoch != 0.5 {
 		t.Errorf("%+v", l.Records[2])
 	}

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/require"
 )
 
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	for _, content := range []string{"a long first content", "second", ""} {
-		if err := Write(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Write(path, []byte(content), 0o600))
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != content {
 			t.Errorf("%q, %v, want %q", got, err, content)
@@ -38,26 +38,17 @@ func TestWrite(t *testing.T) {
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 	for _, commit := range []bool{false, true} {
-		f, err := Create(path, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Write([]byte("new")); err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(Create(path, 0o644))(t)
+		require.Value(f.Write([]byte("new")))(t)
 		if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
 			t.Errorf("before the end: %q, %v", got, err)
 		}
 		want := "old"
 		if commit {
 			want = "new"
-			if err := f.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Commit())
 		}
 		for range 2 {
 			if err := f.Discard(); err != nil {
@@ -81,15 +72,10 @@ func TestDiscardAll(t *testing.T) {
 	dir := t.TempDir()
 	var files []*File
 	for _, name := range []string{"whole", "part", "discarded", "other part"} {
-		f, err := Create(filepath.Join(dir, name), 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(Create(filepath.Join(dir, name), 0o600))(t)
 		files = append(files, f)
 	}
-	if err := errors.Join(files[0].Commit(), files[2].Discard()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(files[0].Commit(), files[2].Discard()))
 	DiscardAll()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || entries[0].Name() != "whole" {
 		t.Errorf("%v, %v", entries, err)
@@ -108,13 +94,8 @@ func TestDiscardAll(t *testing.T) {
 func TestOrder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o640))
+	before := require.Value(os.Stat(path))(t)
 	folder := []string{"open directory", "sync directory", "close directory"}
 	for at, want := range [][]string{
 		{"create file", "chmod file", "write file", "sync file", "link .file", "rename .file file", "close file"},
@@ -144,9 +125,7 @@ func TestFaults(t *testing.T) {
 	for f := range EveryFault() {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "file")
-		if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte("old"), 0o640))
 		err := f.Run(func() error { return Write(path, []byte("new"), 0o600) })
 		if fails := f.Failed() && (f.At > 1 || !f.Once); fails != errors.Is(err, syscall.ENOSPC) || !fails && err != nil {
 			t.Errorf("%v: %v", f, err) // a temporary name takes the place of none
@@ -180,18 +159,14 @@ func TestTemporaryFile(t *testing.T) {
 		}
 		return f.Discard()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestMove(t *testing.T) {
 	want := []string{"open part", "sync part", "close part", "rename part file", "open directory", "sync directory", "close directory"}
 	for f := range EveryFault() {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "part"), []byte("new"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "part"), []byte("new"), 0o600))
 		err := f.Run(func() error { return Move(filepath.Join(dir, "part"), filepath.Join(dir, "file")) })
 		if f.Failed() != errors.Is(err, syscall.ENOSPC) || !f.Failed() && err != nil {
 			t.Errorf("%v: %v", f, err)
@@ -212,12 +187,8 @@ func TestMove(t *testing.T) {
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	path, target := filepath.Join(dir, "file"), filepath.Join(dir, "target")
-	if err := errors.Join(os.WriteFile(target, []byte("precious"), 0o600), os.Symlink(target, path)); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(path, []byte("new"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.WriteFile(target, []byte("precious"), 0o600), os.Symlink(target, path)))
+	require.NoError(t, Write(path, []byte("new"), 0o600))
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v, want a file of the owner", info.Mode(), err)
 	}
@@ -248,9 +219,7 @@ func TestFolderWithoutSync(t *testing.T) {
 func TestDirectoryInPlace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := os.MkdirAll(filepath.Join(path, "full"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(path, "full"), 0o755))
 	if err := Write(path, nil, 0o600); err == nil {
 		t.Error("Write reports no error")
 	}
@@ -265,18 +234,13 @@ func TestOpenShared(t *testing.T) {
 	if failed := (*os.PathError)(nil); !errors.As(err, &failed) || failed.Path != path || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: error %v, want os.ErrNotExist with the whole path", err)
 	}
-	f, err := openShared(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(openShared(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))(t)
 	defer f.Close()
 	if f.Name() != path {
 		t.Errorf("name %s, want %s", f.Name(), path)
 	}
 	_, err = f.WriteString("text")
-	if err := errors.Join(err, os.Rename(path, path+"b")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, os.Rename(path, path+"b")))
 	if data, err := os.ReadFile(path + "b"); string(data) != "text" {
 		t.Errorf("the renamed file has %q, error %v", data, err)
 	}

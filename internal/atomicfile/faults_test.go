@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/require"
 )
 
 // EveryFault gives each kind of fault at each operation, and ends with the caller's loop.
@@ -64,10 +66,7 @@ func TestDiscardOrder(t *testing.T) {
 	}
 	f := &Faults{At: 2, Once: true}
 	err := f.Run(func() error {
-		file, err := Create(filepath.Join(t.TempDir(), "file"), 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := require.Value(Create(filepath.Join(t.TempDir(), "file"), 0o600))(t)
 		return file.Discard()
 	})
 	if !errors.Is(err, syscall.ENOSPC) {

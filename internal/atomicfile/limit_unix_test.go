@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ppal/internal/require"
 )
 
 // A file that cannot be written whole leaves the old file, and no other file.
@@ -18,23 +20,15 @@ func TestNoSpace(t *testing.T) {
 	signal.Ignore(unix.SIGXFSZ)
 	defer signal.Reset(unix.SIGXFSZ)
 	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &old))
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := Write(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Write(path, []byte("old"), 0o600))
 	small := old
 	small.Cur = 1 << 20 // beyond the log that go test writes at the same time
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &small))
 	err := Write(path, make([]byte, 2<<20), 0o600)
-	if restored := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); restored != nil {
-		t.Fatal(restored)
-	}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &old))
 	if !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("%v, want %v", err, syscall.EFBIG)
 	}

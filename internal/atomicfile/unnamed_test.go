@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // refused makes the file system refuse files without names if at is 1.
@@ -53,9 +55,7 @@ func TestUnnamed(t *testing.T) {
 				}
 				return f.Handle().Close()
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			list, err := os.ReadDir(folder)
 			if err != nil || len(list) != map[bool]int{true: 1}[keep] {
 				t.Errorf("%d, %v: %v, %v", at, keep, list, err)

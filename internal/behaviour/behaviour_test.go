@@ -21,6 +21,7 @@ import (
 
 	"ppal/internal/cases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // outcome is the result of a run. Numbers are kept as the text in the run's files, which
@@ -73,10 +74,7 @@ func TestRuns(t *testing.T) {
 
 // TestRowsAreUsed fails if the table has a row without a run.
 func TestRowsAreUsed(t *testing.T) {
-	text, err := os.ReadFile(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(table))(t)
 	rows, names := map[string]outcome{}, map[string]bool{}
 	decode(t, text, &rows)
 	for _, r := range runs() {
@@ -169,10 +167,7 @@ func weights(t *testing.T, path string) string {
 // because a key that a method lacks may be absent.
 func records(t *testing.T, path string) (sums []string) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := require.Value(os.Open(path))(t)
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<24)
@@ -183,20 +178,14 @@ func records(t *testing.T, path string) (sums []string) {
 		maps.DeleteFunc(record, func(_ string, v any) bool { return v == nil })
 		sums = append(sums, sum(canonical(t, record))[:12])
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lines.Err())
 	return sums
 }
 
 // canonical returns JSON with sorted keys; numbers keep their text.
 func canonical(t *testing.T, v any) []byte {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return require.Value(json.Marshal(v))(t)
 }
 
 func sum(data []byte) string {
@@ -206,11 +195,7 @@ func sum(data []byte) string {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return require.Value(os.ReadFile(path))(t)
 }
 
 // decode decodes JSON and keeps numbers as text.
@@ -218,9 +203,7 @@ func decode(t *testing.T, data []byte, into any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Decode(into))
 }
 
 // write saves the rows that ran, one on each line, and keeps the recorded rows of the other runs.
@@ -241,8 +224,6 @@ func write(t *testing.T, old, rows map[string]outcome) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		lines = append(lines, fmt.Sprintf("%q: %s", name, canonical(t, rows[name])))
 	}
-	if err := os.WriteFile(table, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(table, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644))
 	fmt.Printf("%s: %d rows\n", table, len(rows))
 }

@@ -6,23 +6,15 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 )
 
 // TestBFloat16 checks that the products have digits of bfloat16, and the refusals.
 func TestBFloat16(t *testing.T) {
-	plain, err := cpu.New(kernel.Best(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := plain.WithBFloat16InGo().With(plan.BF16x3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := require.Value(cpu.New(kernel.Best(), 1))(t)
+	d := require.Value(plain.WithBFloat16InGo().With(plan.BF16x3))(t)
 	const rows, cols, width = kernel.RowBlock + 3, 40, 5
-	p, err := bfloat16(d, rows, cols, width)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(bfloat16(d, rows, cols, width))(t)
 	if p.Run() <= 0 || p.FLOPs() != 4*rows*cols*width {
 		t.Errorf("%v operations", p.FLOPs())
 	}

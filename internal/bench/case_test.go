@@ -18,6 +18,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // Other programs rely on the names of the cases.
@@ -78,10 +79,7 @@ func TestRun(t *testing.T) {
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		o := Options{DataDir: t.TempDir(), Device: config.Values{"dtype": dtype.String(), "threads": "2"}, Time: time.Millisecond}
 		all := Cases(100)
-		device, err := cpu.New(kernel.Best(), 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		device := require.Value(cpu.New(kernel.Best(), 2))(t)
 		Restrict(all, device, dtype)
 		for _, c := range all {
 			if dtype == tensor.Float64 && slices.Contains([]string{"conv-fashion-mnist", "conv-cifar10", "mnpc-cifar10", "mnpc-fashion-mnist-float32", "ranking-mslr-mlp"}, c.Name) {
@@ -95,9 +93,7 @@ func TestRun(t *testing.T) {
 					}
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				want := shapes[c.Name]
 				want.Data = synthetic
 				if diff := cmp.Diff(want, r.Shape); diff != "" {
@@ -138,31 +134,20 @@ func productsOf(c Case, device *cpu.Device, dtype string) string {
 func TestSteadyStateAllocations(t *testing.T) {
 	racing.Skip(t, "TestDense, and the tests of internal/cpu, run these goroutines")
 	all := Cases(20)
-	device, err := cpu.New(kernel.Best(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	Restrict(all, device, tensor.Float32)
 	for _, c := range all {
 		if c.Missing != "" {
 			continue
 		}
-		w, err := c.prepare(t.Context(), Options{DataDir: t.TempDir(), Device: config.Values{"threads": "2"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.repeat(warmUps); err != nil {
-			t.Fatal(err)
-		}
+		w := require.Value(c.prepare(t.Context(), Options{DataDir: t.TempDir(), Device: config.Values{"threads": "2"}}))(t)
+		require.NoError(t, w.repeat(warmUps))
 		// An iteration may allocate a few kilobytes, and a few numbers for each constraint, but no
 		// vectors of the size of the parameters or of the rows. A thread allocates its sums once, in
 		// a later iteration if it had no rows in the first ones.
 		most, least := uint64(16<<10+64*w.shape.Constraints), uint64(math.MaxUint64)
 		for try := 0; try < 3 && least > most; try++ {
-			a, err := w.allocations()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := require.Value(w.allocations())(t)
 			least = min(least, a.Bytes)
 		}
 		if least > most {
@@ -178,10 +163,7 @@ func TestRealData(t *testing.T) {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
 	for _, c := range tableCases(1) {
-		w, err := c.prepare(t.Context(), Options{DataDir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := require.Value(c.prepare(t.Context(), Options{DataDir: dir}))(t)
 		want := Shape{Rows: communitiesRows, Features: communitiesFeatures}
 		switch c.Name {
 		case "dp-adult":

@@ -7,6 +7,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 )
 
 // TestDense checks that the products cover all rows for any number of threads.
@@ -24,15 +25,9 @@ func TestDense(t *testing.T) {
 func testDense[T plan.Float](t *testing.T, level kernel.Level, threads, width int, bound float64) {
 	t.Helper()
 	const rows, cols = 2*kernel.RowBlock + 7, 19
-	device, err := cpu.New(level, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := require.Value(cpu.New(level, threads))(t)
 	defer device.Close()
-	k, err := kernel.New[T](level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Value(kernel.New[T](level))(t)
 	b := newDense(k, device, rows, cols, width)
 	x := func(i, l int) float64 { return float64(b.x.Data[i*cols+l]) }
 	at := func(l, j int) int { return j*cols + l } // element (l, j) of W and G, which are stored by columns if they are narrow
@@ -68,19 +63,13 @@ func testDense[T plan.Float](t *testing.T, level kernel.Level, threads, width in
 }
 
 func TestDenseRefusesSizes(t *testing.T) {
-	d, err := cpu.New(kernel.Best(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cpu.New(kernel.Best(), 1))(t)
 	for _, size := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {-1, 1, 1}} {
 		if _, err := Dense[float32](d, size[0], size[1], size[2]); err == nil {
 			t.Errorf("%v: no error", size)
 		}
 	}
-	b, err := Dense[float32](d, 300, 4, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Value(Dense[float32](d, 300, 4, 5))(t)
 	if took := b.Run(); took <= 0 || b.FLOPs() != 4*300*4*5 {
 		t.Errorf("a run took %v for %v operations", took, b.FLOPs())
 	}

@@ -7,21 +7,16 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 )
 
 // TestDigits compares the products with 8-bit data with sums in float64.
 func TestDigits(t *testing.T) {
 	const rows, cols, width = 2*kernel.RowBlock + 7, 130, 9
 	for _, level := range kernel.Levels() {
-		d, err := cpu.New(level, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cpu.New(level, 2))(t)
 		defer d.Close()
-		k, err := kernel.NewByteKernels(level)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := require.Value(kernel.NewByteKernels(level))(t)
 		p := newDigits(k, d, rows, cols, width, 3)
 		for range 2 { // the second run starts with the sums of the first run
 			p.run()
@@ -54,24 +49,15 @@ func TestDigits(t *testing.T) {
 
 // TestDigitsRefuses checks the errors, and the number of operations that a run counts.
 func TestDigitsRefuses(t *testing.T) {
-	d, err := cpu.New(kernel.Best(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	float, err := d.With(plan.Float32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cpu.New(kernel.Best(), 1))(t)
+	float := require.Value(d.With(plan.Float32))(t)
 	if _, err := Digits(float, 500, 130, 9); err == nil {
 		t.Error("no error for float32 products")
 	}
 	if d.Products(130).Digits() == 0 {
 		t.Skip("no instructions for digits")
 	}
-	p, err := Digits(d, 500, 130, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(Digits(d, 500, 130, 9))(t)
 	if took := p.Run(); took <= 0 || p.FLOPs() != 4*500*130*9 {
 		t.Errorf("%v for %v FLOPs", took, p.FLOPs())
 	}

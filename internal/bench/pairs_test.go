@@ -7,6 +7,7 @@ import (
 
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 )
 
 // TestPairs checks that the passes cover all pairs, for any number of threads: the derivatives of
@@ -15,15 +16,9 @@ func TestPairs(t *testing.T) {
 	const queries, relevant, others = 11, 5, 9
 	var want []float64
 	for _, threads := range []int{1, 2, 5} {
-		device, err := cpu.New(kernel.Best(), threads)
-		if err != nil {
-			t.Fatal(err)
-		}
+		device := require.Value(cpu.New(kernel.Best(), threads))(t)
 		defer device.Close()
-		p, err := NewPairs[float64](device, queries, relevant, others)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(NewPairs[float64](device, queries, relevant, others))(t)
 		for range 2 { // the second run starts with the sums of the first run
 			p.Run()
 		}

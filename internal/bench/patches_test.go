@@ -5,19 +5,14 @@ import (
 
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 )
 
 // TestPatches checks the operations, that every worker computes, and the refusals.
 func TestPatches(t *testing.T) {
-	d, err := cpu.New(kernel.Best(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cpu.New(kernel.Best(), 2))(t)
 	layers := []Convolution{{3, 9, 784}, {5, 27, 196}}
-	p, err := Patches[float32](d, 7, layers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(Patches[float32](d, 7, layers))(t)
 	if want := 2.0 * 7 * (2*3*9*784 + 3*5*27*196); p.Run() <= 0 || p.FLOPs() != want {
 		t.Errorf("%v operations, want %v", p.FLOPs(), want)
 	}

@@ -7,21 +7,16 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 )
 
 // TestSparse checks that the products count the operations of the entries.
 func TestSparse(t *testing.T) {
 	data := draw(rand.New(rand.NewPCG(1, 1)), 500, 12)
 	for _, level := range kernel.Levels() {
-		d, err := cpu.New(level, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cpu.New(level, 2))(t)
 		defer d.Close()
-		p, err := Sparse[float32](d, data, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(Sparse[float32](d, data, 3))(t)
 		if took := p.Run(); took <= 0 || p.FLOPs() != float64(12*len(data.Columns)) {
 			t.Errorf("%v for %v FLOPs of %d entries", took, p.FLOPs(), len(data.Columns))
 		}

@@ -10,24 +10,19 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 )
 
 // The test computes the bound by hand: 2 bytes for each element if the data are bytes, 10 classes
 // of 60 rows, 10 held-out rows for each class, 256 hidden units.
 func TestMemory(t *testing.T) {
 	c := MemoryCases(100)[0]
-	device, err := cpu.New(kernel.Best(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	packed := uint64(4)
 	if productsOf(c, device, "float32") == "int8x3" {
 		packed = 2
 	}
-	m, err := c.MeasureMemory(t.Context(), Options{DataDir: t.TempDir(), Device: config.Values{"threads": "2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(c.MeasureMemory(t.Context(), Options{DataDir: t.TempDir(), Device: config.Values{"threads": "2"}}))(t)
 	want := Bound{
 		Packed:      600 * 784 * packed,
 		OtherSplits: 100 * 784,
@@ -63,10 +58,7 @@ func TestGrowthFit(t *testing.T) {
 
 func TestMeasureGrowth(t *testing.T) {
 	rows := []int{10, 30, 20}
-	g, err := MeasureGrowth(t.Context(), Options{DataDir: t.TempDir(), Device: config.Values{"threads": "1"}, Time: time.Millisecond}, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := require.Value(MeasureGrowth(t.Context(), Options{DataDir: t.TempDir(), Device: config.Values{"threads": "1"}, Time: time.Millisecond}, rows))(t)
 	if len(g.Iteration) != len(rows) || g.Features != 784 || g.Width != 256 {
 		t.Errorf("%+v", g)
 	}

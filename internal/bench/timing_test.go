@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/require"
 )
 
 func TestTiming(t *testing.T) {
@@ -41,10 +43,7 @@ func TestAlternate(t *testing.T) {
 			return took, nil
 		}
 	}
-	times, err := alternate(t.Context(), 0, []activity{mark("a", turn/2), mark("b", 3*turn), mark("c", turn)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	times := require.Value(alternate(t.Context(), 0, []activity{mark("a", turn/2), mark("b", 3*turn), mark("c", turn)}))(t)
 	want := "aaabbbccc" // warm-up
 	for range leastRounds {
 		want += "aabc"

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // placed is a text of a picture.
@@ -30,9 +32,7 @@ func read(t *testing.T, svg []byte) (texts []placed, width, height float64) {
 	if bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
 		t.Error("the picture holds a number that is not finite")
 	}
-	if _, err := fmt.Sscanf(string(svg[bytes.Index(svg, []byte("viewBox")):]), "viewBox=\"0 0 %f %f\"", &width, &height); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(fmt.Sscanf(string(svg[bytes.Index(svg, []byte("viewBox")):]), "viewBox=\"0 0 %f %f\"", &width, &height))(t)
 	in := xml.NewDecoder(bytes.NewReader(svg))
 	var open *placed
 	for {
@@ -40,9 +40,7 @@ func read(t *testing.T, svg []byte) (texts []placed, width, height float64) {
 		if errors.Is(err, io.EOF) {
 			return texts, width, height
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		switch token := token.(type) {
 		case xml.StartElement:
 			if token.Name.Local != "text" {
@@ -206,9 +204,7 @@ func TestBars(t *testing.T) {
 // The error names a picture that cannot be written, and no part of it stays.
 func TestUnwritablePicture(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plots", "overview.svg")
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(path, 0o755))
 	if err := (&Picture{Charts: []*Chart{curves("a")}}).Write(path); err == nil || !strings.Contains(err.Error(), "overview.svg") {
 		t.Errorf("%v", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/internal/atomicfile"
+	"ppal/internal/require"
 	"ppal/internal/safetensors"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -46,13 +47,9 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	w, name := &Writer{Dir: dir}, filepath.Join(dir, Name)
 	for k := range 4 {
-		if err := w.Write(example(k)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Write(example(k)))
 		got, err := Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if d := diff(example(k), got); d != "" {
 			t.Errorf("checkpoint %d:\n%s", k, d)
 		}
@@ -60,17 +57,13 @@ func TestWriteAndRead(t *testing.T) {
 			continue
 		}
 		whole, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, damage := range []func() error{
 			func() error { return os.Remove(name) },
 			func() error { return os.WriteFile(name, whole[:len(whole)-1], 0o644) },
 			func() error { return os.WriteFile(name, make([]byte, len(whole)), 0o644) },
 		} {
-			if err := damage(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, damage())
 			if got, err = Read(dir); err != nil {
 				t.Fatalf("the damaged checkpoint %d: %v", k, err)
 			}
@@ -95,14 +88,8 @@ func TestWriteAndRead(t *testing.T) {
 
 // The vectors of a run in float32 take 4 bytes for each element.
 func TestNarrow(t *testing.T) {
-	data, err := encode(example(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := safetensors.Read(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(encode(example(1)))(t)
+	f := require.Value(safetensors.Read(bytes.NewReader(data)))(t)
 	for _, tensor := range f.Tensors {
 		want := map[string]safetensors.Dtype{"vectors.iterate": safetensors.F32, "vectors.fine": safetensors.F64}[tensor.Name]
 		if want != "" && tensor.Dtype != want {
@@ -113,10 +100,7 @@ func TestNarrow(t *testing.T) {
 
 // Every change of a single byte, every truncation, and a file of another kind is refused.
 func TestDamaged(t *testing.T) {
-	data, err := encode(example(5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(encode(example(5)))(t)
 	for i := range data {
 		bad := bytes.Clone(data)
 		bad[i] ^= 1
@@ -136,15 +120,11 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("another version: %v", err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, Name), data[:50], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, Name), data[:50], 0o644))
 	if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a truncated file: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, previousName), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, previousName), data, 0o644))
 	if got, err := Read(dir); err != nil || got.At.Iteration != 5 || !got.Damaged {
 		t.Errorf("a truncated file beside the previous checkpoint: %v, %v", got, err)
 	}
@@ -154,13 +134,9 @@ func TestDamaged(t *testing.T) {
 func TestForeign(t *testing.T) {
 	forged := func(change func(f *safetensors.File)) []byte {
 		data, err := encode(example(5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f, err := safetensors.Read(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		change(&f)
 		if f.Metadata[keySum], err = sum(f); err != nil {
 			t.Fatal(err)
@@ -193,9 +169,7 @@ func TestForeign(t *testing.T) {
 	dir := t.TempDir()
 	version := forged(func(f *safetensors.File) { f.Metadata[keyVersion] = "0" })
 	for name, data := range map[string][]byte{Name: version, previousName: forged(func(*safetensors.File) {})} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	if _, err := Read(dir); !errors.Is(err, ErrVersion) {
 		t.Errorf("another version beside the previous checkpoint: %v, want ErrVersion", err)
@@ -209,9 +183,7 @@ func TestOrder(t *testing.T) {
 		"rename checkpoint checkpoint.previous", "rename checkpoint.new checkpoint", "open directory", "sync directory", "close directory"}
 	for k := range 2 {
 		f := &atomicfile.Faults{}
-		if err := f.Run(func() error { return (&Writer{Dir: dir}).Write(example(k)) }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Run(func() error { return (&Writer{Dir: dir}).Write(example(k)) }))
 		if d := cmp.Diff(whole, f.Calls); d != "" {
 			t.Errorf("checkpoint %d:\n%s", k, d)
 		}
@@ -221,9 +193,7 @@ func TestOrder(t *testing.T) {
 // A directory in the place of the checkpoint cannot be removed.
 func TestRemoveDirectory(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, Name, "full"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, Name, "full"), 0o755))
 	if err := Remove(dir); err == nil {
 		t.Error("Remove reports no error for a directory in the place of the checkpoint")
 	}
@@ -235,12 +205,8 @@ func TestFaults(t *testing.T) {
 	faults(t, func(string) {})
 	faults(t, func(dir string) { // the run resumed from the previous checkpoint
 		name := filepath.Join(dir, Name)
-		if err := os.Rename(name, filepath.Join(dir, previousName)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte("damaged"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(name, filepath.Join(dir, previousName)))
+		require.NoError(t, os.WriteFile(name, []byte("damaged"), 0o644))
 	})
 }
 
@@ -249,9 +215,7 @@ func faults(t *testing.T, prepare func(dir string)) {
 	t.Helper()
 	for f := range atomicfile.EveryFault() {
 		dir := t.TempDir()
-		if err := (&Writer{Dir: dir}).Write(example(1)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, (&Writer{Dir: dir}).Write(example(1)))
 		prepare(dir)
 		err := f.Run(func() error { return (&Writer{Dir: dir}).Write(example(2)) })
 		if f.Failed() != errors.Is(err, syscall.ENOSPC) || !f.Failed() && err != nil {
@@ -264,9 +228,7 @@ func faults(t *testing.T, prepare func(dir string)) {
 		if k := got.At.Iteration; k != 2 && !f.Failed() || diff(example(k), got) != "" {
 			t.Errorf("%v: checkpoint %d: %s", f, k, diff(example(k), got))
 		}
-		if err := (&Writer{Dir: dir}).Write(example(3)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, (&Writer{Dir: dir}).Write(example(3)))
 		if got, err := Read(dir); err != nil || got.At.Iteration != 3 {
 			t.Errorf("%v: the next checkpoint: %v, %v", f, got, err)
 		}
@@ -277,10 +239,7 @@ func faults(t *testing.T, prepare func(dir string)) {
 }
 
 func FuzzDecode(f *testing.F) {
-	data, err := encode(example(5))
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := require.Value(encode(example(5)))(f)
 	f.Add(data)
 	f.Add(data[:len(data)/2])
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -291,10 +250,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		again, err := encode(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := require.Value(encode(c))(t)
 		if _, err := decode(again); err != nil {
 			t.Error(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -167,10 +168,7 @@ func TestBudget(t *testing.T) {
 				t.Errorf("progress %d of %d, want %d", n, total, done)
 			}
 		}
-		tried, err := c.Do(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tried := require.Value(c.Do(t.Context()))(t)
 		names := ""
 		for _, t := range tried {
 			names += t.Settings

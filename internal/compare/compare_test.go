@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/config"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
@@ -76,25 +77,19 @@ func discStudy(grid ...config.Values) *Study {
 
 func read(t *testing.T, parts ...string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(filepath.Join(parts...)))(t)
 	return string(data)
 }
 
 func TestEveryRunHasTheBudget(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	var told float64
-	o, err := Do(t.Context(), discStudy(), dir, openDisc, func(done float64, total int, _ string) {
+	o := require.Value(Do(t.Context(), discStudy(), dir, openDisc, func(done float64, total int, _ string) {
 		if total != 4 {
 			t.Errorf("%d runs in all, want 4", total)
 		}
 		told = done
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if told != 4 || len(o.Runs) != 4 {
 		t.Errorf("%v of 4 runs told, %d there", told, len(o.Runs))
 	}
@@ -128,9 +123,7 @@ func TestContinued(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	s := discStudy()
 	s.Workers = 1
-	if _, err := Do(t.Context(), s, whole, openDisc, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), s, whole, openDisc, nil))(t)
 	var opened atomic.Int32
 	ctx, cancel := context.WithCancel(t.Context())
 	counting := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
@@ -146,9 +139,7 @@ func TestContinued(t *testing.T) {
 		t.Error("an interrupted comparison has a summary")
 	}
 	opened.Store(10)
-	if _, err := Do(t.Context(), s, dir, counting, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), s, dir, counting, nil))(t)
 	if again := opened.Load() - 10; again != 2 {
 		t.Errorf("%d runs were done again, want the 2 that were not finished", again)
 	}
@@ -172,10 +163,7 @@ func TestContinued(t *testing.T) {
 
 func TestSearchIsRecorded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	o, err := Do(t.Context(), discStudy(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}, config.Values{"gdpa-step": "1"}), dir, openDisc, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := require.Value(Do(t.Context(), discStudy(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}, config.Values{"gdpa-step": "1"}), dir, openDisc, nil))(t)
 	var got []string
 	for _, p := range o.Search {
 		got = append(got, fmt.Sprintf("%s, seed %d: %v", p.Settings["gdpa-step"], p.Seed, p.Chosen))
@@ -240,10 +228,7 @@ func TestDivergenceIsReported(t *testing.T) {
 	s.Contenders[1].Values = config.Values{"method": "gdpa", "gdpa-step": "1e200", "gdpa-step-decay": "constant"}
 	dir := filepath.Join(t.TempDir(), "new")
 	for range 2 { // the second time, the failure is read from the file
-		o, err := Do(t.Context(), s, dir, openDisc, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
 		if r := o.Of("gdpa")[0]; r.Failure == "" {
 			t.Errorf("no failure; the last record is %+v", r.Last())
 		}
@@ -256,15 +241,10 @@ func TestDivergenceIsReported(t *testing.T) {
 func TestReadGrid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "grid.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	write("gdpa:\n  gdpa-step: [1e-3, 1e-2]\n  gdpa-penalty: [1, 2]\nppala: {alpha: 3}\n")
-	got, err := ReadGrid(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(ReadGrid(path))(t)
 	want := map[string][]config.Values{
 		"gdpa": {
 			{"gdpa-step": "1e-3", "gdpa-penalty": "1"}, {"gdpa-step": "1e-3", "gdpa-penalty": "2"},
@@ -348,10 +328,7 @@ func TestGridsGrow(t *testing.T) {
 			grid = append(grid, config.Values{"gdpa-step": s})
 		}
 		told, all := 0.0, 0
-		o, err := Do(t.Context(), discStudy(grid...), t.TempDir(), openDisc, func(done float64, total int, _ string) { told, all = done, total })
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := require.Value(Do(t.Context(), discStudy(grid...), t.TempDir(), openDisc, func(done float64, total int, _ string) { told, all = done, total }))(t)
 		if told != float64(all) {
 			t.Errorf("%v: %v of %d runs done", tc.steps, told, all)
 		}

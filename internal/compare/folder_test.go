@@ -17,6 +17,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -50,10 +51,7 @@ func TestTogether(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "shared")
 	all := discStudy(grid...)
 	all.Seeds = []uint64{1, 2, 7}
-	want, err := Do(t.Context(), all, whole, openDisc, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := require.Value(Do(t.Context(), all, whole, openDisc, nil))(t)
 	var mu sync.Mutex
 	opened := map[string]int{}
 	counting := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
@@ -98,9 +96,7 @@ func TestMoreSeeds(t *testing.T) {
 	dir := t.TempDir()
 	s := discStudy()
 	s.Seeds = []uint64{5}
-	if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
 	more, runs := discStudy(), 0
 	o, err := Do(t.Context(), more, dir, func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
 		runs++
@@ -112,9 +108,7 @@ func TestMoreSeeds(t *testing.T) {
 	one, two := discStudy(grid...), discStudy(grid...)
 	one.Seeds = []uint64{1}
 	dir = t.TempDir()
-	if _, err := Do(t.Context(), one, dir, openDisc, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), one, dir, openDisc, nil))(t)
 	if _, err := Do(t.Context(), two, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
 		t.Errorf("a second seed of a search: %v", err)
 	}
@@ -140,9 +134,7 @@ func TestSeeds(t *testing.T) {
 // A comparison that is refused leaves no lock.
 func TestRefusedStudy(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Do(t.Context(), discStudy(), dir, openDisc, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), discStudy(), dir, openDisc, nil))(t)
 	s := discStudy()
 	s.Title = "another"
 	for range 2 {
@@ -157,9 +149,7 @@ func TestRefusedStudy(t *testing.T) {
 func TestDamagedRunsAreRepeated(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	s := discStudy()
-	if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
 	want := journal(t, dir)
 	records, mark := filepath.Join(dir, "runs", "gdpa-seed2.jsonl"), filepath.Join(dir, "runs", "gdpa-seed2.done")
 	whole := read(t, records)
@@ -173,9 +163,7 @@ func TestDamagedRunsAreRepeated(t *testing.T) {
 		"mark cut":            {mark, `{"records":`},
 		"mark of other lines": {mark, strings.Replace(read(t, mark), `"records":`, `"records":1`, 1)},
 	} {
-		if err := os.WriteFile(damage.path, []byte(damage.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(damage.path, []byte(damage.text), 0o644))
 		var opened atomic.Int32
 		if _, err := Do(t.Context(), s, dir, counted(&opened), nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -228,9 +216,7 @@ func TestWhatContinues(t *testing.T) {
 			t.Errorf("%s: %d runs, %v", text, n, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "study.yaml"), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "study.yaml"), []byte("{"), 0o644))
 	if _, err := do(func(*Study) {}); !errors.Is(err, ErrStudy) {
 		t.Errorf("study.yaml is no YAML: %v", err)
 	}
@@ -241,17 +227,13 @@ func TestMerge(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	all := discStudy()
 	all.Seeds = []uint64{1, 2, 7, 8}
-	if _, err := Do(t.Context(), all, whole, openDisc, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), all, whole, openDisc, nil))(t)
 	var dirs []string
 	part := func(title string, seeds ...uint64) string {
 		dir := t.TempDir()
 		s := discStudy()
 		s.Title, s.Seeds = title, seeds
-		if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
 		return dir
 	}
 	dirs = []string{part("disc", 1, 2), part("disc", 2, 7), part("disc", 8)}
@@ -276,9 +258,7 @@ func TestMerge(t *testing.T) {
 	if _, err := Merge(t.Context(), []string{dirs[0], part("another", 9)}, t.TempDir(), nil); !errors.Is(err, ErrStudy) {
 		t.Errorf("another study: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dirs[2], "runs", "gdpa-seed8.jsonl"), []byte("{}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dirs[2], "runs", "gdpa-seed8.jsonl"), []byte("{}\n"), 0o644))
 	if _, err := Merge(t.Context(), dirs, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "gdpa-seed8.jsonl") {
 		t.Errorf("damaged records: %v", err)
 	}
@@ -309,10 +289,7 @@ func TestTextAndJSON(t *testing.T) {
 	dir := t.TempDir()
 	s := discStudy()
 	s.Seeds = []uint64{1, 2, 3, 4, 5}
-	o, err := Do(t.Context(), s, dir, openDisc, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
 	var all struct {
 		Methods []struct {
 			Name        string
@@ -320,9 +297,7 @@ func TestTextAndJSON(t *testing.T) {
 			Differences map[string]Paired
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, dir, "summary.json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, dir, "summary.json")), &all))
 	text, markdown := o.Text(), read(t, dir, "summary.md")
 	for i, m := range all.Methods {
 		if len(m.Numbers) < 5 || len(m.Differences) != i*5 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
@@ -15,10 +16,7 @@ import (
 // gives an error in one line, or runs that are not finished; never a panic.
 func FuzzFolder(f *testing.F) {
 	s := discStudy()
-	description, err := s.description()
-	if err != nil {
-		f.Fatal(err)
-	}
+	description := require.Value(s.description())(f)
 	f.Add(description)
 	f.Add([]byte("version: 1\ndata: [{name: a, sha256: b}]\n"))
 	f.Add([]byte(`{"records":1,"sha256":"","failure":"x"}`))
@@ -26,14 +24,10 @@ func FuzzFolder(f *testing.F) {
 	f.Add([]byte("a: &x [*x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := filepath.Join(t.TempDir(), "d")
-		if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "runs"), 0o755))
 		at := &folder{dir: dir}
 		for _, path := range []string{at.study(), at.records("a"), at.mark("a")} {
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, data, 0o600))
 		}
 		if _, err := s.claim(dir); err != nil && !errors.Is(err, ErrStudy) {
 			t.Error(err)

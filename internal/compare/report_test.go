@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/config"
+	"ppal/internal/require"
 )
 
 // The page of a comparison has every method and seed, from the directory alone, and says which runs
@@ -15,14 +16,10 @@ func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	s := discStudy(config.Values{"gdpa-step": "0.01"}, config.Values{"gdpa-step": "0.02"})
 	s.Title = `disc <script>"`
-	if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
 	page := func() string {
 		t.Helper()
-		if err := Report(dir); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Report(dir))
 		return read(t, dir, "report.html")
 	}
 	text := page()
@@ -36,16 +33,12 @@ func TestReport(t *testing.T) {
 		t.Error("the title is a script")
 	}
 	for _, name := range []string{"gdpa-seed1.done", "gdpa-seed2.done", "ppala-seed2.done"} {
-		if err := os.Remove(filepath.Join(dir, "runs", name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(filepath.Join(dir, "runs", name)))
 	}
 	if text := page(); !strings.Contains(text, "1 of 4") {
 		t.Error("the page does not say that runs are missing")
 	}
-	if err := os.Remove(filepath.Join(dir, "runs", "ppala-seed1.done")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "runs", "ppala-seed1.done")))
 	if text := page(); !strings.Contains(text, "No run has finished") {
 		t.Error("the page does not say that no run has finished")
 	}

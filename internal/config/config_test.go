@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -57,23 +58,11 @@ func TestResolve(t *testing.T) {
 			"out=12", "init=~", "quiet=true"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Resolve(flags, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := got.YAML(results.Provenance{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := require.Value(Resolve(flags, nil))(t)
+			data := require.Value(got.YAML(results.Provenance{}))(t)
 			cases.Golden(t, "testdata/"+name+".yaml", data)
-			file, err := ParseFile("again.yaml", data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			again, err := Resolve(nil, file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := require.Value(ParseFile("again.yaml", data))(t)
+			again := require.Value(Resolve(nil, file))(t)
 			again.Out = got.Out // config.yaml does not contain Out
 			if diff := difference(got, again); diff != "" {
 				t.Error(diff)
@@ -84,14 +73,8 @@ func TestResolve(t *testing.T) {
 
 // A flag overrides the file, and the file overrides the preset.
 func TestPrecedence(t *testing.T) {
-	file, err := ParseFile("run.yaml", []byte("preset: paper\nalpha: 5\nbeta: 0.3\nprovenance: {anything: [1, {two: 3}]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Resolve(set("alpha=7"), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := require.Value(ParseFile("run.yaml", []byte("preset: paper\nalpha: 5\nbeta: 0.3\nprovenance: {anything: [1, {two: 3}]}\n")))(t)
+	got := require.Value(Resolve(set("alpha=7"), file))(t)
 	if got.Text("alpha") != "7" || got.Text("beta") != "0.3" || got.Problem.Regularizer.Radius != 1 {
 		t.Errorf("alpha %s, beta %s, theta %v, want 7 of the flag, 0.3 of the file, 1 of the preset", got.Text("alpha"), got.Text("beta"), got.Problem.Regularizer.Radius)
 	}
@@ -308,14 +291,8 @@ func TestTrainerMethod(t *testing.T) {
 		{"method=nl-iapial model=linear phi=logistic nl-iapial-penalty=2", &method.NLIAPIAL{Penalty: 2, Sigma: 0.3, Tolerance: 1e-3, Inner: 100}},
 	} {
 		t.Run(tc.flags, func(t *testing.T) {
-			cfg, err := Resolve(set(strings.Fields(tc.flags)...), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := cfg.TrainerMethod()
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := require.Value(Resolve(set(strings.Fields(tc.flags)...), nil))(t)
+			got := require.Value(cfg.TrainerMethod())(t)
 			private := cmpopts.IgnoreUnexported(method.PPALA{}, method.PLADA{}, method.GDPA{}, method.Penalty{},
 				method.GDA{}, method.ALM{}, method.Unconstrained{}, method.SSG{}, method.IPPSSG{}, method.IPPConEx{},
 				method.MultiplierModel{}, method.NLIAPIAL{}, step.Settings{})
@@ -333,10 +310,7 @@ func TestRegularizer(t *testing.T) {
 		"regularizer=box box=-1,2":              {Kind: problem.Box, Lower: -1, Upper: 2},
 		"regularizer=l2 regularizer-weight=0.5": {Kind: problem.SquaredL2, Weight: 0.5},
 	} {
-		cfg, err := Resolve(set(strings.Fields(flags)...), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := require.Value(Resolve(set(strings.Fields(flags)...), nil))(t)
 		if diff := cmp.Diff(want, cfg.Problem.Regularizer); diff != "" {
 			t.Errorf("%s: %s", flags, diff)
 		}
@@ -344,10 +318,7 @@ func TestRegularizer(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	cfg, err := Resolve(set("preset=paper", "dataset=fashion-mnist", "tau=0.1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := require.Value(Resolve(set("preset=paper", "dataset=fashion-mnist", "tau=0.1"), nil))(t)
 	var got []string
 	for _, n := range cfg.Notes() {
 		got = append(got, n.String())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -20,31 +21,18 @@ func openSession(t *testing.T, given Values) (*session.Session, error) {
 	if values["model"] == "linear" {
 		delete(values, "hidden")
 	}
-	cfg, err := Resolve(values, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := cfg.SessionOptions("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := require.Value(Resolve(values, nil))(t)
+	o := require.Value(cfg.SessionOptions(""))(t)
 	return session.New(t.Context(), o)
 }
 
 // saved trains a small run and returns the file of its weights.
 func saved(t *testing.T, given Values) string {
 	t.Helper()
-	s, err := openSession(t, given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Train(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(openSession(t, given))(t)
+	require.Value(s.Train(t.Context()))(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(dir))
 	return filepath.Join(dir, "model.safetensors")
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/method"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -63,23 +64,11 @@ func TestAutomaticForConv(t *testing.T) {
 // only, and repeats the run.
 func TestConfigNamesThePrimalStep(t *testing.T) {
 	for kind, other := range map[step.Kind]string{step.LBFGS: "", step.Nesterov: "20"} {
-		cfg, err := Resolve(nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := cfg.SessionOptions("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := require.Value(Resolve(nil, nil))(t)
+		o := require.Value(cfg.SessionOptions(""))(t)
 		o.Method.(*method.ALM).Primal.Kind = kind
-		data, err := o.Config(results.Provenance{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		file, err := ParseFile("config.yaml", data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := require.Value(o.Config(results.Provenance{}))(t)
+		file := require.Value(ParseFile("config.yaml", data))(t)
 		if file.Value("primal") != kind.String() || file.Value("alm-inner") != other {
 			t.Errorf("%v: primal %q, alm-inner %q", kind, file.Value("primal"), file.Value("alm-inner"))
 		}

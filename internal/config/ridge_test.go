@@ -3,6 +3,7 @@ package config
 import (
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -10,10 +11,7 @@ import (
 func TestDecisionsHaveARidge(t *testing.T) {
 	for _, problem := range []string{"dp", "eo", "if"} {
 		for boundsOn, kind := range map[string]string{"decisions": "l2", "surrogate": "none"} {
-			cfg, err := Resolve(Values{"problem": problem, "bounds-on": boundsOn}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := require.Value(Resolve(Values{"problem": problem, "bounds-on": boundsOn}, nil))(t)
 			if got := cfg.Problem.Regularizer; got.Kind.String() != kind || kind == "l2" && got.Weight != session.DefaultRidge {
 				t.Errorf("%s, bounds on %s: %+v, want %s", problem, boundsOn, got, kind)
 			}

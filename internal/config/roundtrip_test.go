@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/method"
 	"ppal/trainer/session/results"
 )
@@ -50,18 +51,9 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 	}
 	for _, flags := range cases {
 		t.Run(flags, func(t *testing.T) {
-			want, err := Resolve(set(strings.Fields(flags)...), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, err := want.SessionOptions("")
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := o.Config(results.Provenance{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := require.Value(Resolve(set(strings.Fields(flags)...), nil))(t)
+			o := require.Value(want.SessionOptions(""))(t)
+			data := require.Value(o.Config(results.Provenance{}))(t)
 			file, err := ParseFile("config.yaml", data)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, data)
@@ -101,10 +93,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		first, err := cfg.YAML(results.Provenance{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := require.Value(cfg.YAML(results.Provenance{}))(t)
 		again, err := ParseFile("again.yaml", first)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, first)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -33,10 +34,7 @@ func TestDevices(t *testing.T) {
 		"auto": {written: "auto"}, "cpu": {kind: session.CPU, written: "cpu"}, "cuda": {kind: session.CUDA, written: "cuda"},
 		"cuda:0": {kind: session.CUDA, written: "cuda"}, "cuda:3": {kind: session.CUDA, ordinal: 3, written: "cuda:3"},
 	} {
-		cfg, err := Resolve(set("device="+text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := require.Value(Resolve(set("device="+text), nil))(t)
 		if cfg.Session.Device.Kind != want.kind || cfg.Session.Device.Ordinal != want.ordinal || cfg.Text("device") != want.written {
 			t.Errorf("%s: %q number %d, written %s", text, cfg.Session.Device.Kind, cfg.Session.Device.Ordinal, cfg.Text("device"))
 		}
@@ -57,10 +55,7 @@ func TestSelection(t *testing.T) {
 		{Values{"patience": "5", "select": "last"}, trainer.OutputLast, 5},
 		{Values{"patience": "5", "output": "best"}, trainer.OutputBest, 5},
 	} {
-		cfg, err := Resolve(c.flags, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := require.Value(Resolve(c.flags, nil))(t)
 		if s := cfg.Session.Settings; s.Output != c.output || s.Patience != c.patience {
 			t.Errorf("%v: output %s and patience %d, want %s and %d", c.flags, s.Output, s.Patience, c.output, c.patience)
 		}

@@ -16,6 +16,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -69,11 +70,8 @@ func labelled(b testing.TB, spec models.Architecture, data images, class func(i 
 	for k := range names {
 		names[k] = fmt.Sprint(k)
 	}
-	weights, err := models.Init(spec, rand.New(rand.NewPCG(1, 1)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	weights := require.Value(models.Init(spec, rand.New(rand.NewPCG(1, 1))))(b)
+	p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, spec, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
@@ -86,10 +84,7 @@ func labelled(b testing.TB, spec models.Architecture, data images, class func(i 
 		f, c, err := graphcases.NeymanPearson(0.2, constraints.Sigmoid).Nodes(scores, &constraints.Population{Labels: labels, Classes: names})
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
 			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
-	}, e)
-	if err != nil {
-		b.Fatal(err)
-	}
+	}, e))(b)
 	return p
 }
 
@@ -101,12 +96,8 @@ func iteration(t testing.TB, p *graph.Problem) func() {
 		weights[j] = 1
 	}
 	return func() {
-		if _, err := p.Forward(g); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Backward(weights, d); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(p.Forward(g))(t)
+		require.NoError(t, p.Backward(weights, d))
 	}
 }
 
@@ -134,14 +125,8 @@ func BenchmarkOverBare(b *testing.B) {
 
 func overBare[T float32 | float64](b *testing.B, name string, level kernel.Level, spec models.Spec, data images, dtype tensor.Dtype) {
 	b.Run(fmt.Sprintf("%s/%v/%v", name, level, dtype), func(b *testing.B) {
-		d, err := cpu.New(level, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		bare, err := bench.Dense[T](d, data.rows, data.cols, 256)
-		if err != nil {
-			b.Fatal(err)
-		}
+		d := require.Value(cpu.New(level, 0))(b)
+		bare := require.Value(bench.Dense[T](d, data.rows, data.cols, 256))(b)
 		run := iteration(b, classifier(b, spec, data, dtype, graph.On(d)))
 		run()
 		bare.Run()

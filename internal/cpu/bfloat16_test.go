@@ -15,6 +15,7 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -23,9 +24,7 @@ import (
 func modelled(t testing.TB, threads int, products plan.Products) *cpu.Device {
 	t.Helper()
 	d, err := cpu.New(kernel.Best(), threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if d, err = d.WithBFloat16InGo().With(products); err != nil {
 		t.Fatal(err)
 	}
@@ -98,10 +97,7 @@ func TestBFloat16IsNotAutomatic(t *testing.T) {
 			t.Errorf("%v: %s, want %s", dtype, got, want)
 		}
 	}
-	plain, err := cpu.New(kernel.Go, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := require.Value(cpu.New(kernel.Go, 1))(t)
 	var lacking *plan.ProductsError
 	if _, err := plain.With(plan.BF16x3); !errors.As(err, &lacking) || lacking.Found != "the go kernels have no such tiles here" {
 		t.Errorf("without tiles: %v", err)
@@ -117,14 +113,9 @@ func TestBFloat16Rows(t *testing.T) {
 	own := compile(t, onFloats(spec, first), tensor.Float32, engine)
 	want := numbers(t, compile(t, onFloats(spec, second), tensor.Float32, engine))
 	start := numbers(t, own)
-	back, err := own.Keep(0, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := require.Value(own.Keep(0, first))(t)
 	for i, use := range []func() error{func() error { return own.Bind(0, second) }, back, func() error { return own.Bind(0, second) }} {
-		if err := use(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, use())
 		if diff := cmp.Diff([][][]float64{want, start}[i%2], numbers(t, own)); diff != "" {
 			t.Errorf("change %d of the rows: %s", i, diff)
 		}
@@ -165,10 +156,7 @@ func TestBFloat16Transposed(t *testing.T) {
 		p.Inputs, p.Parameters, p.Objective = []plan.View{data}, []plan.View{factor}, view(plan.Kept, 1, 1, 1)
 		p.Forward = []plan.Region{{Rows: rows, Steps: []plan.Step{&plan.Product{A: data, B: factor, Out: z, TransB: transposed}}}}
 		p.CountEntries()
-		e, err := cpu.NewExecutor[float32](modelled(t, 1, plan.BF16x3), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(cpu.NewExecutor[float32](modelled(t, 1, plan.BF16x3), p))(t)
 		weights := make([]float32, cols*width)
 		for l := range cols {
 			for j := range width {
@@ -179,12 +167,8 @@ func TestBFloat16Transposed(t *testing.T) {
 				weights[at] = float32(w.Data[l*width+j])
 			}
 		}
-		if err := e.Attach(factor, weights); err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Forward(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Attach(factor, weights))
+		require.NoError(t, e.Forward())
 		results[i] = e.Contents(z)
 	}
 	if diff := cmp.Diff(results[0], results[1]); diff != "" || results[0][0] == 0 {

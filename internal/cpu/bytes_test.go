@@ -19,6 +19,7 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -62,10 +63,7 @@ func (p pictures) packedRows(t testing.TB) *kernel.PackedBytes {
 func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(p.seed, 2))
-	weights, err := models.Init(p.spec, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(models.Init(p.spec, rng))(t)
 	x := p.data()
 	if p.rows != nil {
 		x = p.rows
@@ -84,7 +82,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 	} else if p.packed {
 		data = p.packedRows(t)
 	}
-	made, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	made := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, p.spec, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
@@ -97,10 +95,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 		f, c, err := graphcases.NeymanPearson(0.3, p.surrogate()).Nodes(scores, &constraints.Population{Labels: labels, Classes: names})
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
 			Inputs: gorgonia.Nodes{rows}, Data: []matrix.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
-	}, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, engine))(t)
 	return made
 }
 
@@ -125,9 +120,7 @@ func albums() []pictures {
 func sliced(t testing.TB, level kernel.Level, threads int, products plan.Products) *cpu.Device {
 	t.Helper()
 	d, err := cpu.New(level, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if d, err = d.With(products); err != nil {
 		t.Skip(err)
 	}
@@ -246,9 +239,7 @@ func TestBindBytes(t *testing.T) {
 				if copies {
 					m = copied{m}
 				}
-				if err := problem.Bind(0, m); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, problem.Bind(0, m))
 			}
 			bind(other)
 			wanted := numbers(t, changed.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), 2, plan.Int8x3))))
@@ -296,9 +287,7 @@ func TestStoredBytes(t *testing.T) {
 				if _, packed := stored.(*kernel.PackedBytes); packed != (dtype == tensor.Float32 && products == plan.Int8x3) {
 					t.Errorf("%v, %v: the data are a %T", dtype, products, stored)
 				}
-				if err := problem.Bind(0, p.other()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, problem.Bind(0, p.other()))
 				data, changed := p.data(), p
 				room := make([]uint8, data.Cols)
 				for i := range data.Rows {
@@ -332,9 +321,7 @@ func TestNotStored(t *testing.T) {
 	if problem.Stored(0) == nil {
 		t.Error("the data are not stored in float64")
 	}
-	if err := problem.Bind(0, &matrix.Dense{Rows: p.rows.Rows, Cols: p.rows.Cols, Data: make([]float64, len(p.rows.Data))}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, problem.Bind(0, &matrix.Dense{Rows: p.rows.Rows, Cols: p.rows.Cols, Data: make([]float64, len(p.rows.Data))}))
 	if x := problem.Stored(0); x != nil {
 		t.Errorf("floats that were bound are a %T", x)
 	}
@@ -351,9 +338,7 @@ func TestBindBytesAllocatesNothing(t *testing.T) {
 	}
 	batch := matrix.Pick(data, list)
 	if n := testing.AllocsPerRun(5, func() {
-		if err := problem.Bind(0, batch); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, problem.Bind(0, batch))
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -369,17 +354,12 @@ func TestKeepBytes(t *testing.T) {
 		own := compile(p)
 		uses, want := []func() error{}, [][][]float64{}
 		for _, rows := range []*matrix.Bytes{p.other(), p.data()} {
-			use, err := own.Keep(0, rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			use := require.Value(own.Keep(0, rows))(t)
 			p.rows = rows
 			uses, want = append(uses, use), append(want, numbers(t, compile(p)))
 		}
 		for _, k := range []int{1, 0, 1} {
-			if err := uses[k](); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, uses[k]())
 			if diff := cmp.Diff(want[k], numbers(t, own)); diff != "" {
 				t.Errorf("%v, the kept rows %d: %s", products, k, diff)
 			}
@@ -392,10 +372,7 @@ func TestKeepBytes(t *testing.T) {
 }
 
 func TestProductsThatAreRefused(t *testing.T) {
-	d, err := cpu.New(kernel.Go, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cpu.New(kernel.Go, 1))(t)
 	var lacking *plan.ProductsError
 	if _, err := d.With(plan.Int8x2); !errors.As(err, &lacking) || lacking.Products != plan.Int8x2 ||
 		lacking.Found != "the go kernels have neither here" {

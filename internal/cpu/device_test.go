@@ -20,6 +20,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -48,11 +49,7 @@ func (n network) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) 
 
 func compile(t testing.TB, c graphcases.Case, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
-	p, err := c.Problem(dtype, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return require.Value(c.Problem(dtype, engine))(t)
 }
 
 // numbers returns f, g, the gradient for some weights, and the scores.
@@ -60,23 +57,15 @@ func numbers(t testing.TB, p *graph.Problem) [][]float64 {
 	t.Helper()
 	n, m := p.Dims()
 	g, d := make([]float64, m), make([]float64, n)
-	f, err := p.Forward(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(p.Forward(g))(t)
 	weights := []float64{1}
 	for j := range m {
 		weights = append(weights, 0.5+float64(j))
 	}
 	v := p.Space().New()
-	if err := p.Backward(weights, v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Backward(weights, v))
 	p.Space().Read(d, v)
-	scores, err := p.Watched(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scores := require.Value(p.Watched(0))(t)
 	var s []float64
 	switch x := scores.Data().(type) {
 	case []float64:
@@ -140,10 +129,7 @@ func levels() []kernel.Level {
 
 func engine(t testing.TB, level kernel.Level, threads int) graph.Engine {
 	t.Helper()
-	d, err := cpu.New(level, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cpu.New(level, threads))(t)
 	return graph.On(d)
 }
 
@@ -178,9 +164,7 @@ func TestTrainingAgreesWithGorgonia(t *testing.T) {
 		run := func(e graph.Engine) []float64 {
 			p := n.problem(t, tensor.Float64, e)
 			method := &method.PPALA{Primal: c.primal}
-			if _, err := trainer.Train(context.Background(), p, method, trainer.Settings{Iterations: 200, IgnoreConflict: true}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(trainer.Train(context.Background(), p, method, trainer.Settings{Iterations: 200, IgnoreConflict: true}))(t)
 			size, _ := p.Dims()
 			x := make([]float64, size)
 			p.Space().Read(x, problem.Iterate)
@@ -204,9 +188,7 @@ func TestBindExchangesTheRows(t *testing.T) {
 	}
 	v := &matrix.Dense{Rows: 50, Cols: 6, Data: rows}
 	for _, p := range []*graph.Problem{plan, tape} {
-		if err := p.Bind(0, v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Bind(0, v))
 	}
 	got, want := numbers(t, plan), numbers(t, tape)
 	agree(t, "after Bind", got, want, 1e-12)
@@ -245,7 +227,7 @@ func TestDataMatrices(t *testing.T) {
 		for i := range data.values {
 			data.values[i] = math.Cos(float64(i * i))
 		}
-		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			spec := models.Spec{Inputs: 9, Hidden: []int{5}, Outputs: 2}
 			weights, err := models.Init(spec, rand.New(rand.NewPCG(4, 4)))
 			if err != nil {
@@ -266,10 +248,7 @@ func TestDataMatrices(t *testing.T) {
 				watch = append(watch, gorgonia.Must(gorgonia.Square(x)))
 			}
 			return graph.Definition{Objective: f, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}, Watch: watch}, nil
-		}, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, e))(t)
 		return p, int(widened.Load())
 	}
 	want, _ := build(graph.Tape{}, false)
@@ -292,12 +271,8 @@ func BenchmarkIteration(b *testing.B) {
 			g, d := make([]float64, 3), p.Space().New()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Forward(g); err != nil {
-					b.Fatal(err)
-				}
-				if err := p.Backward([]float64{1, 1, 1, 1}, d); err != nil {
-					b.Fatal(err)
-				}
+				require.Value(p.Forward(g))(b)
+				require.NoError(b, p.Backward([]float64{1, 1, 1, 1}, d))
 			}
 		})
 	}
@@ -323,9 +298,7 @@ func TestSinglesInPlace(t *testing.T) {
 				t.Errorf("%v, hidden %v: in place %t", dtype, hidden, inPlace)
 			}
 			for _, p := range []*graph.Problem{want, got} {
-				if err := p.Bind(0, other); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, p.Bind(0, other))
 			}
 			if !reflect.DeepEqual(numbers(t, want), numbers(t, got)) {
 				t.Errorf("%v, hidden %v: other numbers after Bind", dtype, hidden)

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -71,10 +72,7 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 			if c.Pieces != nil {
 				p = piecewise(t, p, c.Pieces)
 			}
-			r, err := trainer.Train(context.Background(), p, &method.PLADA{XStep: c.step}, trainer.Settings{Iterations: 200})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(trainer.Train(context.Background(), p, &method.PLADA{XStep: c.step}, trainer.Settings{Iterations: 200}))(t)
 			size, _ := p.Dims()
 			x := make([]float64, size)
 			p.Space().Read(x, problem.Iterate)
@@ -101,11 +99,7 @@ func piecewise(t *testing.T, p problem.Problem, pieces []constraints.Piece) prob
 	if d := cmp.Diff(problem.Abs(-pieces[0].Offset), converted); d != "" {
 		t.Error(d)
 	}
-	w, err := problem.MakePiecewise(p, converted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return require.Value(problem.MakePiecewise(p, converted))(t)
 }
 
 // BenchmarkIntersectional measures a forward and a backward pass of intersectional fairness, on

@@ -10,6 +10,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -54,9 +55,7 @@ func TestDerivativesAreFused(t *testing.T) {
 				for j := range weights {
 					weights[j] = float32(r.NormFloat64()) / 10
 				}
-				if err := c.single.Attach(v, weights); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.single.Attach(v, weights))
 			}
 			one := outputs(t, c.plan, c.single)
 			if got := cpu.SplitDerivatives(c.single); got != want {

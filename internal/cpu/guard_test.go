@@ -18,6 +18,7 @@ import (
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -84,10 +85,7 @@ func checkBuffers(t *testing.T, what any, build func(t testing.TB, dtype tensor.
 		for i, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64, tensor.Float32, tensor.Float64} {
 			threads, atEnd := []int{3, 1, 1, 3}[i], i < 2
 			t.Run(fmt.Sprintf("%v/%d/%v", level, threads, dtype), func(t *testing.T) { // the subtest's end frees the guard pages
-				device, err := cpu.New(level, threads)
-				if err != nil {
-					t.Fatal(err)
-				}
+				device := require.Value(cpu.New(level, threads))(t)
 				defer device.Close()
 				d := &captured{Device: device}
 				build(t, dtype, graph.On(d))
@@ -123,9 +121,7 @@ func sameWhenMoved[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T], 
 // outputs returns the values and gradients of an iteration.
 func outputs[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T]) []T {
 	t.Helper()
-	if err := e.Forward(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Forward())
 	var list []T
 	weights := []float64{0.5}
 	for _, v := range slices.Concat([]plan.View{p.Objective}, p.Constraints, p.Watched) {
@@ -136,9 +132,7 @@ func outputs[T plan.Float](t *testing.T, p *plan.Plan, e cpu.Executor[T]) []T {
 			weights = append(weights, 1/float64(2+i))
 		}
 	}
-	if err := e.Backward(weights); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Backward(weights))
 	for _, v := range p.Gradients {
 		list = append(list, e.Contents(v)...)
 	}

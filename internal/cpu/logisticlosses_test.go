@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -84,10 +85,7 @@ func (r rates) view(b int) plan.View {
 // results with the plan's loops.
 func (r rates) check(t *testing.T, level kernel.Level, threads int) {
 	t.Helper()
-	d, err := New(level, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(New(level, threads))(t)
 	defer d.Close()
 	r.checkType(t, must(newExecutor[float64](d, r.Plan)), must(plan.NewReference[float64](r.Plan, 0)))
 }
@@ -101,9 +99,7 @@ func (r rates) checkType(t *testing.T, e, reference boundExecutor) {
 		}
 		for _, run := range []boundExecutor{e, reference} {
 			for _, err := range []error{run.Bind(r.view(0), &matrix.Dense{Rows: r.n, Cols: 1, Data: x}), run.Forward(), run.Backward([]float64{0.5, -2, 1.5})} {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 			}
 		}
 		for _, b := range []int{2, 3, 4, 9} {

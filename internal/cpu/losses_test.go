@@ -9,6 +9,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -39,34 +40,21 @@ func TestUnknownSurrogate(t *testing.T) {
 			&plan.SignedLossGrad{Signs: s, S: view(1, 1), D: view(4, 1), Out: view(5, 1)},
 		}}},
 	}
-	d, err := New(kernel.Best(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(New(kernel.Best(), 2))(t)
 	defer d.Close()
-	e, err := newExecutor[float64](d, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reference, err := plan.NewReference[float64](p, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := require.Value(newExecutor[float64](d, p))(t)
+	reference := require.Value(plan.NewReference[float64](p, 0))(t)
 	for b, cols := range []int{3, 1} {
 		data := make([]float64, rows*cols)
 		for i := range data {
 			data[i] = math.Sin(float64(i + b))
 		}
 		for _, run := range []boundExecutor{e, reference} {
-			if err := run.Bind(view(b, cols), &matrix.Dense{Rows: rows, Cols: cols, Data: data}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, run.Bind(view(b, cols), &matrix.Dense{Rows: rows, Cols: cols, Data: data}))
 		}
 	}
 	for _, run := range []boundExecutor{e, reference} {
-		if err := run.Forward(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, run.Forward())
 	}
 	for b, cols := range []int{3, 1, 1, 3, 1, 1} {
 		got, want := e.Contents(view(b, cols)), reference.Contents(view(b, cols))

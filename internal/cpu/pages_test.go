@@ -15,6 +15,7 @@ import (
 	"ppal/internal/mapped"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -23,10 +24,7 @@ import (
 // as data, bound rows and kept rows have the bits of a device without pages, also when all pages
 // are given back all the time.
 func TestPackedRowsInPages(t *testing.T) {
-	device, err := cpu.New(kernel.Best(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	album := pictures{network: network{spec: models.Spec{Inputs: 1500, Outputs: 4, Hidden: []int{3}}, counts: []int{301, 13, 190, 250}, seed: 70}}
 	table, other := floats(2000, 100, 5), floats(2000, 100, 6)
 	onTable := func(e graph.Engine) *graph.Problem {
@@ -57,20 +55,11 @@ func TestPackedRowsInPages(t *testing.T) {
 			continue // the same goroutines
 		}
 		want := c.build(graph.On(c.device))
-		useWant, err := want.Keep(0, c.other)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages, err := mapped.New(t.TempDir(), 8<<20) // below any resident memory
-		if err != nil {
-			t.Fatal(err)
-		}
+		useWant := require.Value(want.Keep(0, c.other))(t)
+		pages := require.Value(mapped.New(t.TempDir(), 8<<20))(t) // below any resident memory
 		got := c.build(graph.On(c.device.InPages(pages)))
 		stored := pages.Bytes()
-		use, err := got.Keep(0, c.other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		use := require.Value(got.Keep(0, c.other))(t)
 		if kept := pages.Bytes() - stored; stored < c.least || kept < c.least || kept == 0 {
 			t.Errorf("%s: %d bytes in files for the rows, %d for kept rows, want at least %d", name, stored, kept, c.least)
 		}
@@ -80,9 +69,7 @@ func TestPackedRowsInPages(t *testing.T) {
 			func(p *graph.Problem) error { return p.Bind(0, c.other) },
 		} {
 			for _, p := range []*graph.Problem{want, got} {
-				if err := change(p); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, change(p))
 			}
 			if a, b := numbers(t, want), numbers(t, got); !reflect.DeepEqual(a, b) {
 				t.Errorf("%s, step %d: %s", name, step, cmp.Diff(a, b))

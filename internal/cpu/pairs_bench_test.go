@@ -16,6 +16,7 @@ import (
 	"ppal/internal/bench"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -68,7 +69,7 @@ func (s rankingShape) problem(t testing.TB, e graph.Engine) *graph.Problem {
 	for j := range cols {
 		weights[0].Data[j] = 0.3 * math.Sin(float64(j))
 	}
-	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, err := models.New(g, spec, tensor.Float32, weights)
 		if err != nil {
 			return graph.Definition{}, err
@@ -83,10 +84,7 @@ func (s rankingShape) problem(t testing.TB, e graph.Engine) *graph.Problem {
 		c := must(must(constraints.NewGroupMeans(must(constraints.NewMembership(4, []constraints.Group{gap})), nil)).Apply(cells))
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x},
 			Data: []matrix.Matrix{waves{len(d.Queries), cols}}}, nil
-	}, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, e))(t)
 	return p
 }
 
@@ -104,15 +102,9 @@ func processTime(b *testing.B) time.Duration {
 func BenchmarkPairsOverBare(b *testing.B) {
 	for _, s := range []rankingShape{{"57,000 documents", 1000, 10, 47}, {"1.2 million documents", 10000, 16, 104}} {
 		b.Run(s.name, func(b *testing.B) {
-			device, err := cpu.New(kernel.Best(), 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			device := require.Value(cpu.New(kernel.Best(), 1))(b)
 			pairs := must(bench.NewPairs[float32](device, s.queries, s.relevant, s.others))
-			bare, err := bench.Dense[float32](device, s.queries*s.size(), 136, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			bare := require.Value(bench.Dense[float32](device, s.queries*s.size(), 136, 1))(b)
 			run := iteration(b, s.problem(b, graph.On(device)))
 			run()
 			timed := func(list []time.Duration, do func()) []time.Duration {

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -112,7 +113,7 @@ func TestPairsAllocateNothing(t *testing.T) {
 // pairs, and g has the means of the cells.
 func ofScores(t *testing.T, d constraints.Documents, phi constraints.Phi, scores []float64, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
-	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		s := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("scores"), gorgonia.WithShape(len(scores), 1),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(len(scores), 1), tensor.WithBacking(graphcases.Backing(dtype, slices.Clone(scores))))))
 		of := func(groups int) *gorgonia.Node {
@@ -121,10 +122,7 @@ func ofScores(t *testing.T, d constraints.Documents, phi constraints.Phi, scores
 		}
 		f := must(gorgonia.Sum(of(1)))
 		return graph.Definition{Parameters: gorgonia.Nodes{s}, Objective: f, Constraints: gorgonia.Nodes{of(2)}, Watch: gorgonia.Nodes{s}}, nil
-	}, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, engine))(t)
 	return p
 }
 

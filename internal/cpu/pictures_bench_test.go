@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -23,15 +24,9 @@ func BenchmarkConvolution(b *testing.B) {
 		"32-64-128": {Picture: models.Picture{Channels: 3, Height: 32, Width: 32}, Channels: []int{32, 64, 128}},
 	} {
 		b.Run(name, func(b *testing.B) {
-			device, err := cpu.New(kernel.Best(), 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			device := require.Value(cpu.New(kernel.Best(), 1))(b)
 			data := newImages(128, c.Picture.Pixels())
-			model, err := models.Sized(c, data.cols, 4)
-			if err != nil {
-				b.Fatal(err)
-			}
+			model := require.Value(models.Sized(c, data.cols, 4))(b)
 			run := iteration(b, classifier(b, model, data, tensor.Float32, graph.On(device)))
 			run()
 			b.ResetTimer()
@@ -47,8 +42,6 @@ func BenchmarkConvolution(b *testing.B) {
 // cpuSeconds returns the CPU time of this process.
 func cpuSeconds(b *testing.B) float64 {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

@@ -9,6 +9,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -17,10 +18,7 @@ import (
 // differences of f, in float64. Relu and max-pooling have kinks; none lies within the differences
 // of these cases.
 func TestConvolutionDerivatives(t *testing.T) {
-	d, err := cpu.New(kernel.Best(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cpu.New(kernel.Best(), 2))(t)
 	defer d.Close()
 	for _, c := range graphcases.PictureCases() {
 		if c.Name == "parts" {
@@ -32,16 +30,10 @@ func TestConvolutionDerivatives(t *testing.T) {
 		p.Space().Read(x, problem.Iterate)
 		value := func() float64 {
 			p.Space().Write(problem.Iterate, x)
-			f, err := p.Forward(g)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return f
+			return require.Value(p.Forward(g))(t)
 		}
 		value()
-		if err := p.Backward(append([]float64{1}, make([]float64, m)...), gradient); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward(append([]float64{1}, make([]float64, m)...), gradient))
 		p.Space().Read(got, gradient)
 		const most = 60 // checked weights of a case
 		for i := 0; i < n; i += 1 + n/most {

@@ -11,17 +11,14 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
 
 func pictureProblem(t testing.TB, c graphcases.Pictures, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
-	p, err := c.Problem(dtype, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return require.Value(c.Problem(dtype, engine))(t)
 }
 
 // On every level, convolutions and max-pooling have the values and gradients of Gorgonia's machine.
@@ -48,10 +45,7 @@ func TestConvolutionsOnAnyNumberOfThreads(t *testing.T) {
 	c := graphcases.DigitPictures(61)
 	var want [][]float64
 	for threads := 1; threads <= 5; threads++ {
-		d, err := cpu.New(kernel.Best(), threads)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(cpu.New(kernel.Best(), threads))(t)
 		got := numbers(t, pictureProblem(t, c, tensor.Float32, graph.On(d)))
 		if want == nil {
 			want = got
@@ -65,14 +59,8 @@ func TestConvolutionsOnAnyNumberOfThreads(t *testing.T) {
 
 // Pictures of the classes may lie in any order, although blocks of pictures have few rows.
 func TestPicturesInAnyOrder(t *testing.T) {
-	model, err := models.Sized(models.Conv{Picture: models.Picture{Channels: 1, Height: 28, Width: 28}, Channels: []int{8, 8}}, 784, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	device, err := cpu.New(kernel.Best(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := require.Value(models.Sized(models.Conv{Picture: models.Picture{Channels: 1, Height: 28, Width: 28}, Channels: []int{8, 8}}, 784, 4))(t)
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	defer device.Close()
 	data, class := newImages(90, 784), func(i int) int { return i * 7 % 4 }
 	got := numbers(t, labelled(t, model, data, class, tensor.Float64, graph.On(device)))

@@ -9,6 +9,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -42,10 +43,7 @@ func checkSigned[T plan.Float](t *testing.T, level kernel.Level, tolerance float
 		d[i], base[i] = T(0.25*float64(i%5)-0.5), T(i%3-1)
 	}
 	column := func(buffer int) plan.View { return plan.View{Buffer: buffer, Stride: 1, Rows: n, Cols: 1} }
-	k, err := kernel.New[T](level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Value(kernel.New[T](level))(t)
 	for _, phi := range surrogates() {
 		signs.Phi = phi
 		for _, s := range []plan.Step{
@@ -57,14 +55,10 @@ func checkSigned[T plan.Float](t *testing.T, level kernel.Level, tolerance float
 				return &plan.Memory[T]{Data: [][]T{scores, d, slices.Clone(base)}, First: make([]int, 3)}
 			}
 			want, got := memory(), memory()
-			if err := plan.Run(s, want, 0, n, nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, plan.Run(s, want, 0, n, nil))
 			w, compiled := &worker[T]{Memory: got, k: k}, (&executor[T]{k: k, threads: 1}).blockStep(s)
 			for lo := 0; lo < n; lo += 10 {
-				if err := compiled.block(0, w, lo, min(lo+10, n)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, compiled.block(0, w, lo, min(lo+10, n)))
 			}
 			for i, x := range want.Data[2] {
 				if !near(float64(got.Data[2][i]), float64(x), tolerance) {

@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 )
 
@@ -40,9 +41,7 @@ func TestBindSparseRows(t *testing.T) {
 						list[i] = (i*step + step) % n.rows
 					}
 					for _, p := range []*graph.Problem{p, reference} {
-						if err := p.Bind(0, batch); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, p.Bind(0, batch))
 					}
 					before := widened.Load()
 					got := numbers(t, p)
@@ -97,22 +96,15 @@ func TestKeepRows(t *testing.T) {
 			p := compile(table(100))
 			uses, want := []func() error{}, [][][]float64{}
 			for seed := range uint64(3) {
-				use, err := p.Keep(0, table(seed))
-				if err != nil {
-					t.Fatal(err)
-				}
+				use := require.Value(p.Keep(0, table(seed)))(t)
 				uses, want = append(uses, use), append(want, numbers(t, compile(table(seed))))
 			}
 			seen := map[int][][]float64{}
 			for step, k := range []int{2, 0, 1, 0, 2} {
 				if step == 3 { // to other memory than that of the kept rows
-					if err := p.Bind(0, table(50)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, p.Bind(0, table(50)))
 				}
-				if err := uses[k](); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, uses[k]())
 				got := numbers(t, p)
 				agree(t, fmt.Sprintf("%s, width %d: the kept rows %d at step %d", name, width, k, step), got, want[k], 2e-6)
 				if diff := cmp.Diff(seen[k], got); seen[k] != nil && diff != "" {
@@ -143,13 +135,8 @@ func TestKeepRefuses(t *testing.T) {
 		t.Errorf("rows of another shape: %v", err)
 	}
 	list := make([]int, n.rows)
-	use, err := p.Keep(0, matrix.Pick(data, list)) // not sparse
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := use(); err != nil {
-		t.Fatal(err)
-	}
+	use := require.Value(p.Keep(0, matrix.Pick(data, list)))(t) // not sparse
+	require.NoError(t, use())
 	want := n.must(t, tensor.Float32, engine(t, kernel.Best(), 2), matrix.Pick(data, list))
 	agree(t, "dense rows", numbers(t, p), numbers(t, want), 1e-5)
 }
@@ -165,9 +152,7 @@ func TestBindSparseRowsAllocatesNothing(t *testing.T) {
 	}
 	batch := matrix.PickSparse(data, list)
 	bind := func() {
-		if err := p.Bind(0, batch); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Bind(0, batch))
 	}
 	bind()
 	if allocations := testing.AllocsPerRun(5, bind); allocations > 0 {

@@ -20,6 +20,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -152,10 +153,7 @@ func TestRealAdultSparse(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	adult, err := loader.LoadLIBSVM(filepath.Join(dir, "adult", "a9a"), 123)
-	if err != nil {
-		t.Fatal(err)
-	}
+	adult := require.Value(loader.LoadLIBSVM(filepath.Join(dir, "adult", "a9a"), 123))(t)
 	n := sparseNetwork{rows: adult.X.Rows, cols: 123, outputs: 2, width: 1, seed: 1}
 	want := numbers(t, n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), denseRows{adult.X}))
 	for dtype, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 2e-5} {
@@ -170,9 +168,7 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 	n := sparseNetwork{rows: 300, cols: 25, outputs: 2, width: 9, center: true, seed: 3}
 	run := func(data matrix.Matrix) []float64 {
 		p := n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), data)
-		if _, err := trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 100}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 100}))(t)
 		size, _ := p.Dims()
 		x := make([]float64, size)
 		p.Space().Read(x, problem.Iterate)
@@ -211,7 +207,7 @@ func TestFullSparseMatrixIsPacked(t *testing.T) {
 func TestSparseInputReadWhole(t *testing.T) {
 	data := draw(rand.New(rand.NewPCG(8, 8)), 500, 12, 2)
 	build := func(e graph.Engine, m matrix.Matrix) *graph.Problem {
-		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			rng := rand.New(rand.NewPCG(4, 4))
 			x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("rows"), gorgonia.WithShape(500, 12))
 			w := graphcases.Normal(g, tensor.Float64, rng, "w", 12, 3)
@@ -220,10 +216,7 @@ func TestSparseInputReadWhole(t *testing.T) {
 			c := gorgonia.Must(gorgonia.Mul(f, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(x))))))
 			return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: gorgonia.Nodes{w},
 				Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{m}, Watch: gorgonia.Nodes{scores}}, nil
-		}, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, e))(t)
 		return p
 	}
 	var widened atomic.Int64
@@ -247,9 +240,7 @@ func TestBindReplacesSparseRows(t *testing.T) {
 		p := n.must(t, tensor.Float64, e, n.data())
 		numbers(t, p) // a run with the entries before Bind
 		for range 2 {
-			if err := p.Bind(0, v); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Bind(0, v))
 			results[i] = numbers(t, p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 )
 
 // transposedProduct returns a plan with the product Z = X W^T for X of n x 2 and W of 2 x 2.
@@ -28,21 +29,11 @@ func transposedProduct(x *matrix.CSR) (*plan.Plan, *plan.Product) {
 func TestSparseTransposedFactor(t *testing.T) {
 	x := &matrix.CSR{Rows: 3, Cols: 2, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 1, 1}, Values: []float64{2, -1, 3}}
 	for _, level := range kernel.Levels() {
-		d, err := New(level, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(New(level, 2))(t)
 		p, product := transposedProduct(x)
-		e, err := newExecutor[float64](d, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := e.Attach(p.Parameters[0], []float64{1, 10, 100, 1000}); err != nil { // W column by column
-			t.Fatal(err)
-		}
-		if err := e.Forward(); err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(newExecutor[float64](d, p))(t)
+		require.NoError(t, e.Attach(p.Parameters[0], []float64{1, 10, 100, 1000})) // W column by column
+		require.NoError(t, e.Forward())
 		got := e.Contents(product.Out)
 		for i, want := range []float64{2 - 10, 200 - 1000, 0, 0, 30, 3000} {
 			if got[i] != want {

@@ -11,6 +11,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
@@ -18,10 +19,7 @@ import (
 // vectorsOf returns the vector passes of a device.
 func vectorsOf[T plan.Float](t testing.TB, level kernel.Level, threads int) problem.Passes[T] {
 	t.Helper()
-	d, err := cpu.New(level, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(cpu.New(level, threads))(t)
 	return cpu.PassesOf[T](d)
 }
 
@@ -233,14 +231,10 @@ func BenchmarkPrimalStep(b *testing.B) {
 					p.Slice(problem.Iterate)[i] = float32(i%89-44) * 1e-3
 				}
 				m, at := &method.Unconstrained{}, &problem.Point{}
-				if err := m.Init(p, at); err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, m.Init(p, at))
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := m.Iterate(p, at); err != nil {
-						b.Fatal(err)
-					}
+					require.NoError(b, m.Iterate(p, at))
 				}
 			})
 		}

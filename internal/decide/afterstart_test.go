@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/vec"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -29,10 +30,7 @@ func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
 		if c.hidden {
 			p = deep{p}
 		}
-		l, err := newLoop(p, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, RecordEvery: 3, Output: c.output}, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := require.Value(newLoop(p, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, RecordEvery: 3, Output: c.output}, f))(t)
 		if again, err := l.round(t.Context()); err != nil || !again {
 			t.Fatalf("%s: again %v, %v", name, again, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -49,17 +50,11 @@ func TestStuck(t *testing.T) {
 		f := fourRows(t, 0)
 		l := &loop{p: f.Smooth, m: c.m, f: f, shifts: []float64{0, 0}, set: trainer.Settings{Tolerance: 0.0125}, anew: c.anew,
 			loss: &loss{penalty: c.first}}
-		r, err := l.count()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(l.count())(t)
 		l.loss.violation, l.loss.worth = r.Exact.Violation, r.Exact.worth()+c.loss
 		got := 0
 		for k, v := range c.violations {
-			stuck, err := l.stuck([]float64{v, -0.5})
-			if err != nil {
-				t.Fatal(err)
-			}
+			stuck := require.Value(l.stuck([]float64{v, -0.5}))(t)
 			if stuck && got == 0 {
 				got = k + 1
 			}
@@ -75,10 +70,7 @@ func TestStuck(t *testing.T) {
 func TestBeginAnew(t *testing.T) {
 	f := fourRows(t, 3)
 	f.Start = []float64{-1, 0}
-	l, err := newLoop(f.Smooth, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, CheckEvery: 3}, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := require.Value(newLoop(f.Smooth, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, CheckEvery: 3}, f))(t)
 	if again, err := l.round(t.Context()); err != nil || !again || !l.mayBeginAnew() {
 		t.Fatalf("again %v, may begin anew %v, %v", again, l.mayBeginAnew(), err)
 	}
@@ -87,9 +79,7 @@ func TestBeginAnew(t *testing.T) {
 	saved := l.addRounds(l.state)
 	for _, penalty := range []float64{1000, 10000} {
 		l.p.Space().Write(problem.Iterate, []float64{9})
-		if err := l.beginAnew(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.beginAnew())
 		s := l.state
 		if !slices.Equal(s.Vectors["iterate"], x) || s.Numbers["alm.penalty"][0] != penalty || s.Numbers["alm.multipliers"][0] != 0 || l.stagnation.checks != 0 {
 			t.Errorf("the iterate is %v, want %v; penalty %v, multipliers %v, %+v", s.Vectors["iterate"], x, s.Numbers["alm.penalty"], s.Numbers["alm.multipliers"], l.stagnation)
@@ -98,10 +88,7 @@ func TestBeginAnew(t *testing.T) {
 	if l.mayBeginAnew() {
 		t.Error("a third round may begin anew")
 	}
-	again, err := newLoop(f.Smooth, l.m, trainer.Settings{Iterations: 60, Resume: saved}, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := require.Value(newLoop(f.Smooth, l.m, trainer.Settings{Iterations: 60, Resume: saved}, f))(t)
 	if w := (stagnation{checks: 7, violation: 0.25, inVain: true}); again.stagnation != w || again.anew != 0 || !slices.Equal(again.loss.x, x) ||
 		again.loss.worth != l.loss.worth || again.loss.penalty != 10 || again.loss.violation != l.loss.violation {
 		t.Errorf("resumed: %+v, %d, %+v, want %+v", again.stagnation, again.anew, again.loss, l.loss)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -86,10 +87,7 @@ func TestByGroupIsTheBest(t *testing.T) {
 			groups = nil
 		}
 		rates := b.rates(t)
-		found, err := decide.ByGroup(rates, target, b.scores, groups, b.count, 1e-12)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := require.Value(decide.ByGroup(rates, target, b.scores, groups, b.count, 1e-12))(t)
 		v, o := result(rates, target, decide.Shifted(b.scores, found.Offsets, groups, 1), nil)
 		if math.Abs(v-found.Violation) > 1e-9 || math.Abs(o-found.After) > 1e-9 || found.Proven != (count < 3) {
 			t.Fatalf("trial %d: the offsets give %v and %v, the result is %+v", trial, v, o, found)
@@ -108,10 +106,7 @@ func TestByGroupIsTheBest(t *testing.T) {
 		for i, s := range b.scores {
 			moved[i] = 0.001*s + 12
 		}
-		again, err := decide.ByGroup(rates, target, moved, groups, b.count, 1e-12)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := require.Value(decide.ByGroup(rates, target, moved, groups, b.count, 1e-12))(t)
 		one, two := make([]int32, len(moved)), make([]int32, len(moved))
 		decide.Decide(one, decide.Shifted(b.scores, found.Offsets, groups, 1), nil)
 		decide.Decide(two, decide.Shifted(moved, again.Offsets, groups, 1), nil)

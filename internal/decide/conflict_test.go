@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 )
@@ -16,10 +17,7 @@ import (
 func TestConflictingBounds(t *testing.T) {
 	train := func(bound float64, ignore bool) *decide.Result {
 		l := newLending(t, 600, 2, bound)
-		r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1500, IgnoreConflict: ignore}, l.feedback)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1500, IgnoreConflict: ignore}, l.feedback))(t)
 		l.check(t, "conflict", r)
 		return r
 	}

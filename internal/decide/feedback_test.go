@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/decide"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -52,10 +53,7 @@ func TestTrainMeetsTheBound(t *testing.T) {
 		} {
 			l := newLending(t, 1200, groups, bound)
 			h := &history{}
-			r, err := decide.Train(t.Context(), l.problem, m(), trainer.Settings{Iterations: 1500, Recorder: h}, l.feedback)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(decide.Train(t.Context(), l.problem, m(), trainer.Settings{Iterations: 1500, Recorder: h}, l.feedback))(t)
 			l.check(t, name, r)
 			halvings += l.halvings(t, name, r)
 			best := r.Rounds[r.Best].Exact
@@ -90,10 +88,7 @@ func TestTrainMeetsTheBound(t *testing.T) {
 func TestFeedbackMovesTheBound(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
 	m := &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}
-	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 60}, l.feedback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 60}, l.feedback))(t)
 	if len(r.Rounds) < 2 {
 		t.Fatalf("%d rounds, want the decisions of 20 iterations to need another", len(r.Rounds))
 	}
@@ -136,11 +131,8 @@ func TestStart(t *testing.T) {
 			}
 			return sum/float64(len(l.x)) + l.smooth.Space().Regularizer.Value(l.weights())
 		}}
-		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
-			trainer.Settings{Iterations: iterations, RecordEvery: 1, Recorder: o}, l.feedback)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
+			trainer.Settings{Iterations: iterations, RecordEvery: 1, Recorder: o}, l.feedback))(t)
 		l.check(t, "start", r)
 		if len(r.Rounds) > 1 {
 			if second := r.Rounds[1]; slices.ContainsFunc(second.Shifts, func(c float64) bool { return c != 0 }) || second.Theta != 1 {
@@ -156,10 +148,7 @@ func TestStart(t *testing.T) {
 			}
 		}
 		g := make([]float64, problem.Constraints(l.smooth))
-		f, err := l.smooth.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(l.smooth.Forward(g))(t)
 		if want := f + l.smooth.Space().Regularizer.Value(l.weights()); math.Abs(r.Objective-want) > 1e-12 || r.Point.Objective != f {
 			t.Errorf("%d iterations: the result has the objectives %v and %v, the weights %v and %v", iterations, r.Objective, r.Point.Objective, want, f)
 		}
@@ -172,18 +161,13 @@ func TestInfeasibleStart(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
 	l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
 	g := make([]float64, problem.Constraints(l.smooth))
-	if _, err := l.smooth.Forward(g); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(l.smooth.Forward(g))(t)
 	if problem.MaxViolation(g) < 0.1 {
 		t.Fatalf("the start meets the bounds: %v", g)
 	}
 	var told trainer.Warnings
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
-		trainer.Settings{Iterations: 90, Warn: func(w trainer.Warning) { told = append(told, w) }}, l.feedback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
+		trainer.Settings{Iterations: 90, Warn: func(w trainer.Warning) { told = append(told, w) }}, l.feedback))(t)
 	for _, w := range slices.Concat(told, r.Warnings) {
 		if w.Code == trainer.WarnInfeasibleStart {
 			t.Error(w)
@@ -217,10 +201,7 @@ func TestLimits(t *testing.T) {
 // an error that names its requirement.
 func TestEveryMethodSolvesOrRefuses(t *testing.T) {
 	for _, name := range method.Names() {
-		m, err := method.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Value(method.New(name))(t)
 		l := newLending(t, 400, 2, 0.02)
 		r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 150}, l.feedback)
 		if err != nil {
@@ -248,10 +229,7 @@ func TestTighten(t *testing.T) {
 		return []float64{amount, amount}
 	}
 	m := &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}
-	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 1500}, l.feedback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 1500}, l.feedback))(t)
 	best := r.Rounds[r.Best]
 	d, g := make([]float64, l.feedback.Rates.Len()), make([]float64, 2)
 	decisions := make([]int32, len(l.x))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
@@ -25,20 +26,13 @@ func (r reporting) Report() trainer.Report { return trainer.Report{Nu: r.nu} }
 // multiplier, and that the end of the run looks for a better one.
 func TestRoundsSearchNoMultiplier(t *testing.T) {
 	f := fourRows(t, 3)
-	l, err := newLoop(f.Smooth, &method.ALM{}, trainer.Settings{Iterations: 12}, f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	l := require.Value(newLoop(f.Smooth, &method.ALM{}, trainer.Settings{Iterations: 12}, f))(t)
+	require.Value(l.round(t.Context()))(t)
 	own := l.result.Certificate
 	if own.Own != nil || !slices.Equal(own.Nu, l.m.Report().Nu) {
 		t.Errorf("the round's certificate: %+v, the method's own multiplier %v", own, l.m.Report().Nu)
 	}
-	if err := l.finish(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.finish())
 	if c := l.result.Certificate; !(c.Epsilon < own.Epsilon) || c.Own == nil || c.Own.Epsilon != own.Epsilon {
 		t.Errorf("the certificate of the run %+v, of its round %+v", c, own)
 	}
@@ -95,19 +89,13 @@ func TestFinish(t *testing.T) {
 			last := *last
 			l.result.Result = &last
 		}
-		if err := f.Smooth.Map().SetObjective(0, []float64{1, 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.finish(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Smooth.Map().SetObjective(0, []float64{1, 1}))
+		require.NoError(t, l.finish())
 		// At x = 2: f = 2, and the excesses 2 - 1/4 and 4 - 2 - 1/2 less the shifts.
 		at := affineOf(t, 2, problem.AffineRow{Coefficients: []float64{1, 0}, Bound: 0.75}, problem.AffineRow{Coefficients: []float64{-1, 1}, Bound: 1.5})
 		want.Point = problem.NewPoint(at)
 		want.Point.Iteration, want.Point.GradientEvaluations = 30, 60
-		if err := want.Point.Forward(at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, want.Point.Forward(at))
 		if want.Certificate.Nu == nil {
 			var err error
 			if want.Certificate, err = certify.Better(at, &want.Point, l.best.nu, nil, certify.Settings{}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 )
@@ -50,10 +51,7 @@ func TestTheJudgedWeightsAreReturned(t *testing.T) {
 				at = l.weights()
 			}
 		})
-		r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, s, l.feedback)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(decide.Train(t.Context(), l.problem, &method.ALM{}, s, l.feedback))(t)
 		if r.Output != c.output || c.after > 0 && r.Iterations != c.after {
 			t.Errorf("%s: output %d after %d iterations, want %d after %d", name, r.Output, r.Iterations, c.output, c.after)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -70,9 +71,7 @@ func newLending(t testing.TB, n, groups int, bound float64) *lending {
 			}
 		},
 	}.New(make([]float64, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	slack := 1 / slices.Min(l.sizes)
 	target := l.rows.gap(bound, slack)
 	var list []problem.AffineRow
@@ -82,9 +81,7 @@ func newLending(t testing.TB, n, groups int, bound float64) *lending {
 		list = append(list, row)
 	}
 	m, err := problem.NewAffineMap(groups, list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if l.smooth, err = problem.NewAffine(terms, m); err != nil {
 		t.Fatal(err)
 	}
@@ -196,10 +193,7 @@ func (l *lending) grid(t *testing.T) float64 {
 		for i := range scores {
 			scores[i] = l.score([]float64{math.Cos(angle), math.Sin(angle), 0}, i)
 		}
-		e, err := decide.Offsets(l.feedback.Rates.(*decide.Rates), l.feedback.Target, scores, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(decide.Offsets(l.feedback.Rates.(*decide.Rates), l.feedback.Target, scores, 0))(t)
 		if e.Violation == 0 {
 			best = math.Min(best, e.After)
 		}

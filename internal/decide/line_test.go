@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -64,10 +65,7 @@ func TestLineByHand(t *testing.T) {
 		{{Rate: 0, Class: 1, Weight: 0.5}, {Rate: 1, Class: 0, Weight: 0.25}, {Rate: 1, Class: 2, Weight: 64}},
 		{{Rate: 0, Class: 0, Weight: 1e-9}},
 	}
-	r, err := NewRates(2, 3, []float64{0, 1}, func(i int) []Entry { return entries[i] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(NewRates(2, 3, []float64{0, 1}, func(i int) []Entry { return entries[i] }))(t)
 	target := &Target{Objective: problem.AffineRow{Coefficients: []float64{3, 2}, Constant: 10},
 		Bounds: []Bound{
 			{AffineRow: problem.AffineRow{Coefficients: []float64{4, 0}, Bound: 1}, Slack: 0.5},
@@ -76,9 +74,7 @@ func TestLineByHand(t *testing.T) {
 			{AffineRow: problem.AffineRow{Coefficients: []float64{-1, 0}, Constant: 2e-9}},
 			{AffineRow: problem.AffineRow{Coefficients: []float64{1, 0}, Constant: 1e-9}}, // 2e-9 at the start
 		}}
-	if err := target.index(2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, target.index(2))
 	l := newLine(r, target)
 	l.moves[0], l.moves[1] = move{row: 0, from: 0, to: 1}, move{row: 1, from: 0, to: 1}
 	check := func(what string, value, sum float64, violated int, g ...float64) {
@@ -103,12 +99,9 @@ func TestLineByHand(t *testing.T) {
 // ones the larger.
 func TestSearchPrefersTheNearest(t *testing.T) {
 	positive := []int{1, 1, 0, 1, 0, 0}
-	r, err := NewRates(6, 2, make([]float64, 3), func(i int) []Entry {
+	r := require.Value(NewRates(6, 2, make([]float64, 3), func(i int) []Entry {
 		return []Entry{{Rate: i / 3, Class: 1, Weight: 1. / 3}, {Rate: 2, Class: 1 - positive[i], Weight: 1. / 6}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	target := &Target{Objective: problem.AffineRow{Coefficients: []float64{0, 0, 1}}, Bounds: []Bound{
 		{AffineRow: problem.AffineRow{Coefficients: []float64{1, -1, 0}, Bound: 1. / 3}}, {AffineRow: problem.AffineRow{Coefficients: []float64{-1, 1, 0}, Bound: 1. / 3}}}}
 	for shift, want := range map[float64]float64{0: -1.5, -0.375: 1.875, -0.4375: 1.8125} {
@@ -128,10 +121,7 @@ func TestSearchPrefersTheNearest(t *testing.T) {
 
 // TestOffsetsOfGoodClasses leaves the offsets of three classes at 0 if no decision is wrong.
 func TestOffsetsOfGoodClasses(t *testing.T) {
-	r, err := NewRates(3, 3, []float64{1}, func(i int) []Entry { return []Entry{{Class: i, Weight: -1. / 3}} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(NewRates(3, 3, []float64{1}, func(i int) []Entry { return []Entry{{Class: i, Weight: -1. / 3}} }))(t)
 	e, err := Offsets(r, &Target{Objective: problem.AffineRow{Coefficients: []float64{1}}}, []float64{2, 0, 1, 0, 1, 0, 0, 0, 3}, 0)
 	if err != nil || e.Moved || !slices.Equal(e.Offsets, []float64{0, 0, 0}) || math.Abs(e.After) > 1e-15 {
 		t.Errorf("%+v, %v", e, err)
@@ -140,10 +130,7 @@ func TestOffsetsOfGoodClasses(t *testing.T) {
 
 // TestOffsetsNameTheScore checks the row in the error for a score that is not finite.
 func TestOffsetsNameTheScore(t *testing.T) {
-	r, err := NewRates(2, 3, []float64{0}, func(int) []Entry { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(NewRates(2, 3, []float64{0}, func(int) []Entry { return nil }))(t)
 	target := &Target{Objective: problem.AffineRow{Coefficients: []float64{1}}}
 	for i, row := range []string{"row 1", "row 1", "row 1", "row 2", "row 2", "row 2"} {
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {

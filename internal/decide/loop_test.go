@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -22,15 +23,8 @@ import (
 // the terms.
 func affineOf(t *testing.T, x float64, rows ...problem.AffineRow) *problem.Affine {
 	t.Helper()
-	m, err := problem.NewAffineMap(2, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := problem.NewAffine(termsAt(t, x), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	m := require.Value(problem.NewAffineMap(2, rows))(t)
+	return require.Value(problem.NewAffine(termsAt(t, x), m))(t)
 }
 
 func termsAt(t *testing.T, x float64) problem.Problem {
@@ -49,15 +43,12 @@ func fourRows(t *testing.T, x float64) Feedback {
 	t.Helper()
 	rows := []problem.AffineRow{{Coefficients: []float64{1, 0}, Bound: 0.25}, {Coefficients: []float64{-1, 1}, Bound: 0.5}}
 	smooth := affineOf(t, x, rows...)
-	r, err := NewRates(4, 2, make([]float64, 3), func(i int) []Entry {
+	r := require.Value(NewRates(4, 2, make([]float64, 3), func(i int) []Entry {
 		if i < 2 {
 			return []Entry{{Rate: 0, Class: 1, Weight: 0.25}, {Rate: 1, Class: 1, Weight: 0.5}, {Rate: 2, Class: 0, Weight: 0.25}}
 		}
 		return []Entry{{Rate: 0, Class: 1, Weight: 0.25}, {Rate: 2, Class: 1, Weight: 0.25}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	target := &Target{Objective: problem.AffineRow{Coefficients: []float64{0, 0, 1}}}
 	for j, row := range rows {
 		row.Coefficients = append(slices.Clone(row.Coefficients), 0)
@@ -89,10 +80,7 @@ func TestNewLoop(t *testing.T) {
 		f.Target.Bounds[0].Row, f.Target.Bounds[1].Row = tc.row, 2*tc.row
 		told := ""
 		tc.set.Tolerance, tc.set.Warn, tc.set.ResumeAt.GradientEvaluations = tc.given, func(w trainer.Warning) { told = w.Text }, 9
-		l, err := newLoop(f.Smooth, nil, tc.set, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := require.Value(newLoop(f.Smooth, nil, tc.set, f))(t)
 		every, check := l.limits().Intervals()
 		if l.f.Rounds != tc.want || math.Abs(l.set.Tolerance-tc.wanted) > 1e-18 || every != tc.every || check != tc.check {
 			t.Errorf("%+v: %d rounds, tolerance %v, a record every %d, a check every %d", tc, l.f.Rounds, l.set.Tolerance, every, check)
@@ -254,14 +242,8 @@ func TestMeasure(t *testing.T) {
 	}
 	f.Resolution = 0.01
 	l := &loop{p: termsAt(t, 2), f: f, shifts: []float64{0.1, 0.2}, theta: 0.5, result: &Result{Rounds: []Round{{}}}, at: problem.Point{Iteration: 12}}
-	got, err := l.measure()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exact, err := Offsets(f.Rates.(*Rates), f.Target.Tightened(amounts), []float64{5, 3, 1, -1}, 0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(l.measure())(t)
+	exact := require.Value(Offsets(f.Rates.(*Rates), f.Target.Tightened(amounts), []float64{5, 3, 1, -1}, 0.01))(t)
 	want := Round{Iteration: 12, Theta: 0.5, Shifts: []float64{0.1, 0.2}, Smooth: []float64{1.75, 1.5}, Decisions: []float64{0.5625, -0.125}, Objective: 0.25, Exact: *exact}
 	if diff := cmp.Diff(want, *got); diff != "" || len(l.result.Rounds) != 2 || got != &l.result.Rounds[1] {
 		t.Errorf("the round of %d (-want +got):\n%s", len(l.result.Rounds), diff)
@@ -309,9 +291,7 @@ func TestSearchConflict(t *testing.T) {
 			tc.change(l)
 		}
 		before := l.conflict.spent
-		if err := l.searchConflict(tc.last); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.searchConflict(tc.last))
 		if c := l.conflict; c.spent-before != tc.spent || c.inARow != tc.inARow || (c.proof != nil) != (tc.inARow > 0) {
 			t.Errorf("%s: cost %v, %d in a row, proof %+v; want %v, %d", name, c.spent-before, c.inARow, c.proof, tc.spent, tc.inARow)
 		}
@@ -331,10 +311,7 @@ func TestTheUpdateIsOverdue(t *testing.T) {
 	}{"limit": {0, nil, 1}, "tolerance": {1e3, nil, 0}, "start": {0, []float64{0, 1}, 0}} {
 		f := fourRows(t, 3)
 		f.Start = c.start
-		l, err := newLoop(f.Smooth, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 12, Tolerance: c.tolerance}, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := require.Value(newLoop(f.Smooth, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 12, Tolerance: c.tolerance}, f))(t)
 		l.set.Tolerance = c.tolerance // in place of a part of a row
 		again, err := l.round(t.Context())
 		if err != nil || !again {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -59,10 +60,7 @@ func TestOrdersStep(t *testing.T) {
 		}
 		target := gapTarget([]float64{0.02, 0.3}[trial%2], 1./40)
 		o := &Orders{Rates: 2, Count: g.count, Direction: direction}
-		e, err := o.Step(target, scores, nil, 1e-12)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(o.Step(target, scores, nil, 1e-12))(t)
 		at := func(shift float64) (gap float64) {
 			own := make([]float64, len(scores))
 			for i := range own {

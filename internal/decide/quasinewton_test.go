@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -16,10 +17,7 @@ import (
 func TestQuasiNewtonFollowsTheShifts(t *testing.T) {
 	l := newLending(t, 600, 3, 0.02)
 	m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
-	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 1800, RecordEvery: 1800}, l.feedback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 1800, RecordEvery: 1800}, l.feedback))(t)
 	l.check(t, "lbfgs", r)
 	if len(r.Rounds) < 2 {
 		t.Fatalf("%d rounds, want 2 or more", len(r.Rounds))
@@ -49,10 +47,7 @@ func TestRoundsEndAtTheLeastTolerance(t *testing.T) {
 	}
 	l.feedback.Rounds = -1
 	m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
-	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 3000, RecordEvery: 1}, l.feedback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 3000, RecordEvery: 1}, l.feedback))(t)
 	if e := r.Certificate.Epsilon; r.Status != trainer.Converged || r.Iterations >= 1000 || e > 1e-5 || e < 1e-9 {
 		t.Errorf("%s after %d iterations with epsilon %v, want the tolerance 1e-5 to end the round", r.Status, r.Iterations, e)
 	}

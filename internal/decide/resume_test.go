@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -46,10 +47,7 @@ func TestCheckpointIsBitIdentical(t *testing.T) {
 				p = deep{p}
 			}
 			s.Iterations, s.RecordEvery, s.Checkpointer, s.Recorder = 210, 5, c, c
-			r, err := decide.Train(t.Context(), p, of.fresh(), s, l.feedback)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(decide.Train(t.Context(), p, of.fresh(), s, l.feedback))(t)
 			l.check(t, name, r)
 			r.Seconds, r.Times = 0, trainer.Times{}
 			return r, slices.Concat(l.weights(), l.smooth.Map().Shifts())
@@ -82,9 +80,7 @@ func TestCheckpointIsBitIdentical(t *testing.T) {
 func TestResumeRefusesOtherBounds(t *testing.T) {
 	l := newLending(t, 300, 2, 0.02)
 	r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 30}, l.feedback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	other := newLending(t, 300, 3, 0.02)
 	_, err = decide.Train(t.Context(), other.problem, &method.ALM{}, trainer.Settings{Iterations: 60, Resume: r.State}, other.feedback)
 	if !errors.Is(err, problem.ErrSettings) {

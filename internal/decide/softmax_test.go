@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -71,10 +72,7 @@ func TestSoftmaxOfTwoClasses(t *testing.T) {
 		single, pairs, positive = append(single, s), append(pairs, 0, s), append(positive, is)
 		labels = append(labels, map[bool]int{true: 1}[is])
 	}
-	platt, err := FitPlatt(single, positive, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	platt := require.Value(FitPlatt(single, positive, nil))(t)
 	got, err := FitSoftmax(pairs, labels, 2, nil)
 	if err != nil || math.Abs(got.Slope-platt.Slope) > 1e-6 || math.Abs(got.Intercepts[1]-platt.Intercept) > 1e-6 {
 		t.Error(got, platt, err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/internal/require"
 )
 
 // rowsOf returns rows of scores and labels.
@@ -69,9 +71,7 @@ func TestSoftmaxNewton(t *testing.T) {
 		}
 	}
 	var want mat.VecDense
-	if err := want.SolveVec(hessian, g); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, want.SolveVec(hessian, g))
 	step, slope, ok := f.newton(x)
 	for k := range step {
 		if math.Abs(step[k]-want.AtVec(k)) > 1e-5*(1+math.Abs(want.AtVec(k))) {

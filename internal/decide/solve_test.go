@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -27,14 +28,9 @@ func (still) Diagnose(problem.Problem, *problem.Point) ([]string, error) {
 // A round passes on the warnings of its start, and its seconds are those of all rounds.
 func TestSolveARound(t *testing.T) {
 	f := fourRows(t, 0)
-	l, err := newLoop(f.Smooth, still{}, trainer.Settings{Iterations: 40}, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := require.Value(newLoop(f.Smooth, still{}, trainer.Settings{Iterations: 40}, f))(t)
 	l.seconds, l.warnings.closing = 100, true // after an earlier round
-	if _, err := l.solve(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(l.solve(t.Context()))(t)
 	if !slices.Equal(l.warnings.told.Texts(), []string{"at the start"}) {
 		t.Errorf("warnings %q", l.warnings.told)
 	}

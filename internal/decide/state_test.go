@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -62,10 +63,7 @@ func TestStateOfTheRounds(t *testing.T) {
 	if diff := cmp.Diff(texts{"run.warnings": {"x"}}, from.Texts); diff != "" {
 		t.Errorf("the checkpoint changes the method's state: %s", diff)
 	}
-	r, err := reopened(t, got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(reopened(t, got))(t)
 	type parts struct {
 		Rounds, Repeated, Gradients, InARow int
 		Theta, Before, Seconds, Spent       float64

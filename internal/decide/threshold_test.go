@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -27,15 +28,12 @@ func (b *binary) rates(t testing.TB) *decide.Rates {
 		sizes[g]++
 	}
 	n := len(b.labels)
-	r, err := decide.NewRates(n, 2, make([]float64, b.count+1), func(i int) []decide.Entry {
+	r := require.Value(decide.NewRates(n, 2, make([]float64, b.count+1), func(i int) []decide.Entry {
 		return []decide.Entry{
 			{Rate: b.groups[i], Class: 1, Weight: 1 / float64(sizes[b.groups[i]])},
 			{Rate: b.count, Class: 1 - b.labels[i], Weight: 1 / float64(n)},
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return r
 }
 
@@ -80,9 +78,7 @@ func TestThresholdByHand(t *testing.T) {
 		scores: []float64{2.5, 2, 1, 0.5, -1, -2},
 	}
 	e, err := decide.Offsets(b.rates(t), b.gap(1./3, 0), b.scores, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if math.Abs(e.Before-1./6) > 1e-12 || math.Abs(e.After-2./6) > 1e-12 || e.Violation != 0 || !e.Moved || math.Abs(e.Cost()-1./6) > 1e-12 {
 		t.Errorf("%+v", e)
 	}
@@ -125,10 +121,7 @@ func TestThresholdIsTheBest(t *testing.T) {
 			target.Bounds = append(target.Bounds, decide.Bound{AffineRow: problem.AffineRow{Coefficients: low, Bound: -0.6}},
 				decide.Bound{AffineRow: problem.AffineRow{Coefficients: high, Bound: 0.4}})
 		}
-		e, err := decide.Offsets(r, target, b.scores, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(decide.Offsets(r, target, b.scores, 0))(t)
 		violation, objective := result(r, target, b.scores, e.Offsets)
 		if math.Abs(violation-e.Violation) > 1e-9 || math.Abs(objective-e.After) > 1e-9 {
 			t.Fatalf("trial %d: the offsets give violation %v and objective %v, the result says %v and %v", trial, violation, objective, e.Violation, e.After)
@@ -167,22 +160,16 @@ func TestSingleRateStaysWithinTheBound(t *testing.T) {
 	for i := range scores {
 		scores[i] = float64(n - i)
 	}
-	r, err := decide.NewRates(n, 2, []float64{0, 1}, func(i int) []decide.Entry {
+	r := require.Value(decide.NewRates(n, 2, []float64{0, 1}, func(i int) []decide.Entry {
 		if i%2 == 0 {
 			return []decide.Entry{{Rate: 0, Class: 1, Weight: 1. / negatives}}
 		}
 		return []decide.Entry{{Rate: 1, Class: 1, Weight: -1. / negatives}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for k, bound := range []float64{0, 0.05, 0.1, 0.15} {
 		target := &decide.Target{Objective: problem.AffineRow{Coefficients: []float64{0, 1}},
 			Bounds: []decide.Bound{{AffineRow: problem.AffineRow{Coefficients: []float64{1, 0}, Bound: bound}, Row: 1. / negatives}}}
-		e, err := decide.Offsets(r, target, scores, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(decide.Offsets(r, target, scores, 0))(t)
 		decisions, d := make([]int32, n), make([]float64, 2)
 		decide.Decide(decisions, scores, e.Offsets)
 		r.Count(d, decisions)
@@ -197,10 +184,7 @@ func TestSingleRateStaysWithinTheBound(t *testing.T) {
 func TestTiesStayTogether(t *testing.T) {
 	b := &binary{labels: []int{1, 0, 1, 0}, groups: []int{0, 1, 0, 1}, count: 2, scores: []float64{100, 3.0001, 3, -1}}
 	for _, resolution := range []float64{0, 1e-5} {
-		e, err := decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, resolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(decide.Offsets(b.rates(t), b.gap(1, 0), b.scores, resolution))(t)
 		between := -e.Offsets[0] > 3 && -e.Offsets[0] < 3.0001
 		if between {
 			t.Errorf("resolution %v: the threshold %v separates 3 and 3.0001", resolution, -e.Offsets[0])
@@ -227,13 +211,10 @@ func classErrors(t testing.TB, labels []int, recall []float64) (*decide.Rates, *
 	}
 	constants := make([]float64, classes+1)
 	constants[classes] = 1
-	r, err := decide.NewRates(len(labels), classes, constants, func(i int) []decide.Entry {
+	r := require.Value(decide.NewRates(len(labels), classes, constants, func(i int) []decide.Entry {
 		y := labels[i]
 		return []decide.Entry{{Rate: y, Class: y, Weight: 1 / float64(sizes[y])}, {Rate: classes, Class: y, Weight: -1 / float64(len(labels))}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	target := &decide.Target{Objective: problem.AffineRow{Coefficients: make([]float64, classes+1)}}
 	target.Objective.Coefficients[classes] = 1
 	for k, b := range recall {
@@ -260,10 +241,7 @@ func TestOffsetsOfClasses(t *testing.T) {
 			scores[3*i+labels[i]] += 1.2
 		}
 		r, target := classErrors(t, labels, []float64{0.8, 0, 0.5})
-		e, err := decide.Offsets(r, target, scores, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(decide.Offsets(r, target, scores, 0))(t)
 		violation, objective := result(r, target, scores, e.Offsets)
 		if math.Abs(violation-e.Violation) > 1e-9 || math.Abs(objective-e.After) > 1e-9 {
 			t.Fatalf("trial %d: counted %v and %v, the result says %v and %v", trial, violation, objective, e.Violation, e.After)
@@ -319,9 +297,7 @@ func BenchmarkThreshold(b *testing.B) {
 			}
 			r, target := rows.rates(b), rows.gap(tc.bound, float64(tc.groups)/float64(tc.rows))
 			for b.Loop() {
-				if _, err := decide.Offsets(r, target, rows.scores, 1e-7); err != nil {
-					b.Fatal(err)
-				}
+				require.Value(decide.Offsets(r, target, rows.scores, 1e-7))(b)
 			}
 		})
 	}
@@ -380,10 +356,7 @@ func TestCoarseBounds(t *testing.T) {
 				cheapest = math.Min(cheapest, w)
 			}
 		}
-		got, err := decide.Offsets(rates, target, b.scores, 1e-12)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := require.Value(decide.Offsets(rates, target, b.scores, 1e-12))(t)
 		v, w, unjudged := worth(got.Offsets[0])
 		if math.Abs(v-leastViolation) > 1e-9 || math.Abs(w-leastWorth) > 1e-9 || unjudged != got.Unjudged || math.Abs(v-got.Violation) > 1e-9 {
 			t.Fatalf("%+v: violation %v, worth %v, unjudged %t; the best threshold has %v, %v", got, v, w, unjudged, leastViolation, leastWorth)

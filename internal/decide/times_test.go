@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -33,10 +34,7 @@ func TestTimes(t *testing.T) {
 		f.Scores = func() ([]float64, error) { counts++; time.Sleep(takes); return count() }
 		f.Rounds = 2
 		r := &slow{takes: takes}
-		result, err := Train(t.Context(), f.Smooth, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 30, RecordEvery: 10, Recorder: r}, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := require.Value(Train(t.Context(), f.Smooth, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 30, RecordEvery: 10, Recorder: r}, f))(t)
 		rounds, records := takes.Seconds()*float64(counts), takes.Seconds()*float64(r.records)
 		x := result.Times
 		if counts < 2 || r.records < 2 || math.Abs(x.Rounds-rounds) > 1e-9 || math.Abs(x.Records-records) > 1e-9 || math.Abs(time.Since(began).Seconds()-rounds-records) > 1e-9 {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
@@ -18,16 +19,13 @@ func TestTurn(t *testing.T) {
 	for i := range n {
 		columns[0][i], columns[1][i] = math.Sin(float64(3*i)), math.Cos(float64(5*i*i))
 	}
-	rates, err := NewRates(n, 2, []float64{0}, func(i int) []Entry {
+	rates := require.Value(NewRates(n, 2, []float64{0}, func(i int) []Entry {
 		wrong := 1
 		if columns[0][i]-2*columns[1][i] > 0.1 {
 			wrong = 0
 		}
 		return []Entry{{Rate: 0, Class: wrong, Weight: 1. / n}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	target := &Target{Objective: problem.AffineRow{Coefficients: []float64{1}}}
 	round := func(w []float64) {
 		for k, v := range w {
@@ -57,34 +55,25 @@ func TestTurnGainsMoreThanNoise(t *testing.T) {
 		for k := range n {
 			columns[0][k], columns[1][k] = rng.NormFloat64(), rng.NormFloat64()
 		}
-		rates, err := NewRates(n, 2, []float64{0}, func(i int) []Entry {
+		rates := require.Value(NewRates(n, 2, []float64{0}, func(i int) []Entry {
 			wrong := 0
 			if columns[0][i]+4*rng.NormFloat64() < 0 {
 				wrong = 1
 			}
 			return []Entry{{Class: wrong, Weight: 1. / n}}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		target := &Target{Objective: problem.AffineRow{Coefficients: []float64{1}}}
 		decide := func(w []float64) ([]int32, float64) {
 			scores, decisions := make([]float64, n), make([]int32, n)
 			for i := range scores {
 				scores[i] = w[0]*columns[0][i] + w[1]*columns[1][i]
 			}
-			e, err := Offsets(rates, target, scores, 1e-9)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := require.Value(Offsets(rates, target, scores, 1e-9))(t)
 			Decide(decisions, scores, e.Offsets)
 			return decisions, n * e.After
 		}
 		start := []float64{1, 0}
-		w, err := Turn(rates, target, columns, [][]float64{start}, func([]float64) {}, 1e-9)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := require.Value(Turn(rates, target, columns, [][]float64{start}, func([]float64) {}, 1e-9))(t)
 		if w == nil {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -69,10 +70,7 @@ func TestWeights(t *testing.T) {
 			return out
 		}
 		rates := func(rows int, entries func(i int) []decide.Entry, weights []float64) *decide.Rates {
-			r, err := decide.NewRates(rows, classes, make([]float64, 1+groups), entries)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(decide.NewRates(rows, classes, make([]float64, 1+groups), entries))(t)
 			r.Weigh(weights)
 			return r
 		}
@@ -88,23 +86,11 @@ func TestWeights(t *testing.T) {
 			}
 			return list
 		}, scaled)} {
-			a, err := decide.Offsets(own, target(), scores, 1e-9)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := decide.Offsets(plain, target(), repeated, 1e-9)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := require.Value(decide.Offsets(own, target(), scores, 1e-9))(t)
+			b := require.Value(decide.Offsets(plain, target(), repeated, 1e-9))(t)
 			equal(t, "offsets", a, b)
-			c, err := decide.ByGroup(own, target(), scores, groupOf, groups, 1e-9)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d, err := decide.ByGroup(plain, target(), repeated, repeatedGroups, groups, 1e-9)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := require.Value(decide.ByGroup(own, target(), scores, groupOf, groups, 1e-9))(t)
+			d := require.Value(decide.ByGroup(plain, target(), repeated, repeatedGroups, groups, 1e-9))(t)
 			if c.Proven != d.Proven || c.Proven && math.Abs(c.Bound-d.Bound) > 1e-9 || c.Violation <= 0 && c.Bound > c.After+1e-9 {
 				t.Errorf("thresholds: proven %t, bound %v, want %t, %v", c.Proven, c.Bound, d.Proven, d.Bound)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ppal/internal/dirlock"
+	"ppal/internal/require"
 )
 
 // holdVariable makes this test program hold a lock until the program is killed.
@@ -34,9 +35,7 @@ func TestMain(m *testing.M) {
 func TestTake(t *testing.T) {
 	dir := t.TempDir()
 	l, err := dirlock.Take(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := dirlock.Take(dir); !errors.Is(err, dirlock.ErrHeld) {
 		t.Errorf("the second lock: %v, want ErrHeld", err)
 	}
@@ -55,9 +54,7 @@ func TestTake(t *testing.T) {
 	if err != nil {
 		t.Fatalf("after Release: %v", err)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(dir))
 	if err := l.Release(); err != nil {
 		t.Errorf("in a removed directory: %v", err)
 	}
@@ -71,22 +68,15 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	holder := exec.Command(os.Args[0])
 	holder.Env = append(os.Environ(), holdVariable+"="+dir)
-	out, err := holder.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := require.Value(holder.StdoutPipe())(t)
+	require.NoError(t, holder.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	if _, err := dirlock.Take(dir); !errors.Is(err, dirlock.ErrHeld) {
 		t.Errorf("held by another process: %v, want ErrHeld", err)
 	}
-	if err := holder.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, holder.Process.Kill())
 	_ = holder.Wait()
 	if _, err := os.Stat(filepath.Join(dir, dirlock.Name)); err != nil || !dirlock.Free(dir) {
 		t.Errorf("the killed process still holds its lock, %v", err)
@@ -131,12 +121,8 @@ func TestFreeDoesNotDisturb(t *testing.T) {
 		for again := 0; errors.Is(err, dirlock.ErrHeld) && again < 5; again++ { // a looker stands still on a busy machine
 			l, err = dirlock.Take(dir)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Release(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, l.Release())
 	}
 }
 
@@ -180,14 +166,9 @@ func TestRelease(t *testing.T) {
 		t.Errorf("no lock: %v", err)
 	}
 	dir := t.TempDir()
-	l, err := dirlock.Take(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := require.Value(dirlock.Take(dir))(t)
 	name := filepath.Join(dir, dirlock.Name)
-	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o755)))
 	if err := l.Release(); err == nil || errors.Is(err, os.ErrClosed) {
 		t.Errorf("a directory in the place of the file: %v, want an error of the file system", err)
 	}

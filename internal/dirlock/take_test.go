@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // The last holder may remove the file after Take has opened the file. The lock of the removed file
@@ -17,9 +19,7 @@ func TestRemovedFile(t *testing.T) {
 			if rounds++; rounds > 1 {
 				return
 			}
-			if err := os.Remove(filepath.Join(dir, Name)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(filepath.Join(dir, Name)))
 			if again {
 				var err error
 				if other, err = Take(dir); err != nil {

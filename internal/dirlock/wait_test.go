@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ppal/internal/require"
 )
 
 // A process that looks at the lock holds a shared lock for a moment.
 func TestLockWaits(t *testing.T) {
 	open := func(name string) *os.File {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644))(t)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
@@ -31,9 +30,7 @@ func TestLockWaits(t *testing.T) {
 		if c.moments == 0 {
 			operation = unix.LOCK_UN
 		}
-		if err := unix.Flock(int(looking.Fd()), operation); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, unix.Flock(int(looking.Fd()), operation))
 		wait = func() {
 			if waits++; waits == c.moments {
 				if err := unix.Flock(int(looking.Fd()), unix.LOCK_UN); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestSummaries(t *testing.T) {
 	cases.Run(t, "testdata/summaries.txt", func(t *testing.T, c *cases.Case) string {
 		var s results.Summary
-		if err := json.Unmarshal([]byte(c.Input), &s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(c.Input), &s))
 		var b strings.Builder
 		line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 		switch c.Command {

@@ -18,6 +18,7 @@ import (
 	"ppal/internal/bench"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 func TestBounds(t *testing.T) {
@@ -56,13 +57,9 @@ func TestChoose(t *testing.T) {
 func inProcess(t *testing.T, name string, o Options) (results []Result) {
 	t.Helper()
 	parts, err := Choose(Parts(), []string{name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = Run(t.Context(), parts, o, func(l []Line) error { return nil }, func(p PartReport) error { results = p.Results; return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return results
 }
 
@@ -167,9 +164,7 @@ func TestSanitized(t *testing.T) {
 func script(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755))
 	return file
 }
 
@@ -270,10 +265,7 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	if !slices.ContainsFunc(results, func(r Result) bool { return r.Name == "mnpc-fashion-mnist tf32: JAX, compiled, over ppal" }) {
 		t.Errorf("no result of JAX: %+v", results)
 	}
-	asked, err := os.ReadFile(filepath.Join(o.Data, "asked"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := require.Value(os.ReadFile(filepath.Join(o.Data, "asked")))(t)
 	if n := strings.Count(string(asked), "seconds"); n != 5 {
 		t.Errorf("PyTorch was asked %d times, want once for each of 5 shapes and precisions", n)
 	}
@@ -309,10 +301,7 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured, c
 			t.Errorf("%+v", r)
 		}
 	}
-	asked, err := os.ReadFile(filepath.Join(o.Data, "asked"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := require.Value(os.ReadFile(filepath.Join(o.Data, "asked")))(t)
 	if want := `"kind":"pictures","rows":10,"features":3072,"width":0,"classes":4,"groups":0,"tf32":true,"filters":[64,64,128,128,256,256],"pooled":2}`; !strings.Contains(string(asked), want) {
 		t.Errorf("asked %s, want %s in it", asked, want)
 	}
@@ -346,14 +335,9 @@ func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	program, folder := filepath.Join(dir, "program"), filepath.Join(dir, "pack")
 	data := filepath.Join(dir, "fashion-mnist")
-	empty, err := exec.Command("sh", "-c", "gzip -c </dev/null").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := require.Value(exec.Command("sh", "-c", "gzip -c </dev/null").Output())(t)
 	files := []string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"}
-	if err := errors.Join(os.WriteFile(program, []byte("program"), 0o755), os.Mkdir(data, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.WriteFile(program, []byte("program"), 0o755), os.Mkdir(data, 0o755)))
 	pack := func() (string, error) {
 		out, err := exec.Command("sh", "pack.sh", program, dir, folder).CombinedOutput()
 		return string(out), err
@@ -362,9 +346,7 @@ func TestPack(t *testing.T) {
 		if out, err := pack(); err == nil || !strings.Contains(out, "-ubyte.gz is not there") {
 			t.Errorf("without %s: %v, %s", name, err, out)
 		}
-		if err := os.WriteFile(filepath.Join(data, name), empty, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(data, name), empty, 0o600))
 	}
 	for range 2 { // the second pack replaces the first pack
 		if out, err := pack(); err != nil {
@@ -376,9 +358,7 @@ func TestPack(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.Truncate(filepath.Join(data, files[1]), 63<<20); err != nil { // a sparse file
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Truncate(filepath.Join(data, files[1]), 63<<20)) // a sparse file
 	if out, err := pack(); err == nil || !strings.Contains(out, "more than 63488 KiB") {
 		t.Errorf("a pack of 63 MiB: %v, %s", err, out)
 	}

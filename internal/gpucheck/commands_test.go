@@ -9,16 +9,14 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 // A command opens, reads, trains, certifies and writes its files, and lists its seconds by part.
 func TestCommands(t *testing.T) {
 	c := command{name: "small", settings: config.Values{"dataset": "synthetic", "rows-per-class": "20", "hidden": "4", "iterations": "2"}, seconds: 1e-9}
 	r := double.New(double.Options{})
-	sum, err := c.run(t.Context(), Options{Open: func() (driver.Driver, error) { return r, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := require.Value(c.run(t.Context(), Options{Open: func() (driver.Driver, error) { return r, nil }}))(t)
 	list := c.results(sum)
 	if list[0].Status != Failed || list[0].Value <= 0 {
 		t.Errorf("%+v exceeds its bound", list[0])
@@ -56,9 +54,7 @@ func TestRanked(t *testing.T) {
 	if got, err := c.ranked(t.Context(), o); err != nil || len(got) != 1 || got[0].Status != NotRun || !strings.Contains(got[0].Detail, "make mpi-gpu") {
 		t.Errorf("without the program: %+v, %v", got, err)
 	}
-	if err := os.WriteFile(os.Getenv("PROGRAM"), nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(os.Getenv("PROGRAM"), nil, 0o755))
 	for objective, want := range map[string]Status{"1.5": Passed, "1.6": Failed} {
 		t.Setenv("OBJECTIVE", objective)
 		got, err := c.ranked(t.Context(), o)

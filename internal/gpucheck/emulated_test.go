@@ -24,6 +24,7 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -48,9 +49,7 @@ func emulated(t *testing.T, set double.Options) Options {
 // allPassed fails the test if a result did not pass.
 func allPassed(t *testing.T, list []Result, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(list) == 0 {
 		t.Error("nothing was checked")
 	}
@@ -105,10 +104,7 @@ func TestTraining(t *testing.T) {
 	if o.Data = os.Getenv("PPAL_DATA"); o.Data == "" {
 		t.Skip("PPAL_DATA is not set")
 	}
-	images, err := datasets.FashionMNISTTraining(o.Data) // once: reading takes a second
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := require.Value(datasets.FashionMNISTTraining(o.Data))(t) // once: reading takes a second
 	for _, c := range trainingCases(size{8, 4, 200}, size{20, 8, 10}, func(string) (*picture.Images, error) { return images, nil }) {
 		list, err := c.Run(t.Context(), o)
 		allPassed(t, list, err)
@@ -120,9 +116,7 @@ func TestTraining(t *testing.T) {
 func TestMethods(t *testing.T) {
 	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, settings := range []config.Values{
 		{"method": "ppala", "regularizer": "l1", "regularizer-weight": "0.001"}, {"method": "ppala", "primal": "adam", "eta": "0.01"},
 		{"method": "ppala", "primal": "gradient", "regularizer": "group-l1", "regularizer-weight": "0.001"},
@@ -148,9 +142,7 @@ func TestMethods(t *testing.T) {
 // are not finite.
 func TestNonFinite(t *testing.T) {
 	host, err := reference()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = withDevice(emulated(t, double.Options{}), cuda.Options{}, func(d *cuda.Device) error {
 		for i, c := range graphcases.All() {
 			if i%5 != 0 {
@@ -211,9 +203,7 @@ func TestNonFiniteWithDigits(t *testing.T) {
 				all[k], err = Numbers(p)
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		for part, want := range all[0] {
 			for j, w := range want {
@@ -280,9 +270,7 @@ func TestEightBit(t *testing.T) {
 func TestTrainingWithDigits(t *testing.T) {
 	o := emulated(t, double.Options{})
 	images, _, err := datasets.LoadImages("", "synthetic", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, settings := range []config.Values{{}, {"micro-batch": "30"}, {"batch-size": "40"}} {
 		var ends [3]trained
 		for i, products := range []string{"float32", "bf16x3", "int8x3"} {
@@ -318,34 +306,21 @@ func TestIntegersWithDigits(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte(text.String()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()+"\n"), 0o600))
 	var ends [3][]float64
 	for i, set := range []config.Values{{"device": "cpu", "dtype": "float64"}, {"device": "cuda", "products": "bf16x3"},
 		{"device": "cuda", "products": "int8x3"}} {
 		maps.Copy(set, config.Values{"problem": "dp", "dataset": "csv", "file": file, "label": "y", "group": "sex=a", "model": "mlp", "hidden": "5",
 			"method": "ppala", "primal": "gradient"})
-		cfg, err := config.Resolve(set, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := require.Value(config.Resolve(set, nil))(t)
 		o := emulated(t, double.Options{})
-		options, err := cfg.SessionOptions("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		options := require.Value(cfg.SessionOptions(""))(t)
 		options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() }, timedCase{})
 		options.Settings = trainer.Settings{Iterations: 20, RecordEvery: 20}
-		s, err := session.New(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(session.New(t.Context(), options))(t)
 		products := s.Describe().Products
 		r, err := s.Optimize(t.Context())
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, s.Close()))
 		if want := []string{"float64", "bf16x3", "int8x3"}[i]; products != want {
 			t.Errorf("products in %s, want %s", products, want)
 		}

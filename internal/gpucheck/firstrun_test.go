@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // firstRun runs a step of first-run.sh with a program that runs script, and returns the step's log.
@@ -15,12 +17,8 @@ func firstRun(t *testing.T, step, script string, set ...string) (log string, err
 	pack := exec.Command("xz", "-c")
 	pack.Stdin = strings.NewReader("#!/bin/sh\n" + script)
 	packed, err := pack.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ppal-gpu.xz"), packed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ppal-gpu.xz"), packed, 0o600))
 	cmd := exec.Command("sh", "first-run.sh", step, dir)
 	cmd.Env = append(os.Environ(), "OUT="+filepath.Join(dir, "out"), "PPAL_WORK="+filepath.Join(dir, "work"), "PPAL_CUBLAS=none",
 		"FIRST_RUN_ROOT="+dir)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 // clockwork is a driver with scripted times. The k-th recorded event happens at the k-th time, in
@@ -46,18 +47,13 @@ func TestWatch(t *testing.T) {
 	w.arm()
 	for range 2 {
 		for _, err := range []error{w.LaunchGraph(1, 0), w.Synchronize(0), w.LaunchGraph(2, 0), w.Launch(0, &driver.Launch{})} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 	}
 	for i := range w.spans {
 		w.spans[i].call = time.Millisecond
 	}
-	u, err := w.disarm(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := require.Value(w.disarm(0))(t)
 	// A call of 1 ms launches each backward graph on an idle device. The device is busy for 19 of
 	// the 20 ms, and the gap grows by 1 ms.
 	if want := (10 + 19 + 5 + 10 + 19 + 5) / 76.0; math.Abs(u.busy-want) > 1e-12 {
@@ -77,12 +73,8 @@ func TestTook(t *testing.T) {
 	w := &watch{Driver: c}
 	w.arm()
 	spans := []driver.Span{{At: 8, Bytes: 100}}
-	if err := w.Launch(3, &driver.Launch{Name: "pack_f32", Reads: spans, Writes: spans}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Launch(3, &driver.Launch{Name: "copy_f32"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Launch(3, &driver.Launch{Name: "pack_f32", Reads: spans, Writes: spans}))
+	require.NoError(t, w.Launch(3, &driver.Launch{Name: "copy_f32"}))
 	took, err := w.took()
 	if err != nil || len(took) != 2 || took[0] != 10 || took[1] != 2 || w.stream != 3 {
 		t.Errorf("%v, %v, stream %d", took, err, w.stream)

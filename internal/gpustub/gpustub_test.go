@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // write writes a file of dir.
 func write(t *testing.T, dir, name, content string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
 	return file
 }
 
@@ -28,17 +28,10 @@ func TestBuild(t *testing.T) {
 		others: []string{write(t, dir, "a.h", "#define A 1\n")}}
 	build := func() string {
 		t.Helper()
-		file, err := r.build(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return file
+		return require.Value(r.build(folder))(t)
 	}
 	first := build()
-	before, err := os.Stat(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := require.Value(os.Stat(first))(t)
 	if after, err := os.Stat(build()); err != nil || !os.SameFile(before, after) || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("the library was made again: %v", err)
 	}
@@ -65,19 +58,13 @@ func TestBuild(t *testing.T) {
 // The recipe has every source of the stub and of the host's kernels.
 func TestStub(t *testing.T) {
 	cuda := filepath.Join("..", "cuda")
-	r, err := stub(cuda)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(stub(cuda))(t)
 	listed := map[string]bool{}
 	for _, file := range append(r.units, r.others...) {
 		listed[file] = true
 	}
 	for _, folder := range []string{filepath.Join(cuda, "nvidia", "testdata", "stub"), filepath.Join(cuda, "kernels", "device")} {
-		files, err := os.ReadDir(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := require.Value(os.ReadDir(folder))(t)
 		for _, f := range files {
 			if file := filepath.Join(folder, f.Name()); filepath.Ext(file) != ".go" && !listed[file] {
 				t.Errorf("%s is not in the recipe", file)

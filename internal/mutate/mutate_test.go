@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // stub declares what switchSource declares, as far as mutated code uses the declarations.
@@ -31,10 +32,7 @@ func mutantNil(id int, err error) error { return err }
 // mutationsOf returns the changes of the mutants of a package of one file.
 func mutationsOf(t *testing.T, text string) []string {
 	t.Helper()
-	p, err := mutate(token.NewFileSet(), "p", map[string]string{"p.go": text}, importer.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(mutate(token.NewFileSet(), "p", map[string]string{"p.go": text}, importer.Default()))(t)
 	// The mutated text must be a correct package, with the file that each mutated package gets.
 	fset := token.NewFileSet()
 	if _, err := parser.ParseFile(fset, "switch.go", switchSource(p.name, len(p.mutants)), 0); err != nil {
@@ -161,21 +159,13 @@ func TestJoin(t *testing.T) {
 func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 `,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	p, err := load(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(load("."))(t)
 	log.SetOutput(t.Output()) // indented, because a reader of the log must not count TestBroken as a failure
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute, idle: 3 * time.Second, survivor: func(*mutant) {}}
-	alive, err := r.run(context.Background(), p.mutants)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alive := require.Value(r.run(context.Background(), p.mutants))(t)
 	var got []string
 	for _, m := range alive {
 		got = append(got, m.String())
@@ -215,16 +205,9 @@ func TestIdle(t *testing.T) {
 	const work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 	for _, text := range []string{"(" + work + "; echo counted; sleep 60); sleep 60", "(" + work + "); echo counted; sleep 60"} {
 		c := exec.Command("sh", "-c", text)
-		counted, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := counted.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
+		counted := require.Value(c.StdoutPipe())(t)
+		require.NoError(t, c.Start())
+		require.Value(counted.Read(make([]byte, 1)))(t)
 		family, used := processes(c.Process.Pid)
 		if len(family) == 0 || used < leastWork {
 			t.Errorf("%s: the processes %v used %v", text, family, used)
@@ -239,7 +222,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestOutside(t *testing.T) {
-	p, err := mutate(token.NewFileSet(), "p", map[string]string{"p.go": `package p
+	p := require.Value(mutate(token.NewFileSet(), "p", map[string]string{"p.go": `package p
 func f(g func() error, n int) error {
 	if err := g(); err != nil {
 		return g()
@@ -250,10 +233,7 @@ func f(g func() error, n int) error {
 	}
 	_ = make([]int, n+1, n+2)
 	return g()
-}`}, importer.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+}`}, importer.Default()))(t)
 	var outside []string
 	for _, m := range p.mutants {
 		if m.outside {
@@ -291,10 +271,7 @@ func TestBatches(t *testing.T) {
 
 // Every line of equivalent.txt has a reason and names a file of the repository.
 func TestEquivalents(t *testing.T) {
-	known, err := equivalents(equivalentText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := require.Value(equivalents(equivalentText))(t)
 	for key := range known {
 		file, _, _ := strings.Cut(key, " ")
 		if _, err := os.Stat(filepath.Join("..", "..", file)); err != nil || !strings.Contains(key, ": ") || !strings.Contains(key, " => ") {

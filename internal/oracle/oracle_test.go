@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -87,11 +88,7 @@ func towards(t *testing.T) problem.Problem {
 		G:         func(g, x []float64) { g[0] = x[0] - 0.5 },
 		JacobianT: func(d, x, w []float64) { d[0], d[1] = w[0], 0 },
 	}
-	p, err := fn.New([]float64{-1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return require.Value(fn.New([]float64{-1, 2}))(t)
 }
 
 func train(t *testing.T, as string, gradients int) (x []float64, r *trainer.Result, err error) {

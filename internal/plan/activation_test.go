@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -49,12 +50,8 @@ func TestTypedMaps(t *testing.T) {
 			}
 		}
 		want, got := someMemory(), someMemory()
-		if err := Run(Step(m), want, 0, 4, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := Run(s, got, 0, 4, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Run(Step(m), want, 0, 4, nil))
+		require.NoError(t, Run(s, got, 0, 4, nil))
 		for i, x := range want.Data[0] {
 			if math.Float64bits(x) != math.Float64bits(got.Data[0][i]) {
 				t.Errorf("%v: element %d is %v, the map's %v", s, i, got.Data[0][i], x)

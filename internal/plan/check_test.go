@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -28,9 +29,7 @@ func small() *Plan {
 }
 
 func TestCheckFindsMistakes(t *testing.T) {
-	if err := small().Check(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, small().Check())
 	for _, test := range []struct {
 		want   string
 		damage func(p *Plan)

@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 )
 
@@ -30,13 +31,8 @@ func newShared(t *testing.T, whole *plan.Plan, parts int) *shared {
 			t.Fatalf("%v\n%v", err, whole)
 		}
 		s.d = append(s.d, d)
-		if err := d.Part.Check(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := plan.NewReference[float64](d.Part, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Part.Check())
+		r := require.Value(plan.NewReference[float64](d.Part, 7))(t)
 		s.parts = append(s.parts, r)
 	}
 	return s
@@ -116,9 +112,7 @@ func TestDivide(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			var whole *plan.Plan
-			if _, err := c.Problem(tensor.Float64, keep{&whole}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(c.Problem(tensor.Float64, keep{&whole}))(t)
 			coefficients := 0
 			for _, v := range whole.Coefficients {
 				coefficients += v.Len()
@@ -227,9 +221,7 @@ func TestDivideEnds(t *testing.T) {
 		var whole *plan.Plan
 		c := graphcases.Expressions()[0]
 		c.Rows = test.rows
-		if _, err := c.Problem(tensor.Float64, keep{&whole}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(c.Problem(tensor.Float64, keep{&whole}))(t)
 		var ends []int
 		for k, d := range newShared(t, whole, test.parts).d {
 			if ends = append(ends, d.To); k > 0 && d.From != ends[k-1] {

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -39,10 +40,7 @@ func checkOperation(t *testing.T, op describe.Op, f func(x, y *gorgonia.Node) (*
 		g := gorgonia.NewGraph()
 		x := gorgonia.NewVector(g, dtype, gorgonia.WithName("x"), gorgonia.WithShape(3))
 		y := gorgonia.NewVector(g, dtype, gorgonia.WithName("y"), gorgonia.WithShape(3))
-		n, err := f(x, y)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := require.Value(f(x, y))(t)
 		if r := recognize(n); r.kind != mapKind || r.op != op {
 			t.Errorf("%v %v: recognised as %+v, want %s", dtype, n, r, op)
 		}
@@ -52,10 +50,7 @@ func checkOperation(t *testing.T, op describe.Op, f func(x, y *gorgonia.Node) (*
 	y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(3))
 	n, _ := f(x, y)
 	args := []gorgonia.Value{tensor.New(tensor.WithBacking(append([]float64(nil), xs...))), tensor.New(tensor.WithBacking(append([]float64(nil), ys...)))}
-	v, err := n.Op().Do(args[:op.Arity()]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := require.Value(n.Op().Do(args[:op.Arity()]...))(t)
 	e := &describe.Expr{Op: op, X: &describe.Expr{Op: describe.Load}, Y: &describe.Expr{Op: describe.Load, Arg: 1}}
 	for i, want := range v.Data().([]float64) {
 		got := e.Eval(func(k int) float64 { return [][]float64{xs, ys}[k][i] })

@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -34,14 +35,8 @@ func (c capture) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
 func lower(t testing.TB, build func(g *gorgonia.ExprGraph) (graph.Definition, error)) (*graph.Problem, *plan.Plan) {
 	t.Helper()
 	var h *graph.Lagrangian
-	problem, err := graph.New(build, capture{halves: &h})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := graphcases.Lower(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	problem := require.Value(graph.New(build, capture{halves: &h}))(t)
+	p := require.Value(graphcases.Lower(h))(t)
 	if err := p.Check(); err != nil {
 		t.Fatalf("%v\n%v", err, p)
 	}
@@ -165,14 +160,9 @@ func tape(t testing.TB, problem *graph.Problem, weights []float64) outcome {
 	t.Helper()
 	n, m := problem.Dims()
 	g := make([]float64, m)
-	f, err := problem.Forward(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(problem.Forward(g))(t)
 	d := problem.Space().New()
-	if err := problem.Backward(weights, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, problem.Backward(weights, d))
 	o := outcome{append([]float64{f}, g...), make([]float64, n)}
 	problem.Space().Read(o.gradient, d)
 	for i := 0; ; i++ {
@@ -186,19 +176,12 @@ func tape(t testing.TB, problem *graph.Problem, weights []float64) outcome {
 
 func reference[T plan.Float](t testing.TB, p *plan.Plan, block int, weights []float64) outcome {
 	t.Helper()
-	r, err := plan.NewReference[T](p, block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(plan.NewReference[T](p, block))(t)
 	var o outcome
 	for range 2 { // the second run starts with the memory that the first run left
-		if err := r.Forward(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Forward())
 		for range 2 {
-			if err := r.Backward(weights); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, r.Backward(weights))
 		}
 	}
 	for _, v := range slices.Concat([]plan.View{p.Objective}, p.Constraints, p.Watched) {

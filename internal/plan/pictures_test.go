@@ -9,6 +9,7 @@ import (
 
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 )
 
@@ -21,14 +22,8 @@ func TestConvolutions(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			var l *graph.Lagrangian
-			problem, err := c.Problem(tensor.Float64, capture{halves: &l})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := graphcases.Lower(l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			problem := require.Value(c.Problem(tensor.Float64, capture{halves: &l}))(t)
+			p := require.Value(graphcases.Lower(l))(t)
 			if err := p.Check(); err != nil {
 				t.Fatalf("%v\n%v", err, p)
 			}

@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cases"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/models"
 )
 
@@ -150,9 +151,5 @@ func TestPlans(t *testing.T) {
 }
 
 func number(t *testing.T, text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return require.Value(strconv.Atoi(text))(t)
 }

@@ -8,6 +8,7 @@ import (
 
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -15,10 +16,7 @@ import (
 // Layers of pictures that the backward half computes again have the bits of layers that it reads,
 // and nothing as wide as a picture is kept.
 func TestRecompute(t *testing.T) {
-	engine, err := graph.CPU(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(2))(t)
 	type of func(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error)
 	cases := map[string]of{}
 	for _, c := range graphcases.PictureCases() {
@@ -39,13 +37,8 @@ func TestRecompute(t *testing.T) {
 					if again == 1 {
 						plan.SetKeptBytes(t, -1)
 						var l *graph.Lagrangian
-						if _, err := c(dtype, capture{halves: &l}); err != nil {
-							t.Fatal(err)
-						}
-						p, err := graphcases.Lower(l)
-						if err != nil {
-							t.Fatal(err)
-						}
+						require.Value(c(dtype, capture{halves: &l}))(t)
+						p := require.Value(graphcases.Lower(l))(t)
 						if err := p.Check(); err != nil {
 							t.Errorf("%s: %v\n%v", name, err, p)
 						}
@@ -55,10 +48,7 @@ func TestRecompute(t *testing.T) {
 							}
 						}
 					}
-					p, err := c(dtype, engine)
-					if err != nil {
-						t.Fatal(err)
-					}
+					p := require.Value(c(dtype, engine))(t)
 					bits[again] = everything(t, p)
 				})
 			}
@@ -74,18 +64,13 @@ func everything(t *testing.T, p *graph.Problem) []float64 {
 	t.Helper()
 	n, m := p.Dims()
 	g := make([]float64, m)
-	f, err := p.Forward(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(p.Forward(g))(t)
 	all := append(g, f)
 	d := p.Space().New()
 	for k := range 2 {
 		coefficients := make([]float64, m+1)
 		coefficients[k] = 1
-		if err := p.Backward(coefficients, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward(coefficients, d))
 		x := make([]float64, n)
 		p.Space().Read(x, problem.Vector(d))
 		all = append(all, x...)

@@ -10,6 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -217,9 +218,7 @@ func TestLowerRefuses(t *testing.T) {
 	double := must(gorgonia.ConvType(single, tensor.Float32, tensor.Float64))
 	x := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("x"))
 	good := plan.Source{Graph: g, Dtype: tensor.Float64, Objective: x, Parameters: gorgonia.Nodes{x}, Gradients: gorgonia.Nodes{x}}
-	if _, err := plan.Lower(good); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(plan.Lower(good))(t)
 	for _, test := range []struct {
 		want   string
 		damage func(s *plan.Source)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/chart"
+	"ppal/internal/require"
 	"ppal/trainer"
 )
 
@@ -30,10 +31,7 @@ func TestWriteComparison(t *testing.T) {
 		}
 		c.Methods = append(c.Methods, m)
 	}
-	names, err := c.Write(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := require.Value(c.Write(dir))(t)
 	if len(names) != 5*3+1 {
 		t.Errorf("%d pictures: %v", len(names), names)
 	}
@@ -55,9 +53,7 @@ func TestOverview(t *testing.T) {
 	c := Comparison{Title: "if", Methods: []Method{{Name: "plada", Runs: [][]trainer.Record{run}}},
 		Measures: []string{"validation_error"}, Overview: []string{"validation_error", "objective"}}
 	dir := t.TempDir()
-	if _, err := c.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(c.Write(dir))(t)
 	for name, want := range map[string]bool{"Validation error": true, "iteration (epoch)": true, "Largest violation": false, "gradient evaluations": false} {
 		if strings.Contains(wellFormed(t, filepath.Join(dir, overview)), name) != want {
 			t.Errorf("overview.svg shows %q: want %v", name, want)
@@ -67,9 +63,7 @@ func TestOverview(t *testing.T) {
 	if v := c.Charts()[0].Views; v[0].Axis != "iteration" || len(v) != 4 || v[3].Axis != "epoch" {
 		t.Errorf("half a pass an iteration has the axes %+v", v)
 	}
-	if _, err := c.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(c.Write(dir))(t)
 	if text := wellFormed(t, filepath.Join(dir, overview)); !strings.Contains(text, "epoch") || strings.Contains(text, "iteration") {
 		t.Error("the overview is not over the epochs")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/rates"
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -43,10 +44,7 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 				members[g].Rows = append(members[g].Rows, i)
 			}
 		}
-		table, err := rates.Count(rates.Rows{Labels: labels, Decisions: decisions}, classes, members, k == 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := require.Value(rates.Count(rates.Rows{Labels: labels, Decisions: decisions}, classes, members, k == 0))(t)
 		s := SplitRates{Split: []string{"train", "validation", "test"}[k], Word: word, Trained: k == 0, Table: table}
 		if len(classes) == 2 {
 			s.ROC = rates.ROC(scores, positive, nil, 400)
@@ -77,10 +75,7 @@ func TestWriteRates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			got, err := WriteRates(dir, drawnRates(t, c.classes, c.groups...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := require.Value(WriteRates(dir, drawnRates(t, c.classes, c.groups...)))(t)
 			if diff := cmp.Diff(c.files, got); diff != "" {
 				t.Error(diff)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/ending"
+	"ppal/internal/require"
 	"ppal/trainer"
 )
 
@@ -42,10 +43,7 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	run := sample([]string{"Trouser", "Pullover", "Dress"})
 	run.Bounded = []string{"Trouser <= 0.2", "Pullover <= 0.2", "Dress <= 0.2"}
-	got, err := Write(dir, run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(Write(dir, run))(t)
 	want := []string{
 		"objective-iterations.svg", "objective-seconds.svg", "violations-iterations.svg", "violations-seconds.svg",
 		"residuals-iterations.svg", "residuals-seconds.svg", "multipliers-iterations.svg", "multipliers-seconds.svg", "overview.svg",
@@ -122,10 +120,7 @@ func TestManyConstraints(t *testing.T) {
 // wellFormed checks an XML file and returns its content.
 func wellFormed(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(path))(t)
 	for d := xml.NewDecoder(strings.NewReader(string(data))); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			return string(data)
@@ -156,10 +151,7 @@ func TestWriteEdges(t *testing.T) {
 	}{"no multipliers": {bare, 7}, "one record": {single, 9}, "zeros": {zero, 7}, "many": {many, 9}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			names, err := Write(dir, tc.run)
-			if err != nil {
-				t.Fatal(err)
-			}
+			names := require.Value(Write(dir, tc.run))(t)
 			if len(names) != tc.files {
 				t.Errorf("%d files, want %d: %v", len(names), tc.files, names)
 			}

@@ -11,6 +11,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/option"
 	"ppal/internal/preset"
+	"ppal/internal/require"
 )
 
 // Every file names settings of ppal train, and values that these take.
@@ -20,10 +21,7 @@ func TestFilesNameSettings(t *testing.T) {
 		t.Fatalf("%v, %v", paths, err)
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := require.Value(os.ReadFile(path))(t)
 		var rules []struct {
 			With      map[string]any
 			Name      string            // of the notes

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/internal/statistics"
 )
 
@@ -33,24 +34,12 @@ func plan(t *testing.T, p *constraints.Population, confidence float64, texts ...
 	t.Helper()
 	var list []constraints.Constraint
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		list = append(list, c)
 	}
-	s, err := constraints.NewSystem(constraints.Error(), list, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := New(s, sample.Rows(), confidence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(constraints.NewSystem(constraints.Error(), list, p))(t)
+	sample := require.Value(s.On(p))(t)
+	plan := require.Value(New(s, sample.Rows(), confidence))(t)
 	return plan, s, sample
 }
 
@@ -79,10 +68,7 @@ func TestUmbrellaPromise(t *testing.T) {
 				decisions[i], left = 1, left-1
 			}
 		}
-		c, err := sample.Count(decisions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(sample.Count(decisions))(t)
 		got := plan.Check(c.Hits)[0]
 		if want := accepted <= 3000-k; got.Holds != want {
 			t.Errorf("%d of 3000 rows: promised %v, want %v", accepted, got.Holds, want)
@@ -112,10 +98,7 @@ func TestShares(t *testing.T) {
 		var got [6]Promise
 		for i, text := range []string{"tpr >= 0.9", "fnr <= 0.1", "tnr >= 0.9", "fpr <= 0.1", "error[yes] <= 0.1", "recall[no] >= 0.9"} {
 			plan, _, sample := plan(t, p, 0.9, text)
-			c, err := sample.Count(decisions)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := require.Value(sample.Count(decisions))(t)
 			got[i] = plan.Check(c.Hits)[0]
 			if i%2 == 0 && i < 4 || i == 5 {
 				got[i].Supported, got[i].Least = 1-got[i].Supported, 1-got[i].Least
@@ -130,10 +113,7 @@ func TestShares(t *testing.T) {
 	}
 	plan, s, sample := plan(t, p, 0.95, "precision >= 0.7")
 	decisions := decide(p, rng, func(_, y int) float64 { return []float64{0.05, 0.9}[y] })
-	c, err := sample.Count(decisions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(sample.Count(decisions))(t)
 	rate := c.Values[0].Rates[0]
 	k, _ := statistics.Umbrella(rate.Rows, 0.3, 0.05)
 	if got := plan.Check(c.Hits)[0]; got.Holds != (rate.Rows-rate.Hits <= rate.Rows-k) || got.Rows != rate.Rows {
@@ -149,10 +129,7 @@ func TestGapPromise(t *testing.T) {
 	p := bank(1500, 2500)
 	plan, _, sample := plan(t, p, 0.95, "gap(positive_rate, sex) <= 0.06")
 	decisions := decide(p, rand.New(rand.NewPCG(2, 2)), func(int, int) float64 { return 0.3 })
-	c, err := sample.Count(decisions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(sample.Count(decisions))(t)
 	gap := c.Values[0].Value
 	var counts []statistics.Count
 	for _, r := range c.Values[0].Rates {
@@ -187,10 +164,7 @@ func TestRatioPromise(t *testing.T) {
 	supported := 0.0
 	for i, text := range []string{"ratio(positive_rate, sex) >= 0.8", "ratio(positive_rate, sex) >= 0.5", "ratio(positive_rate, sex) >= 0.84"} {
 		plan, _, sample := plan(t, p, 0.95, text)
-		c, err := sample.Count(decisions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(sample.Count(decisions))(t)
 		got := plan.Check(c.Hits)[0]
 		if i == 0 {
 			supported = got.Supported
@@ -219,10 +193,7 @@ func TestSentences(t *testing.T) {
 		{"error <= 0.1", []string{"the decisions on the validation rows support the bound 0.", "use more validation rows"}},
 	} {
 		plan, _, sample := plan(t, p, 0.95, c.text)
-		counted, err := sample.Count(decide(p, rand.New(rand.NewPCG(4, 4)), func(int, int) float64 { return 0.4 }))
-		if err != nil {
-			t.Fatal(err)
-		}
+		counted := require.Value(sample.Count(decide(p, rand.New(rand.NewPCG(4, 4)), func(int, int) float64 { return 0.4 })))(t)
 		r := plan.Check(counted.Hits)[0]
 		text := plan.Sentence(0, r)
 		for _, part := range c.want {
@@ -245,14 +216,8 @@ func TestSentences(t *testing.T) {
 // TestLossRefused checks that New refuses a bound on a loss, and that a bound on the l1 norm needs
 // no rows.
 func TestLossRefused(t *testing.T) {
-	c, err := constraints.Parse("loss <= 0.3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, bank(40, 40))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(constraints.Parse("loss <= 0.3"))(t)
+	s := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, bank(40, 40)))(t)
 	if _, err := New(s, make([]int, len(s.Rates)), 0.95); !errors.Is(err, ErrLoss) || !strings.Contains(err.Error(), "loss <= 0.3") {
 		t.Errorf("error %v, want ErrLoss", err)
 	}
@@ -289,10 +254,7 @@ func TestPromisesHold(t *testing.T) {
 		plan, _, sample := plan(t, p, 1-tail, c.texts...)
 		rng, wrong := rand.New(rand.NewPCG(5, 5)), 0
 		for range draws {
-			counted, err := sample.Count(decide(p, rng, c.rate))
-			if err != nil {
-				t.Fatal(err)
-			}
+			counted := require.Value(sample.Count(decide(p, rng, c.rate)))(t)
 			last := len(c.texts) - 1
 			if plan.every(last, plan.system.Subject[last].Bound(), counted.Hits, plan.passes) {
 				wrong++
@@ -311,10 +273,7 @@ func TestRateOfTwoCells(t *testing.T) {
 	plan, s, sample := plan(t, p, 0.95, "balanced_error <= 0.2")
 	rng := rand.New(rand.NewPCG(4, 4))
 	for wrong, holds := range map[float64]bool{0.1: true, 0.35: false} {
-		c, err := sample.Count(decide(p, rng, func(_, y int) float64 { return []float64{wrong, 1 - wrong}[y] }))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(sample.Count(decide(p, rng, func(_, y int) float64 { return []float64{wrong, 1 - wrong}[y] })))(t)
 		got := plan.Check(c.Hits)[0]
 		if got.Holds != holds || got.Rows != 400 || !(got.Least > 0 && got.Least < 0.05) || got.Needed < 2 || got.Needed > 100 {
 			t.Errorf("%v wrong: %+v", wrong, got)

@@ -12,6 +12,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 var samples = flag.Int("samples", 400, "samples of each row of TestSimulation; docs/evidence/promises.md has those of 4000")
@@ -96,10 +97,7 @@ func TestSimulation(t *testing.T) {
 					wrong := 0
 					for range *samples {
 						hits, rows := draw(rng, s, 600*groups, shares, accepted)
-						p, err := New(s, rows, 0.95)
-						if err != nil {
-							t.Fatal(err)
-						}
+						p := require.Value(New(s, rows, 0.95))(t)
 						if p.All(hits) {
 							wrong++
 						}

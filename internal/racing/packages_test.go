@@ -11,16 +11,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // `make race` tests every package that starts goroutines, in its code or in its tests. A package
 // with goroutines is one with a go statement, or with a call of a method Go, AfterFunc or Parallel.
 func TestPackages(t *testing.T) {
 	root := filepath.Join("..", "..")
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := require.Value(os.ReadFile(filepath.Join(root, "Makefile")))(t)
 	value := regexp.MustCompile(`(?m)^RACE_PACKAGES =((?:.*\\\n)*.*)`).FindSubmatch(makefile)
 	if value == nil {
 		t.Fatal("the Makefile does not set RACE_PACKAGES")
@@ -70,9 +69,7 @@ func eachSource(t *testing.T, root string, do func(path string) error) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // startsGoroutine reports whether a file starts a goroutine in builds without support for GPUs: the

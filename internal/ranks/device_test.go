@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -136,19 +137,13 @@ func TestDeviceFails(t *testing.T) {
 		"bind":     func(p plan.Program) error { return p.Bind(plan.View{}, nil) },
 		"keep":     func(p plan.Program) error { _, err := p.(plan.Keeper).Keep(plan.View{}, nil); return err },
 	} {
-		p, err := compile(keeping{&noting{x: &memory{x: []float64{1, 2}}, fail: broken}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(compile(keeping{&noting{x: &memory{x: []float64{1, 2}}, fail: broken}}, nil))(t)
 		if err := call(p); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	inner := &noting{}
-	p, err := compile(inner, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(compile(inner, nil))(t)
 	if err := p.Contents(plan.View{Rows: 9, Cols: 9}, make([]float64, 2)); err != nil || inner.calls[0] != "contents {0 0 0 9 9} in 2 numbers" {
 		t.Errorf("room for 2 of 81 numbers: %q, %v", inner.calls, err)
 	}

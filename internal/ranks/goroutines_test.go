@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // A sum adds in the order of the ranks: (1 + 1e16) - 1e16 = 0, while 1 + (1e16 - 1e16) = 1.
@@ -32,7 +34,7 @@ func TestSumOrder(t *testing.T) {
 // A rank that ends the run, or that gives another number of elements, ends all ranks with an error.
 func TestAbort(t *testing.T) {
 	broken := errors.New("broken")
-	if err := together(3, func(c Collective) error {
+	require.NoError(t, together(3, func(c Collective) error {
 		if c.Rank() == 1 {
 			c.Abort(broken)
 			c.Abort(errors.New("later"))
@@ -47,57 +49,47 @@ func TestAbort(t *testing.T) {
 			t.Errorf("rank %d: a later broadcast: %v", c.Rank(), err)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := together(2, func(c Collective) error {
+	}))
+	require.NoError(t, together(2, func(c Collective) error {
 		if err := c.Sum(make([]float64, 1+c.Rank())); err == nil {
 			t.Errorf("rank %d: a sum of 1 and 2 numbers gave no error", c.Rank())
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, pair := range [][2]func(c Collective) error{
 		{Collective.Barrier, func(c Collective) error { return c.Broadcast(nil) }},
 		{func(c Collective) error { return c.SumFloat32(nil) }, Collective.Barrier},
 	} {
-		if err := together(2, func(c Collective) error {
+		require.NoError(t, together(2, func(c Collective) error {
 			if err := pair[c.Rank()](c); err == nil {
 				t.Errorf("rank %d: two different exchanges gave no error", c.Rank())
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
 // An exchange that all ranks have joined succeeds in all, also if one aborts right afterwards.
 func TestAbortAfterExchange(t *testing.T) {
 	for range 500 { // a rank may wake up before or after the abort
-		if err := together(3, func(c Collective) error {
+		require.NoError(t, together(3, func(c Collective) error {
 			x := []float64{1}
 			if err := c.Sum(x); err != nil || x[0] != 3 {
 				return fmt.Errorf("rank %d: sum %v, %w", c.Rank(), x, err)
 			}
 			c.Abort(errors.New("broken"))
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
 // Processes on one machine count each other.
 func TestNeighbours(t *testing.T) {
-	if err := together(3, func(c Collective) error {
+	require.NoError(t, together(3, func(c Collective) error {
 		place, n, err := neighbours(c, []string{"a", "b", "a"}[c.Rank()])
 		if want := [][2]int{{0, 2}, {0, 1}, {1, 2}}[c.Rank()]; place != want[0] || n != want[1] {
 			t.Errorf("process %d is number %d of %d neighbours, want %d", c.Rank(), place, n, want)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // world is this process's rank. `make mpi-test` starts the tests by mpirun.
@@ -65,30 +67,22 @@ func TestMPISums(t *testing.T) {
 // as as many goroutines.
 func TestMPITrainsAsOne(t *testing.T) {
 	table := adult(t)
-	got, err := trained(table, NewTeam(world), fixedStep, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(trained(table, NewTeam(world), fixedStep, 200))(t)
 	if world.Rank() != 0 {
 		return
 	}
-	one, err := trained(table, nil, fixedStep, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := require.Value(trained(table, nil, fixedStep, 200))(t)
 	if d := got.distance(one); !(d <= 1e-12) {
 		t.Errorf("%d processes differ from one by %g, want at most 1e-12", world.Size(), d)
 	}
 	var goroutines outcome
-	if err := together(world.Size(), func(c Collective) error {
+	require.NoError(t, together(world.Size(), func(c Collective) error {
 		o, err := trained(table, NewTeam(c), fixedStep, 200)
 		if c.Rank() == 0 {
 			goroutines = o
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if d := got.distance(goroutines); d != 0 {
 		t.Errorf("processes differ from goroutines by %g, want the same bits", d)
 	}

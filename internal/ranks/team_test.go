@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // All processes run the procedures that process 0 calls, with its arguments.
 func TestTeam(t *testing.T) {
-	if err := together(3, func(c Collective) error {
+	require.NoError(t, together(3, func(c Collective) error {
 		team := NewTeam(c)
 		var got []float64
 		add := team.Register(func(message []byte) error { got = append(got, Numbers[float64](message)...); return nil })
@@ -35,14 +37,12 @@ func TestTeam(t *testing.T) {
 			t.Errorf("process %d: %d arguments, %v, total %v", c.Rank(), len(got), got[:min(4, len(got))], total)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A message of any length arrives, in the head or after it.
 func TestTeamMessages(t *testing.T) {
-	if err := together(2, func(c Collective) error {
+	require.NoError(t, together(2, func(c Collective) error {
 		team := NewTeam(c)
 		var got []byte
 		say := team.Register(func(message []byte) error { got = append(got[:0], message...); return team.Barrier() })
@@ -59,9 +59,7 @@ func TestTeamMessages(t *testing.T) {
 			}
 		}
 		return team.Release()
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // An error of a procedure in one process ends the run of all processes.
@@ -92,7 +90,7 @@ func TestTeamFails(t *testing.T) {
 
 // A vote tells all processes whether one of them votes, or has failed.
 func TestTeamVotes(t *testing.T) {
-	if err := together(3, func(c Collective) error {
+	require.NoError(t, together(3, func(c Collective) error {
 		team := NewTeam(c)
 		if any, err := team.Vote(false); any || err != nil {
 			t.Errorf("process %d: nobody votes: %v, %v", c.Rank(), any, err)
@@ -110,15 +108,13 @@ func TestTeamVotes(t *testing.T) {
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // All processes learn that one has failed, and the first that failed reports.
 func TestTeamAgrees(t *testing.T) {
 	broken := errors.New("broken")
-	if err := together(3, func(c Collective) error {
+	require.NoError(t, together(3, func(c Collective) error {
 		team := NewTeam(c)
 		if err, report := team.Agree(nil); err != nil || report {
 			t.Errorf("process %d: no failure: %v, %v", c.Rank(), err, report)
@@ -134,16 +130,14 @@ func TestTeamAgrees(t *testing.T) {
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // After a panic in a procedure of process 0, Release does not talk to processes that wait inside
 // the procedure.
 func TestTeamPanics(t *testing.T) {
 	broken := errors.New("broken")
-	if err := together(3, func(c Collective) error {
+	require.NoError(t, together(3, func(c Collective) error {
 		team := NewTeam(c)
 		do := team.Register(func([]byte) error {
 			if c.Rank() == 0 {
@@ -167,9 +161,7 @@ func TestTeamPanics(t *testing.T) {
 			team.Abort(broken)
 		}()
 		return do(nil)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // failing is a process whose broadcasts or sums fail.

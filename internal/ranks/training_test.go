@@ -17,6 +17,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -27,10 +28,7 @@ import (
 // adult returns the training rows of the built-in table.
 func adult(t *testing.T) *tabular.Table {
 	t.Helper()
-	tables, err := datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := require.Value(datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1}))(t)
 	return tables.Train
 }
 
@@ -179,25 +177,20 @@ var fixedStep = step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}
 func TestRanksTrainAsOne(t *testing.T) {
 	racing.Skip(t, "240 iterations; the tests of package cpu run the same goroutines")
 	table := adult(t)
-	one, err := trained(table, nil, fixedStep, 80)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := require.Value(trained(table, nil, fixedStep, 80))(t)
 	if one.nu[0] == 0 {
 		t.Fatal("the bound is not active: the test needs an active bound")
 	}
 	var first outcome
 	for run := range 2 {
 		var own outcome
-		if err := together(3, func(c Collective) error {
+		require.NoError(t, together(3, func(c Collective) error {
 			o, err := trained(table, NewTeam(c), fixedStep, 80)
 			if c.Rank() == 0 {
 				own = o
 			}
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if run == 0 {
 			first = own
 		} else if d := own.distance(first); d != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/statistics"
 	"ppal/trainer/session/results"
 )
@@ -63,10 +64,7 @@ func TestIntervalOf(t *testing.T) {
 		{"excess(fpr, race) <= 0.1", sets{{all, none, a, b}}, &excess},
 		{"excess(fpr, race) <= 0.1", sets{{all, none}}, nil},
 	} {
-		c, err := constraints.Parse(test.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(test.text))(t)
 		var want *[2]float64
 		if test.want != nil {
 			want = &[2]float64{test.want.Low, test.want.High}
@@ -112,10 +110,7 @@ func TestCoverage(t *testing.T) {
 				each = append(each, []constraints.CountedRate{g})
 			}
 			for k, text := range texts {
-				c, err := constraints.Parse(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := require.Value(constraints.Parse(text))(t)
 				own := [][]constraints.CountedRate{groups}
 				if c.Measure().WithAll() {
 				} else if own[0] = groups[1:]; !c.Measure().Compares() {
@@ -157,10 +152,7 @@ func TestCurve(t *testing.T) {
 // range.
 func TestTableLimits(t *testing.T) {
 	for _, classes := range [][]string{{"no", "yes"}, {"a", "b", "c"}} {
-		table, err := Count(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{1}}}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := require.Value(Count(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{1}}}, false))(t)
 		want := []string{results.PositiveRate, results.TruePositiveRate, results.FalsePositiveRate, results.Precision, results.ErrorRate}
 		if len(classes) == 3 {
 			want = []string{results.ErrorRate, "recall[a]", "recall[b]", "recall[c]", "precision[a]", "precision[b]", "precision[c]"}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -14,10 +15,7 @@ import (
 func TestCountByHand(t *testing.T) {
 	labels := []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	decisions := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0}
-	table, err := Count(Rows{Labels: labels, Decisions: decisions}, []string{"no", "yes"}, []results.Group{{Name: "a", Rows: []int{0, 5, 7}}, {Name: "b", Rows: []int{1, 2}}}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := require.Value(Count(Rows{Labels: labels, Decisions: decisions}, []string{"no", "yes"}, []results.Group{{Name: "a", Rows: []int{0, 5, 7}}, {Name: "b", Rows: []int{1, 2}}}, false))(t)
 	for name, want := range map[string][2]int{
 		results.PositiveRate: {6, 12}, results.TruePositiveRate: {4, 5}, results.FalsePositiveRate: {2, 7}, results.Precision: {4, 6}, results.ErrorRate: {3, 12},
 	} {
@@ -39,10 +37,7 @@ func TestCountByHand(t *testing.T) {
 }
 
 func TestCountClasses(t *testing.T) {
-	table, err := Count(Rows{Labels: []int{0, 0, 1, 2, 2, 2}, Decisions: []int{0, 1, 1, 2, 2, 0}}, []string{"coat", "shirt", "bag"}, nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := require.Value(Count(Rows{Labels: []int{0, 0, 1, 2, 2, 2}, Decisions: []int{0, 1, 1, 2, 2, 0}}, []string{"coat", "shirt", "bag"}, nil, true))(t)
 	for name, want := range map[string]float64{
 		"recall[coat]": 0.5, "recall[shirt]": 1, "recall[bag]": 2.0 / 3, "precision[shirt]": 0.5, "error": 2.0 / 6,
 	} {

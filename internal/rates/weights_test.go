@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -31,14 +32,8 @@ func TestWeights(t *testing.T) {
 			}
 		}
 		names := []string{"a", "b", "c"}[:classes]
-		x, err := Count(a, names, []results.Group{group}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		y, err := Count(b, names, []results.Group{other}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := require.Value(Count(a, names, []results.Group{group}, false))(t)
+		y := require.Value(Count(b, names, []results.Group{other}, false))(t)
 		if x.Rows != 80 || x.Weight != float64(y.Rows) || y.Weight != 0 || !slices.EqualFunc(x.Confusion, y.Confusion, slices.Equal[[]float64]) {
 			t.Errorf("%d rows of the weight %v with %v, want %v with %v", x.Rows, x.Weight, x.Confusion, y.Rows, y.Confusion)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestInBrowser opens the pages of a run, of pictures, of a comparison and of a sweep in a Chromium
@@ -19,9 +21,7 @@ func TestInBrowser(t *testing.T) {
 	}
 	shots := os.Getenv("PPAL_SHOTS")
 	if shots != "" {
-		if err := os.MkdirAll(shots, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(shots, 0o755))
 	}
 	pages := trainedPages(t)
 	b := openBrowser(t, path)

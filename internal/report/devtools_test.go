@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"ppal/internal/require"
 )
 
 // browser is a Chromium that is controlled through a pipe with the DevTools protocol: messages are
@@ -37,19 +39,13 @@ type message struct {
 func openBrowser(t *testing.T, path string) *browser {
 	t.Helper()
 	fromTest, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	from, toTest, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
 		"--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{fromTest, toTest} // descriptors 3 and 4
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	_, _ = fromTest.Close(), toTest.Close()
 	b := &browser{t: t, to: to, replies: make(chan message, 1000)}
 	go func() {

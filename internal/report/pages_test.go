@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // trainedPage is a page that the program wrote.
@@ -22,10 +24,7 @@ const hostile = `<script>document.title="hostile"</script>"'&` + "\x1b[31m"
 // trainedPages runs the program, which make check-report has built, and returns the pages.
 func trainedPages(t *testing.T) []trainedPage {
 	t.Helper()
-	program, err := filepath.Abs("../../bin/ppal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := require.Value(filepath.Abs("../../bin/ppal"))(t)
 	dir := t.TempDir()
 	run := func(args ...string) {
 		t.Helper()
@@ -46,9 +45,7 @@ func trainedPages(t *testing.T) []trainedPage {
 		job := []string{"clerk", `"` + strings.ReplaceAll(hostile, `"`, `""`) + `"`, "pilot"}[i%7%3]
 		fmt.Fprintf(&table, "%d,%s,%d,%s\n", 20+i%50, job, i*i%977, []string{"no", "yes"}[(i%50/20+i%3)%2])
 	}
-	if err := os.WriteFile(filepath.Join(dir, "people.csv"), []byte(table.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "people.csv"), []byte(table.String()), 0o644))
 	run("train", "--dataset", "synthetic-adult", "--minimize", "error", "--subject-to", "gap(positive_rate, sex) <= 0.05", "--subject-to", "error <= 0.3", "--out", "table")
 	run("train", "--iterations", "60", "--rows-per-class", "60", "--out", "pictures")
 	run("train", "--dataset", "csv", "--file", "people.csv", "--label", "member", "--subject-to", "gap(positive_rate, job) <= 0.0001", "--iterations", "30",
@@ -56,9 +53,7 @@ func trainedPages(t *testing.T) []trainedPage {
 	run("train", "--problem", "if", "--dataset", "synthetic-communities", "--iterations", "20", "--out", "many")
 	run("train", "--dataset", "synthetic-adult", "--subject-to", "gap(positive_rate, sex) <= 0.05", "--iterations", "40", "--out", "open")
 	for _, name := range []string{"summary.json", "report.html"} {
-		if err := os.Remove(filepath.Join(dir, "open", name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(filepath.Join(dir, "open", name)))
 	}
 	run("report", "open")
 	run("compare", "--methods", "ppala,gdpa,penalty", "--seeds", "3", "--iterations", "60", "--problem", "dp", "--dataset", "synthetic-compas", "--out", "compare")
@@ -68,9 +63,7 @@ func trainedPages(t *testing.T) []trainedPage {
 	for i := range 600 {
 		fmt.Fprintf(&table, "q%d,%d,%s,%d\n", i/12, []int{0, 0, 1, 2}[i*i%29%4], []string{"a", "b"}[i%7%2], i*i%29%4+i%5)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "documents.csv"), []byte(table.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "documents.csv"), []byte(table.String()), 0o644))
 	run("train", "--file", "documents.csv", "--query", "query", "--label", "grade", "--subject-to", "gap(cross_pair_error, site) <= 0.05", "--out", "ranking")
 	page := func(name string, sections ...string) trainedPage {
 		return trainedPage{name, filepath.Join(dir, name, "report.html"), sections}

@@ -22,6 +22,7 @@ import (
 	"ppal/internal/chart"
 	"ppal/internal/ending"
 	"ppal/internal/rates"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
@@ -38,9 +39,7 @@ func fixture(t *testing.T) (rundir.Dir, *results.Summary) {
 	at := func(v float64) *float64 { return &v }
 	failOn := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	config, err := rundir.ConfigFile([]rundir.Setting{
 		{Name: "problem", Value: "rates", Group: "Data"}, {Name: "dataset", Value: "csv"}, {Name: "file", Value: rundir.Text("people " + evil)},
@@ -90,10 +89,7 @@ func fixture(t *testing.T) (rundir.Dir, *results.Summary) {
 // match and that nothing leads out of the file.
 func readPage(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(path))(t)
 	text := string(data)
 	if !strings.Contains(html.UnescapeString(text), `content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-`) {
 		t.Error("the page has no content security policy")
@@ -162,18 +158,11 @@ func outline(body string) string {
 // single page.
 func TestRun(t *testing.T) {
 	dir, sum := fixture(t)
-	if err := WriteRun(dir, sum); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteRun(dir, sum))
 	body := strings.ReplaceAll(readPage(t, dir.Report()), string(dir), "DIR")
 	cases.Golden(t, "testdata/run.txt", outline(body))
-	fromSummary, err := os.ReadFile(dir.Report())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteRun(dir, nil); err != nil { // as a week later
-		t.Fatal(err)
-	}
+	fromSummary := require.Value(os.ReadFile(dir.Report()))(t)
+	require.NoError(t, WriteRun(dir, nil)) // as a week later
 	if again, err := os.ReadFile(dir.Report()); err != nil || !bytes.Equal(again, fromSummary) {
 		t.Errorf("the page from the directory alone differs (%v)", err)
 	}
@@ -183,16 +172,10 @@ func TestRun(t *testing.T) {
 func TestPictures(t *testing.T) {
 	dir, sum := fixture(t)
 	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))))
 	list := []results.Example{{Row: 8, Decided: evil, Picture: picture.Bytes()}, {Row: 9, Decided: "no", Picture: []byte(`"><script>`)}}
-	if err := dir.WriteDetails(rundir.Details{Examples: &results.Examples{Classes: []results.ClassExample{{Class: "yes", Rows: 2, Wrong: 2, List: list}}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteRun(dir, sum); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dir.WriteDetails(rundir.Details{Examples: &results.Examples{Classes: []results.ClassExample{{Class: "yes", Rows: 2, Wrong: 2, List: list}}}}))
+	require.NoError(t, WriteRun(dir, sum))
 	if body := readPage(t, dir.Report()); strings.Count(body, `<img src="data:image/png;base64,`) != 1 {
 		t.Error("want one picture: the other is not a PNG file")
 	}
@@ -201,18 +184,11 @@ func TestPictures(t *testing.T) {
 // The data of the charts are JSON with all records and without numbers that are not finite.
 func TestChartData(t *testing.T) {
 	dir, sum := fixture(t)
-	if err := WriteRun(dir, sum); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(dir.Report())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteRun(dir, sum))
+	text := require.Value(os.ReadFile(dir.Report()))(t)
 	part := regexp.MustCompile(`(?s)<script type="application/json" id="charts">(.*?)</script>`).FindSubmatch(text)
 	var charts []chart.Data
-	if err := json.Unmarshal(part[1], &charts); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(part[1], &charts))
 	if len(charts) != 7 || len(charts[0].Views) != 3 || len(charts[0].Views[0].Curves[0].Y) != 5 {
 		t.Errorf("%d charts: %+v", len(charts), charts[0])
 	}
@@ -234,9 +210,7 @@ func TestIncompleteDirectories(t *testing.T) {
 	} {
 		dir, _ := fixture(t)
 		for _, name := range c.remove {
-			if err := os.Remove(filepath.Join(string(dir), name)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(filepath.Join(string(dir), name)))
 		}
 		if err := WriteRun(dir, nil); err != nil {
 			t.Errorf("without %q: %v", c.remove, err)
@@ -266,10 +240,7 @@ func TestManyRecords(t *testing.T) {
 		r.records = append(r.records, record)
 	}
 	page := r.page()
-	data, err := page.render()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(page.render())(t)
 	const most = 3 << 20
 	if len(data) > most {
 		t.Errorf("%d bytes, want at most %d", len(data), most)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -34,9 +35,7 @@ func TestPageOfStates(t *testing.T) {
 		sum.Outcome.Constraints = sum.Outcome.Constraints[:1]
 		group := &sum.Rates[results.Training].ByGroup[0]
 		group.Extremes = map[string]results.Extreme{results.PositiveRate: results.Largest}
-		if err := WriteRun(dir, sum); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, WriteRun(dir, sum))
 		body := readPage(t, dir.Report())
 		for _, want := range []string{`<p class="status ` + test.colour + `">`, "<strong>" + test.head + "</strong>", `<p class="met ` + test.colour + `">`,
 			"</span> " + test.mark + "</p>", test.exit, `aria-label="largest">▲`} {

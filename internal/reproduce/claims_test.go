@@ -9,6 +9,7 @@ import (
 
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/require"
 	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
@@ -169,13 +170,8 @@ func TestReport(t *testing.T) {
 	a := run("a", dual(1, 0.5, 0), dual(1, 0.9, 0))
 	a.Records[1].Iteration = 1
 	dir := t.TempDir()
-	if err := f.Write(dir, []string{published}, []*compare.Outcome{outcome(a, run("b", at(0, 1, 1)))}); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "summary.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Write(dir, []string{published}, []*compare.Outcome{outcome(a, run("b", at(0, 1, 1)))}))
+	text := require.Value(os.ReadFile(filepath.Join(dir, "summary.md")))(t)
 	for _, want := range []string{"# by hand", "ppal reproduce by-hand", "- **confirmed** (published steps): a is ahead. violation of a 0; b 1 (difference -1, -1 to -1: lower)", "| a |"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/config"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 	"ppal/internal/study"
 	"ppal/trainer"
 )
@@ -70,10 +71,7 @@ func TestSearchesAreEqual(t *testing.T) {
 }
 
 func TestFullIsLarger(t *testing.T) {
-	f, err := Lookup("mnpc-cifar10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(Lookup("mnpc-cifar10"))(t)
 	for full, want := range map[bool][2]string{false: {"1000", "64"}, true: {"0", "256"}} {
 		_, studies := f.Studies(Options{Full: full, Seeds: []uint64{1}})
 		v := studies[0].Contenders[0].Values
@@ -95,17 +93,11 @@ func TestLookup(t *testing.T) {
 // Without the files of MSLR and MQ2008, the figure has the stand-in alone and says so. With MSLR,
 // it counts the pairs of its kept queries.
 func TestRankedData(t *testing.T) {
-	f, err := Lookup("ranking-mslr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(Lookup("ranking-mslr"))(t)
 	dir := t.TempDir()
 	check := func(comparisons int, dataset string, texts ...string) {
 		t.Helper()
-		on, err := f.On(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		on := require.Value(f.On(dir))(t)
 		names, studies := on.Studies(Options{Seeds: []uint64{1}, DataDir: dir})
 		if set := studies[0].Contenders[0].Values["dataset"]; len(names) != comparisons || set != dataset {
 			t.Errorf("the comparisons %v, the first on %s", names, set)
@@ -118,9 +110,7 @@ func TestRankedData(t *testing.T) {
 	}
 	check(2, "synthetic-mslr", filepath.Join(dir, "mslr", "Fold1", "train.txt")+" does not exist", filepath.Join(dir, "mq2008", "S1.txt")+" does not exist",
 		"1000 training queries", "quality=low > quality=high")
-	if err := os.MkdirAll(filepath.Join(dir, "mslr", "Fold1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "mslr", "Fold1"), 0o755))
 	for part, name := range []string{"train", "vali", "test"} {
 		var b strings.Builder
 		for q := range 5 {

@@ -14,6 +14,7 @@ import (
 
 	"ppal/internal/cases"
 	"ppal/internal/compare"
+	"ppal/internal/require"
 )
 
 // block matches the part of a page that is written from the journals of experiments.
@@ -25,10 +26,7 @@ var block = regexp.MustCompile(`(?s)<!-- (results|verdicts) ([^>]+) -->\n(.*?)<!
 // before the earlier runs, and in README's lines about the page, are numbers of a journal.
 func TestPages(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "evidence", "paper.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(page))(t)
 	cited, numbers := map[string]int{}, map[string]bool{}
 	want := block.ReplaceAllStringFunc(string(text), func(found string) string {
 		parts := block.FindStringSubmatch(found)
@@ -89,10 +87,7 @@ var (
 // aboutThePaper returns the lines of README.md that link to the page about the paper.
 func aboutThePaper(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(filepath.Join("..", "..", "README.md")))(t)
 	var lines []string
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, "evidence/paper.md") {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // FuzzReaders checks that every reader of a run's directory returns an error in one line or a
@@ -23,9 +25,7 @@ func FuzzReaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := Dir(t.TempDir())
 		for _, path := range []string{dir.Metrics(), dir.Preparation(), dir.ModelDescription(), dir.Summary(), dir.Config(), filepath.Join(string(dir), "rows.csv")} {
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, data, 0o600))
 		}
 		check := func(what string, err error) {
 			if err != nil && !strings.HasPrefix(err.Error(), "rundir: ") {

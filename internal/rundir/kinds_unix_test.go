@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppal/internal/require"
 	"ppal/internal/seal"
 )
 
@@ -50,9 +51,7 @@ func TestKindsOfFiles(t *testing.T) {
 		d := Dir(t.TempDir())
 		for name, list := range d.readers() {
 			path := filepath.Join(string(d), name)
-			if err := place.put(path); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, place.put(path))
 			for k, read := range list {
 				err := read()
 				if name == "metrics.jsonl" && k == 2 && (what == "file too large" || what == "directory") {
@@ -77,10 +76,7 @@ func TestOneReader(t *testing.T) {
 			t.Fatal(folder, err)
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := require.Value(os.ReadFile(file))(t)
 			for _, line := range strings.Split(string(text), "\n") {
 				writes := strings.Contains(line, "O_WRONLY") || strings.Contains(line, "os.Open(dir)")
 				if strings.HasSuffix(file, "_test.go") || strings.Contains(line, "/proc/self") || !opens.MatchString(line) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
@@ -32,17 +33,13 @@ func TestLastRecord(t *testing.T) {
 	}{
 		{"", -1}, {lines(0)[:10], -1}, {lines(0), 0}, {lines(0, 5), 5}, {lines(0, 5) + lines(10)[:7], 5}, {lines(3) + long, 7}, {long + lines(8), 8}, {long[:200_000], -1},
 	} {
-		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(c.content), 0o644))
 		r, err := rundir.LastRecord(path)
 		if err != nil || (r == nil) != (c.want < 0) || r != nil && (r.Iteration != c.want || r.Objective != float64(c.want)+0.5 || r.Measures["train_error"] != 0.25) {
 			t.Errorf("%.60q: %+v, %v, want %d", c.content, r, err, c.want)
 		}
 	}
-	if err := os.WriteFile(path, []byte("{}}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("{}}\n"), 0o644))
 	if _, err := rundir.LastRecord(path); err == nil || !strings.Contains(err.Error(), "metrics.jsonl") {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/internal/seal"
 	"ppal/trainer/session/results"
 )
@@ -28,14 +29,10 @@ func TestModelRoundTrip(t *testing.T) {
 	d := Dir(t.TempDir())
 	want.Files = map[string]string{}
 	for _, path := range []string{d.Model(), d.Preparation()} {
-		if err := os.WriteFile(path, []byte(path), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(path), 0o644))
 		want.Files[filepath.Base(path)] = seal.Sum([]byte(path))
 	}
-	if err := d.WriteModel(want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.WriteModel(want))
 	got, err := d.ReadModel()
 	want.Checksum = got.Checksum
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -48,9 +45,7 @@ func TestModelRoundTrip(t *testing.T) {
 
 func TestReadModelErrors(t *testing.T) {
 	empty, old := Dir(t.TempDir()), Dir(t.TempDir())
-	if err := os.WriteFile(old.Model(), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(old.Model(), nil, 0o644))
 	check := func(d Dir, says string) {
 		t.Helper()
 		if _, err := d.ReadModel(); !errors.Is(err, ErrIncomplete) || !strings.Contains(err.Error(), says) {
@@ -64,9 +59,7 @@ func TestReadModelErrors(t *testing.T) {
 		`{"schema": 1, "weights": "../model.safetensors"}`: "not in the run's directory", `{"schema": 1, "rows": "a/rows.csv"}`: "not in the run's directory",
 		`{"schema": 1, "weights": "/x"}`: "not in the run's directory", `{"schema": 1, "input": {"preparation": ".."}}`: "not in the run's directory",
 		`{"schema"`: "unexpected end", `[]`: "cannot unmarshal"} {
-		if err := os.WriteFile(old.ModelDescription(), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(old.ModelDescription(), []byte(content), 0o644))
 		check(old, says)
 	}
 }
@@ -78,23 +71,16 @@ func TestModelChecksums(t *testing.T) {
 		"no checksum of the weights": {Schema: modelSchema, Weights: "model.safetensors", Files: map[string]string{"x": "1"}},
 		"no checksum of its own":     {Schema: 1, Weights: "model.safetensors"},
 	} {
-		text, err := ModelText(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(ModelText(m))(t)
 		if m.Schema == 1 {
 			text = []byte(strings.Replace(string(text), `"schema": 1`, `"schema": 2`, 1))
 		}
-		if err := os.WriteFile(d.ModelDescription(), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(d.ModelDescription(), text, 0o644))
 		if _, err := d.ReadModel(); !errors.Is(err, seal.ErrChanged) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := os.WriteFile(d.ModelDescription(), []byte(`{"schema": 2}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(d.ModelDescription(), []byte(`{"schema": 2}`), 0o644))
 	if _, err := d.ReadModel(); !errors.Is(err, seal.ErrChanged) {
 		t.Errorf("nothing but the schema: %v", err)
 	}
@@ -158,9 +144,7 @@ func TestRowsCompressed(t *testing.T) {
 			t.Fatalf("row %d: %v", i, got[i])
 		}
 	}
-	if err := os.Truncate(filepath.Join(string(d), file), 1000); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Truncate(filepath.Join(string(d), file), 1000))
 	if _, err := d.ReadRows(file); err == nil {
 		t.Error("read a file that was cut")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -28,33 +29,21 @@ func TestOutcome(t *testing.T) {
 		Objective:      results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: value(0.16)}},
 		AcceptanceRate: &results.SplitValues{Train: value(0.2)}, Threshold: 0.25, BoundShifts: []float64{0.001}, GradientEvaluations: 300,
 	}}
-	if err := WriteSummary(path, &want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadSummary(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteSummary(path, &want))
+	got := require.Value(ReadSummary(path))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(path))(t)
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &all))
 	for _, key := range strings.Fields("decisions objective_on_decisions acceptance_rate threshold bound_shifts gradient_evaluations bounds_on objective constraints") {
 		if all[key] == nil {
 			t.Errorf("no key %s", key)
 		}
 	}
 	var decisions []map[string]json.RawMessage
-	if err := json.Unmarshal(all["decisions"], &decisions); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(all["decisions"], &decisions))
 	if diff := cmp.Diff(strings.Fields("bound constraint interval met multiplier state test tolerance train validation"), slices.Sorted(maps.Keys(decisions[0]))); diff != "" {
 		t.Error(diff)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -23,13 +24,8 @@ func TestPreparationRoundTrip(t *testing.T) {
 		"numbers": {Features: []string{"2", "5"}, Preparation: tabular.Preparation{Numbers: []int{2, 5}, Indices: 7}},
 	} {
 		d := Dir(t.TempDir())
-		if err := d.WritePreparation(want); err != nil {
-			t.Fatal(err)
-		}
-		got, err := d.ReadPreparation(Seal{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.WritePreparation(want))
+		got := require.Value(d.ReadPreparation(Seal{}))(t)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -48,9 +44,7 @@ func TestPreparationErrors(t *testing.T) {
 		"numbers: [2, 1]\nindices: 2":         dataerr.ErrColumn,
 		"encodings:\n- {column: a, scale: 0}": dataerr.ErrColumn,
 	} {
-		if err := os.WriteFile(d.Preparation(), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(d.Preparation(), []byte(text), 0o644))
 		if _, err := d.ReadPreparation(Seal{}); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", text, err, want)
 		}

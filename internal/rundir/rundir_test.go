@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/atomicfile"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
@@ -34,22 +35,16 @@ func TestCreate(t *testing.T) {
 		if err != nil || string(d) != filepath.FromSlash(want) {
 			t.Fatalf("%s, %v, want %s", d, err, want)
 		}
-		if err := os.WriteFile(d.Config(), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(d.Config(), nil, 0o644))
 	}
-	if err := os.Mkdir("empty", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir("empty", 0o755))
 	if d, err := Create("empty", now, "", ""); err != nil || d != "empty" {
 		t.Errorf("an empty directory: %s, %v", d, err)
 	}
 	if _, err := Create("runs", now, "", ""); !errors.Is(err, ErrExists) {
 		t.Errorf("a directory in use: %v", err)
 	}
-	if err := os.WriteFile("file", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile("file", nil, 0o644))
 	if _, err := Create("file", now, "", ""); err == nil {
 		t.Error("a file was taken for a directory")
 	}
@@ -70,33 +65,20 @@ func records() []trainer.Record {
 
 func TestMetrics(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	m, err := CreateMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(CreateMetrics(path))(t)
 	want := records()
 	for i := range want {
-		if err := m.Record(&want[i]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Record(&want[i]))
 		if got, err := ReadMetrics(path); err != nil || len(got) != i+1 { // every line is in the file at once
 			t.Fatalf("%d records after %d: %v", len(got), i+1, err)
 		}
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Close())
+	got := require.Value(ReadMetrics(path))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(path))(t)
 	first := `{"iteration":0,"epoch":0,"seconds":0,"gradient_evaluations":0,"objective":1.5,"constraints":[0.3,-0.1],"max_violation":0.3,` +
 		`"feasibility":0.3,"stationarity":2,"complementarity":0.1,"multipliers":[0,0],"auxiliary_multipliers":null,"slack":null,"delta":null,` +
 		`"step_size":null,"mean_stationarity":null,"mean_feasibility":null,"mean_complementarity":null,"test_error":0.6,"train_error":0.5}`
@@ -111,10 +93,7 @@ func TestMetrics(t *testing.T) {
 // The error names the number that is not finite. The file does not contain such a number.
 func TestMetricsRefusesNonFinite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	m, err := CreateMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(CreateMetrics(path))(t)
 	defer m.Close()
 	for term, spoil := range map[string]func(r *trainer.Record){
 		"multipliers":         func(r *trainer.Record) { r.Multipliers[1] = math.NaN() },
@@ -137,9 +116,7 @@ func TestMetricsRefusesNonFinite(t *testing.T) {
 func TestReadMetricsDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metrics.jsonl")
 	write := func(content string) {
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	write("{\"iteration\":3}\n{\"iterat")
 	if got, err := ReadMetrics(path); err != nil || len(got) != 1 || got[0].Iteration != 3 {
@@ -158,28 +135,16 @@ func TestSummary(t *testing.T) {
 		ResidualDecay: results.NewResidualDecay(trainer.Decay{Stationarity: -1, Infeasibility: math.NaN(), Complementarity: math.NaN()})}
 	unset := want
 	unset.Warnings, unset.Notes = nil, nil
-	if err := WriteSummary(path, &unset); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadSummary(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteSummary(path, &unset))
+	got := require.Value(ReadSummary(path))(t)
 	want.Checksum = unset.Checksum
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(path))(t)
 	var all, certificate map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(all["certificate"], &certificate); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &all))
+	require.NoError(t, json.Unmarshal(all["certificate"], &certificate))
 	keys := strings.Fields("best_feasible bounds certificate checksum constraints converged device iterations max_violation notes objective output_iteration " +
 		"peak_bytes products " +
 		"residual_decay schema seconds seconds_certificates seconds_measuring seconds_opening seconds_plots seconds_reading seconds_records seconds_rounds seconds_total status test train validation verdict version warnings")
@@ -230,30 +195,18 @@ func TestHighWater(t *testing.T) {
 func TestDiscard(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	for range 2 {
-		dir, err := Create(out, time.Time{}, "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := WriteFile(dir.Config(), nil); err != nil {
-			t.Fatal(err)
-		}
+		dir := require.Value(Create(out, time.Time{}, "", ""))(t)
+		require.NoError(t, WriteFile(dir.Config(), nil))
 		if m, err := dir.CreateMetrics(); err != nil || m.Close() != nil {
 			t.Fatal(err)
 		}
-		if err := dir.Discard(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, dir.Discard())
 		if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the directory is left: %v", err)
 		}
 	}
-	dir, err := Create(out, time.Time{}, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(out, "other"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dir := require.Value(Create(out, time.Time{}, "", ""))(t)
+	require.NoError(t, os.WriteFile(filepath.Join(out, "other"), nil, 0o644))
 	if err := dir.Discard(); err != nil {
 		t.Error(err)
 	}
@@ -268,9 +221,7 @@ func TestCreateAtOnce(t *testing.T) {
 	for round := range 50 {
 		out := filepath.Join(t.TempDir(), "run")
 		if round%2 == 1 {
-			if err := os.Mkdir(out, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Mkdir(out, 0o755))
 		}
 		start, results := make(chan struct{}), make(chan error)
 		const runs = 4

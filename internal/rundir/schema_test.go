@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 )
@@ -26,17 +27,11 @@ func TestNearStationarityJSON(t *testing.T) {
 		if test.near != nil {
 			r.NearReason = test.near.Reason
 		}
-		line, err := encode(&r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := require.Value(encode(&r))(t)
 		if got := string(line); strings.Contains(got, "near") != (test.want != "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s, want %s", got, test.want)
 		}
-		back, err := decode(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := require.Value(decode(line))(t)
 		if test.near != nil && test.near.Reason == "" && back.NearStationarity.Distance != test.near.Distance || back.NearReason != r.NearReason {
 			t.Errorf("read back as %+v", back)
 		}

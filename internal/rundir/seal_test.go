@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/seal"
 	"ppal/trainer/session/results"
 )
@@ -14,13 +15,9 @@ import (
 // The summary has the checksums of the files, and a changed byte anywhere in the summary is found.
 func TestSeal(t *testing.T) {
 	dir := Dir(t.TempDir())
-	if err := os.WriteFile(dir.Config(), []byte("seed: 1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(dir.Config(), []byte("seed: 1\n"), 0o644))
 	s := results.Summary{Status: "iteration limit", Objective: 0.25}
-	if err := dir.WriteSummary(&s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dir.WriteSummary(&s))
 	if want := map[string]string{"config.yaml": seal.Sum([]byte("seed: 1\n"))}; len(s.Files) != 1 || s.Files["config.yaml"] != want["config.yaml"] {
 		t.Errorf("checksums %v, want %v", s.Files, want)
 	}
@@ -32,24 +29,15 @@ func TestSeal(t *testing.T) {
 		}
 	}
 	check("as written", true, true)
-	text, err := os.ReadFile(dir.Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(dir.Summary()))(t)
 	for _, edit := range [][2]string{{`"objective": 0.25`, `"objective": 0.24`}, {`"status"`, ` "status"`}, {s.Checksum[:8], "01234567"}} {
-		if err := os.WriteFile(dir.Summary(), bytes.Replace(text, []byte(edit[0]), []byte(edit[1]), 1), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(dir.Summary(), bytes.Replace(text, []byte(edit[0]), []byte(edit[1]), 1), 0o644))
 		check(edit[1], true, false)
 	}
 	old := []byte(`{"status":"x"}`)
-	if err := os.WriteFile(dir.Summary(), old, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(dir.Summary(), old, 0o644))
 	check("an earlier version", false, false)
-	if err := os.Mkdir(filepath.Join(string(dir), "best.safetensors"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(string(dir), "best.safetensors"), 0o755))
 	if err := dir.WriteSummary(&s); err == nil || s.Files != nil {
 		t.Errorf("a file that cannot be read: %v, %v", s.Files, err)
 	}

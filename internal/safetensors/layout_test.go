@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestWriteSorts checks the order of the tensors in a file: larger elements first, then names.
@@ -17,13 +19,8 @@ func TestWriteSorts(t *testing.T) {
 	for i, name := range []string{"b", "c", "a", "d"} {
 		f.Tensors = append(f.Tensors, New(name, []Dtype{F32, F64, F64, F32}[i], []int{1}, []float64{float64(i)}))
 	}
-	if err := Write(&b, f); err != nil {
-		t.Fatal(err)
-	}
-	read, err := Read(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Write(&b, f))
+	read := require.Value(Read(&b))(t)
 	var names []string
 	for _, t := range read.Tensors {
 		names = append(names, t.Name)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ppal/internal/require"
 )
 
 // file returns a file: the length of the header, the header, and the given number of data bytes.
@@ -24,14 +26,8 @@ func file(header string, data int) []byte {
 // Reading and writing the file of the reference implementation (testdata/reference.py) gives the
 // same bytes.
 func TestReference(t *testing.T) {
-	want, err := os.ReadFile("testdata/reference.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Read(iotest.OneByteReader(bytes.NewReader(want)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := require.Value(os.ReadFile("testdata/reference.safetensors"))(t)
+	got := require.Value(Read(iotest.OneByteReader(bytes.NewReader(want))))(t)
 	content := File{
 		Metadata: map[string]string{"format": "np <&> é"},
 		Tensors: []Tensor{
@@ -46,9 +42,7 @@ func TestReference(t *testing.T) {
 		t.Errorf("Read (-want +got):\n%s", diff)
 	}
 	var b bytes.Buffer
-	if err := Write(&b, content); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Write(&b, content))
 	if diff := cmp.Diff(want, b.Bytes()); diff != "" {
 		t.Errorf("Write (-want +got):\n%s", diff)
 	}
@@ -62,10 +56,7 @@ func TestModelFiles(t *testing.T) {
 		t.Fatal(len(paths), err)
 	}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := require.Value(os.ReadFile(path))(t)
 		file, err := Read(bytes.NewReader(data))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
@@ -242,10 +233,7 @@ func (f *full) Write(p []byte) (int, error) {
 // FuzzRead checks that Read, for any bytes, returns an error or a file that Write accepts and that
 // reads back unchanged.
 func FuzzRead(f *testing.F) {
-	reference, err := os.ReadFile("testdata/reference.safetensors")
-	if err != nil {
-		f.Fatal(err)
-	}
+	reference := require.Value(os.ReadFile("testdata/reference.safetensors"))(f)
 	f.Add(reference)
 	f.Add(file(`{}`, 0))
 	f.Add(file(`{"__metadata__":{"a":"b"},"x":{"dtype":"F64","shape":[1,2],"data_offsets":[0,16]}}  `, 16))
@@ -264,16 +252,11 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := Write(&b, read); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Write(&b, read))
 		if b.Len()%8 != 0 && len(read.Tensors) == 0 {
 			t.Fatalf("header of %d bytes", b.Len())
 		}
-		again, err := Read(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := require.Value(Read(&b))(t)
 		byName := cmpopts.SortSlices(func(a, b Tensor) bool { return a.Name < b.Name })
 		if diff := cmp.Diff(read, again, byName, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // closed returns a JSON text with the checksums of files and its own.
@@ -22,9 +24,7 @@ func closed(files map[string]string) []byte {
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o644))
 }
 
 // A changed byte anywhere in a closed text is found, and a text without a checksum is not closed.
@@ -113,9 +113,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := os.Truncate(path, 5); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Truncate(path, 5))
 	if _, err := ReadUpTo(path, 4); !errors.Is(err, ErrSize) {
 		t.Error(err)
 	}

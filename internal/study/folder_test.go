@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ppal/internal/dirlock"
+	"ppal/internal/require"
 )
 
 // A directory is locked during the work, and free afterwards, also after an error.
@@ -31,9 +32,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("%v, %v are left", entries, err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	if err := Locked(file, func() error { return nil }); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("a file as directory: %v", err)
 	}
@@ -78,9 +77,7 @@ func TestClaim(t *testing.T) {
 	if err := (Description{File: "."}).Claim(dir); err == nil {
 		t.Error("a description that cannot be read")
 	}
-	if err := os.Rename(filepath.Join(dir, "study.yaml"), filepath.Join(dir, "notes")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(filepath.Join(dir, "study.yaml"), filepath.Join(dir, "notes")))
 	if err := claim("a"); !errors.Is(err, refused) || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("%v, want that the directory is not empty", err)
 	}
@@ -90,10 +87,7 @@ func TestClaim(t *testing.T) {
 func TestPatient(t *testing.T) {
 	defer func(before time.Duration) { patience = before }(patience)
 	dir := t.TempDir()
-	lock, err := dirlock.Take(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := require.Value(dirlock.Take(dir))(t)
 	patience = time.Millisecond
 	if err := Patient(t.Context(), dir, func() error { return nil }); !errors.Is(err, dirlock.ErrHeld) {
 		t.Errorf("held: %v", err)

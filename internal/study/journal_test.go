@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/atomicfile"
+	"ppal/internal/require"
 )
 
 // The journal keeps every record and finds a record by its key. A record replaces an earlier one
@@ -24,14 +25,10 @@ func TestJournal(t *testing.T) {
 		t.Error("an empty journal has a file")
 	}
 	for _, e := range []entry{{"a", 1}, {"<b>", 2}, {"a", 3}} {
-		if err := j.Add(e.Name, e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, j.Add(e.Name, e))
 	}
 	j.Plain = true
-	if err := j.Add("<c>", entry{"<c>", 4}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, j.Add("<c>", entry{"<c>", 4}))
 	want := `{"name":"a","value":1}
 {"name":"\u003cb\u003e","value":2}
 {"name":"a","value":3}
@@ -41,9 +38,7 @@ func TestJournal(t *testing.T) {
 	if err != nil || string(whole) != want {
 		t.Fatalf("%s, %v", whole, err)
 	}
-	if err := os.WriteFile(path, append(whole, `{"name":"d","va`...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, append(whole, `{"name":"d","va`...), 0o644))
 	records := []entry{{"a", 3}, {"<b>", 2}, {"<c>", 4}}
 	var read []entry
 	if err := ReadJournal(path, func(e entry) error { read = append(read, e); return nil }); err != nil || len(read) != 4 {
@@ -59,9 +54,7 @@ func TestJournal(t *testing.T) {
 	if _, ok := j.Find("d"); ok {
 		t.Error("half a record is found")
 	}
-	if err := j.Add("d", entry{"d", 5}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, j.Add("d", entry{"d", 5}))
 	if whole, err := os.ReadFile(path); err != nil || string(whole) != want+`{"name":"d","value":5}`+"\n" {
 		t.Errorf("%s, %v", whole, err)
 	}
@@ -76,9 +69,7 @@ func TestJournalFaults(t *testing.T) {
 			j, want := open(t, dir), []entry{}
 			if name != "" {
 				want = append(want, entry{name, 1})
-				if err := j.Add(name, want[0]); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, j.Add(name, want[0]))
 			}
 			if err := f.Run(func() error { return j.Add("b", entry{"b", 2}) }); err == nil {
 				want = append(want, entry{"b", 2})
@@ -109,9 +100,7 @@ func TestJournalFaults(t *testing.T) {
 func TestBrokenJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
 	for text, want := range map[string]string{"{\"name\":\"a\"}\nno JSON\n": ":2: invalid character", "{}\n": ":1: no name", "\n": ":1: "} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		if _, err := OpenJournal(path, key); err == nil || !strings.Contains(err.Error(), path+want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
@@ -126,9 +115,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte("\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "results.jsonl")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, data, 0o600))
 		j, err := OpenJournal(path, key)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\r") {
@@ -136,13 +123,8 @@ func FuzzJournal(f *testing.F) {
 			}
 			return
 		}
-		if err := j.Add("last", entry{"last", 1}); err != nil {
-			t.Fatal(err)
-		}
-		again, err := OpenJournal(path, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, j.Add("last", entry{"last", 1}))
+		again := require.Value(OpenJournal(path, key))(t)
 		if diff := cmp.Diff(j.Records(), again.Records()); diff != "" {
 			t.Error(diff)
 		}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // stub returns an environment whose interpreter is a shell script.
@@ -17,9 +19,7 @@ func stub(t *testing.T, script string) *Python {
 		t.Skip("the stand-in for Python is a shell script")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "python"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "python"), []byte("#!/bin/sh\n"+script), 0o755))
 	return &Python{Interpreter: filepath.Join(dir, "python"), Modules: dir, Threads: 3, Log: filepath.Join(dir, "log")}
 }
 
@@ -29,10 +29,7 @@ func TestProcess(t *testing.T) {
 	p := stub(t, `echo "\"$*, $OMP_NUM_THREADS threads\""
 echo noise >&2
 while read -r line; do echo "{\"got\": $line}"; done`)
-	process, err := p.Start(t.Context(), "peers.worker", "name")
-	if err != nil {
-		t.Fatal(err)
-	}
+	process := require.Value(p.Start(t.Context(), "peers.worker", "name"))(t)
 	var greeting string
 	if err := process.Receive(&greeting); err != nil || greeting != "-m peers.worker name, 3 threads" {
 		t.Errorf("%q, %v", greeting, err)
@@ -59,10 +56,7 @@ func TestProcessEnds(t *testing.T) {
 		"ends": {"exit 1", "the process ended"}, "no JSON": {"read -r line; echo half a", "invalid character"}, "hangs": {"exec sleep 60", "the process ended"},
 	} {
 		p := stub(t, c.script)
-		process, err := p.Start(t.Context(), "module")
-		if err != nil {
-			t.Fatal(err)
-		}
+		process := require.Value(p.Start(t.Context(), "module"))(t)
 		if name == "hangs" {
 			process.Kill()
 		}
@@ -72,10 +66,7 @@ func TestProcessEnds(t *testing.T) {
 		process.Close()
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	process, err := stub(t, "exec sleep 60").Start(ctx, "module")
-	if err != nil {
-		t.Fatal(err)
-	}
+	process := require.Value(stub(t, "exec sleep 60").Start(ctx, "module"))(t)
 	cancel()
 	if err := process.Ask(1, new(int)); err == nil {
 		t.Error("an answer after the context was cancelled")
@@ -116,12 +107,8 @@ func TestFindPython(t *testing.T) {
 	}
 	for _, path := range []string{".venv-peers/bin/python", "internal/peers/decisions/peer.py"} {
 		path = filepath.Join(checkout, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o755))
 	}
 	p, err := FindPython(checkout, "decisions/peer.py", "log", 2)
 	if err != nil || p.Threads != 2 || !filepath.IsAbs(p.Log) || p.Modules != filepath.Join(checkout, "internal") {

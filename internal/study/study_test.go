@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/relay"
+	"ppal/internal/require"
 )
 
 // entry is a record of the tests.
@@ -32,11 +33,7 @@ func key(e entry) (string, error) {
 // open opens the journal in a directory.
 func open(t *testing.T, dir string) *Journal[entry] {
 	t.Helper()
-	j, err := OpenJournal(filepath.Join(dir, "results.jsonl"), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return j
+	return require.Value(OpenJournal(filepath.Join(dir, "results.jsonl"), key))(t)
 }
 
 // jobs returns n jobs, which count their runs. The value of a record is the number of the job.
@@ -75,9 +72,7 @@ func TestRun(t *testing.T) {
 			}
 		}
 		s := &Study[entry]{Store: open(t, dir), Workers: workers, Total: 10}
-		if _, err := s.Run(t.Context(), list[:6]); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Run(t.Context(), list[:6]))(t)
 		var last float64
 		again := &Study[entry]{Store: open(t, dir), Workers: workers, Total: 10, Progress: func(done float64, total int, _ string) {
 			if done < last || total != 10 {
@@ -166,9 +161,7 @@ func TestShare(t *testing.T) {
 			return do(ctx, worker)
 		}
 	}
-	if _, err := s.Run(t.Context(), list); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Run(t.Context(), list))(t)
 	s.Share("a", 0.25) // two jobs at the same time
 	s.Share("b", 0.5)
 	if diff := cmp.Diff([]float64{0, 0.5, 1, 1, 1.5, 2, 2.25, 2.75}, told); diff != "" {

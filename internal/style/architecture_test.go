@@ -10,21 +10,17 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestArchitecture checks that docs/architecture.md lists every Go package and nothing else.
 func TestArchitecture(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(filepath.Join(root, "docs/architecture.md")))(t)
 	page := string(text)
 	packages := map[string]bool{}
 	for _, path := range goFiles(t) {
-		name, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := require.Value(filepath.Rel(root, filepath.Dir(path)))(t)
 		packages[filepath.ToSlash(name)] = true
 	}
 	for name := range packages {
@@ -54,19 +50,14 @@ func goFiles(t *testing.T) (files []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return files
 }
 
 // TestNamedFiles checks that the files named in the guides exist.
 func TestNamedFiles(t *testing.T) {
 	for name, least := range map[string]int{"docs/architecture.md": 30, "CONTRIBUTING.md": 5} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(filepath.Join(root, name)))(t)
 		files := regexp.MustCompile("`([\\w/]+/[\\w/]+\\.(?:go|s|cu|cuh|py|sh))`").FindAllStringSubmatch(string(text), -1)
 		if len(files) < least {
 			t.Errorf("%s names %d files, want at least %d", name, len(files), least)
@@ -88,10 +79,7 @@ func TestNamedDeclarations(t *testing.T) {
 	declared := map[string]bool{} // package.Name
 	packages := map[string]bool{}
 	for _, path := range goFiles(t) {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := require.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 		packages[file.Name.Name] = true
 		for _, d := range file.Decls {
 			for _, name := range namesOf(d) {
@@ -104,10 +92,7 @@ func TestNamedDeclarations(t *testing.T) {
 	single := regexp.MustCompile("`([A-Za-z]\\w*)`")
 	checked := 0
 	for _, page := range []string{"docs/architecture.md", "CONTRIBUTING.md"} {
-		text, err := os.ReadFile(filepath.Join(root, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(filepath.Join(root, page)))(t)
 		for _, paragraph := range regexp.MustCompile(`\n\n|\n(?:\d\.|-) `).Split(string(text), -1) {
 			for _, m := range qualified.FindAllStringSubmatch(paragraph, -1) {
 				checked++

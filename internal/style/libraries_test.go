@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // Users of the library link no pages and pictures of runs, and only those who read files of tables
@@ -20,10 +22,7 @@ func TestLibrariesLink(t *testing.T) {
 	} {
 		command := exec.Command("go", "list", "-deps", path)
 		command.Dir = "../.."
-		list, err := command.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := require.Value(command.Output())(t)
 		for _, p := range strings.Fields(string(list)) {
 			if slices.ContainsFunc(without, func(end string) bool { return strings.HasSuffix(p, end) }) {
 				t.Errorf("%s links %s", path, p)

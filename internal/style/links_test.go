@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestLinks checks that every relative link in a tracked Markdown file names a file or a folder of
@@ -72,9 +74,7 @@ func tracked(t *testing.T, patterns ...string) map[string]string {
 		if os.IsNotExist(err) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files[name] = string(text)
 	}
 	if len(files) < 10 {

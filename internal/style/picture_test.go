@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 )
 
 // Sizes of the picture in pixels.
@@ -27,14 +28,9 @@ type box struct {
 // TestPicture checks that docs/architecture.svg is the drawing of docs/architecture.txt, and that
 // the packages in it exist.
 func TestPicture(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/architecture.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(filepath.Join(root, "docs/architecture.txt")))(t)
 	drawn, titles, err := draw(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, title := range titles {
 		for name := range strings.SplitSeq(title, ", ") {
 			if _, err := os.Stat(filepath.Join(root, name)); err != nil {

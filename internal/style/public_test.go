@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestPublicDeclarations checks that exported functions, methods of exported types, exported
@@ -21,10 +23,7 @@ func TestPublicDeclarations(t *testing.T) {
 			continue
 		}
 		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(parser.ParseFile(files, name, text, parser.SkipObjectResolution))(t)
 		internal := map[string]bool{}
 		for _, i := range f.Imports {
 			p, _ := strconv.Unquote(i.Path.Value)

@@ -6,16 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestReadmeExample checks that the Go code in README.md is the body of trainer's Example, which
 // the compiler and the tests check.
 func TestReadmeExample(t *testing.T) {
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(filepath.Join(root, name)))(t)
 		return string(text)
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read("README.md"), -1)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestRenames checks that files are renamed only by the packages that sync the file before and the
@@ -30,9 +32,7 @@ func TestRenames(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(found, allowed) {
 		t.Errorf("os.Rename or Disk.Rename in %q, want %q: use package atomicfile", found, allowed)
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"ppal/internal/require"
 )
 
 // The largest widths in characters. A tab counts as one.
@@ -57,9 +59,7 @@ func TestWidth(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, complaint := range found {
 		t.Error(complaint)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // FuzzValues checks that bounds are different finite numbers, and that a measure is read back from
@@ -46,9 +48,7 @@ func FuzzPoints(f *testing.F) {
 	f.Add([]byte{0x3f, 0xff, 0x81})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, data, 0o600))
 		points, err := readPoints(path)
 		if err != nil && !strings.HasPrefix(err.Error(), path+":") {
 			t.Error(err)

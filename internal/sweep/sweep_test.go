@@ -18,6 +18,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/ending"
 	"ppal/internal/report"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/session"
@@ -42,11 +43,7 @@ func compas(values ...float64) *Sweep {
 // read returns the content of a file.
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return require.Value(os.ReadFile(path))(t)
 }
 
 // A sweep goes from the loosest to the tightest bound and gives one point for each bound. All
@@ -61,10 +58,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%d of %d runs", done, total)
 		}
 	}
-	points, err := s.Do(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := require.Value(s.Do(t.Context(), dir))(t)
 	if diff := cmp.Diff([]float64{0.3, 0.08, 0.02}, told); diff != "" {
 		t.Error(diff)
 	}
@@ -98,9 +92,7 @@ func TestSweep(t *testing.T) {
 	// The keys of a line are complete.
 	first, _, _ := bytes.Cut(read(t, dir.points()), []byte("\n"))
 	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(first, &keys); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(first, &keys))
 	for _, key := range []string{"bound", "decisions", "objective_on_decisions", "multipliers", "slope", "acceptance_rate", "run", "seconds", "status"} {
 		if keys[key] == nil {
 			t.Errorf("no key %s in %s", key, first)
@@ -123,10 +115,7 @@ func withoutTimes(points []Point) []Point {
 // An interrupted sweep continues with the missing runs only, and ends with the same points as an
 // uninterrupted sweep, even if the interruption cut off a line and left an incomplete run.
 func TestContinued(t *testing.T) {
-	whole, err := compas(0.3, 0.1, 0.03).Do(t.Context(), Dir(filepath.Join(t.TempDir(), "whole")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := require.Value(compas(0.3, 0.1, 0.03).Do(t.Context(), Dir(filepath.Join(t.TempDir(), "whole"))))(t)
 	dir := Dir(filepath.Join(t.TempDir(), "parts"))
 	ctx, cancel := context.WithCancel(t.Context())
 	s := compas(0.3, 0.1, 0.03)
@@ -140,22 +129,15 @@ func TestContinued(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(points) != 1 {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
-	if err := os.WriteFile(dir.points(), append(read(t, dir.points()), `{"bound": 0.1, "deci`...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir.run(1, 0.1), "plots"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(dir.points(), append(read(t, dir.points()), `{"bound": 0.1, "deci`...), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir.run(1, 0.1), "plots"), 0o755))
 	opened := 0
 	s = compas(0.3, 0.1, 0.03)
 	s.Open = func(ctx context.Context, o session.Options) (*session.Session, error) {
 		opened++
 		return session.New(ctx, o)
 	}
-	points, err = s.Do(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points = require.Value(s.Do(t.Context(), dir))(t)
 	if opened != 2 {
 		t.Errorf("%d runs after the interruption, want 2", opened)
 	}
@@ -171,12 +153,8 @@ func TestContinued(t *testing.T) {
 // Do refuses a directory of another sweep and a directory with other files.
 func TestOtherDirectory(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
-	if err := os.MkdirAll(string(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(dir.Settings(), []byte("b\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(string(dir), 0o755))
+	require.NoError(t, os.WriteFile(dir.Settings(), []byte("b\n"), 0o644))
 	if _, err := compas(0.1).Do(t.Context(), dir); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), "holds another sweep") {
 		t.Errorf("%v", err)
 	}
@@ -189,9 +167,7 @@ func TestOtherDirectory(t *testing.T) {
 	if _, err := os.Stat(dir.Settings()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a sweep that failed before its first run keeps the directory: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(string(dir), "x"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(string(dir), "x"), nil, 0o644))
 	if _, err := compas(0.1).Do(t.Context(), dir); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("%v", err)
 	}
@@ -210,9 +186,7 @@ func TestWarmStart(t *testing.T) {
 		}
 		return session.New(ctx, o)
 	}
-	if _, err := s.Do(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Do(t.Context(), dir))(t)
 	if diff := cmp.Diff([]bool{false, true}, starts); diff != "" {
 		t.Error(diff)
 	}
@@ -285,9 +259,7 @@ func TestReadPoints(t *testing.T) {
 		t.Errorf("%v, %v", points, err)
 	}
 	for content, want := range map[string]string{"{}\n": ":1: ", "[]\n": ":1: "} {
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 		if _, err := readPoints(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", content, err)
 		}
@@ -308,10 +280,7 @@ func TestActivatedBound(t *testing.T) {
 			Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 200, RecordEvery: 100},
 		}, nil
 	}
-	points, err := s.Do(t.Context(), Dir(filepath.Join(t.TempDir(), "sweep")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := require.Value(s.Do(t.Context(), Dir(filepath.Join(t.TempDir(), "sweep"))))(t)
 	for k, p := range points {
 		if e := *p.Objective.Train; e > 0.165 || k > 0 && e < *points[k-1].Objective.Train-0.002 || !p.Swept().Met {
 			t.Errorf("bound %g: error %v, met %v", p.Bound, e, p.Swept().Met)

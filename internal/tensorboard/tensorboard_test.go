@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/internal/tensorboard"
 	"ppal/internal/tensorboard/eventfile"
 	"ppal/trainer"
@@ -19,19 +20,14 @@ func TestRecorder(t *testing.T) {
 	dir := t.TempDir()
 	clock := time.Unix(1_700_000_000, 500_000_000)
 	now := func() time.Time { clock = clock.Add(time.Second); return clock }
-	r, err := tensorboard.NewRecorder(dir, []string{"gap(tpr, sex) <= 0.1", "a\x1b\xff", "a\x1b\xff"}, []byte("seed: 1\n"), 0, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(tensorboard.NewRecorder(dir, []string{"gap(tpr, sex) <= 0.1", "a\x1b\xff", "a\x1b\xff"}, []byte("seed: 1\n"), 0, now))(t)
 	x := 0.5
 	record := trainer.Record{
 		Iteration: 7, Seconds: 3, Epoch: 2, GradientEvaluations: 9, Objective: 0.25, MaxViolation: 0.125, Stationarity: 1, Infeasibility: 2, Complementarity: 3,
 		Constraints: []float64{1, 2, 3}, Multipliers: []float64{4, 5, 6}, StepSize: &x, Certificate: certify.Certificate{Epsilon: 3},
 		Measures: map[string]float64{"train_error": 0.1, "test_error_of_rows": 0.2},
 	}
-	if err := r.Record(&record); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Record(&record))
 	list := eventfile.Files(t, dir)
 	if len(list) != 1 || !strings.HasPrefix(filepath.Base(list[0]), "events.out.tfevents.1700000001.") {
 		t.Fatalf("files %q", list)
@@ -61,10 +57,7 @@ func TestRecorder(t *testing.T) {
 func TestContinue(t *testing.T) {
 	dir := t.TempDir()
 	for k, seconds := range []int64{1_700_000_000, 1_700_000_000, 1_600_000_000} {
-		w, err := tensorboard.Create(dir, time.Unix(seconds, 0), int64(10*k))
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := require.Value(tensorboard.Create(dir, time.Unix(seconds, 0), int64(10*k)))(t)
 		list := eventfile.Files(t, dir)
 		if len(list) != k+1 || !strings.Contains(list[k], fmt.Sprint(1_700_000_000+k)) {
 			t.Fatalf("files %q", list)
@@ -77,10 +70,7 @@ func TestContinue(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w, err := tensorboard.Create(dir, time.Now(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := require.Value(tensorboard.Create(dir, time.Now(), 0))(t)
 	if err := w.Remove(); err != nil || len(eventfile.Files(t, dir)) != 3 {
 		t.Errorf("%q, %v", eventfile.Files(t, dir), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -91,9 +92,7 @@ func TestNarrow(t *testing.T) {
 	}
 	d, dWide := p.Space().New(), wide.Space().New()
 	for problem, vector := range map[problem.Problem]problem.Vector{p: d, wide: dWide} {
-		if err := problem.Backward([]float64{2, -1, 0.5}, vector); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, problem.Backward([]float64{2, -1, 0.5}, vector))
 	}
 	got, want := make([]float64, 2), make([]float64, 2)
 	p.Space().Read(got, d)
@@ -150,9 +149,7 @@ func TestDistance(t *testing.T) {
 func TestJournal(t *testing.T) {
 	l := &Journal{}
 	r := trainer.Record{Iteration: 3, Objective: 1}
-	if err := l.Record(&r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Record(&r))
 	r.Objective = 2
 	l.Tick(&problem.Point{Iteration: 4})
 	if l.Records[0].Objective != 1 || !slices.Equal(l.Iterations, []int{3}) || !slices.Equal(l.Ticks, []int{4}) {

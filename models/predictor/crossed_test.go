@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/models/predictor"
 	"ppal/trainer/session/results"
 )
@@ -17,10 +18,7 @@ import (
 func TestEvaluateIntersections(t *testing.T) {
 	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
 	m := constrained(t, write(t, text), "gap(positive_rate, job*age<40) <= 0.5")
-	e, err := m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{"job*age<30"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := require.Value(m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{"job*age<30"}}))(t)
 	rows, marks := map[string]int{}, map[string]int{}
 	for _, g := range e.Rates.ByGroup {
 		if rows[g.Group] > 0 {

@@ -11,6 +11,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
 )
@@ -43,10 +44,7 @@ func TestDiff(t *testing.T) {
 	old := table(inOrder, func(p person) string { return p.old })
 	var subject []constraints.Constraint
 	for _, text := range []string{"churn(before) <= 0.1", "gap(tpr, sex) <= 0.9"} {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		subject = append(subject, c)
 	}
 	for _, test := range []struct {
@@ -54,18 +52,9 @@ func TestDiff(t *testing.T) {
 		order []int
 	}{{"", inOrder}, {"id", inOrder}, {"id", rng.Perm(len(people))[:250]}} {
 		now := table(test.order, func(p person) string { return p.is })
-		before, err := old.Decide(t.Context(), predictor.EvaluateOptions{}, test.key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := now.Decide(t.Context(), predictor.EvaluateOptions{By: []string{"sex"}, Subject: subject}, test.key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := predictor.Diff(before, after, subject)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := require.Value(old.Decide(t.Context(), predictor.EvaluateOptions{}, test.key))(t)
+		after := require.Value(now.Decide(t.Context(), predictor.EvaluateOptions{By: []string{"sex"}, Subject: subject}, test.key))(t)
+		d := require.Value(predictor.Diff(before, after, subject))(t)
 		count := func(of func(p person) bool) (n int) {
 			for _, i := range test.order {
 				n += indicatorInt(of(people[i]))
@@ -118,10 +107,7 @@ func TestDiff(t *testing.T) {
 		p   predictor.Predictions
 		key string
 	}{{shifted, ""}, {fewer, ""}, {shifted, "sex"}} {
-		before, err := old.Decide(t.Context(), predictor.EvaluateOptions{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := require.Value(old.Decide(t.Context(), predictor.EvaluateOptions{}, ""))(t)
 		after, err := test.p.Decide(t.Context(), predictor.EvaluateOptions{}, test.key)
 		if err == nil {
 			_, err = predictor.Diff(before, after, nil)
@@ -138,17 +124,10 @@ func TestDiffOfRuns(t *testing.T) {
 	source := session.CSV(write(t, text), "member")
 	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	first, _ := train(t, source, session.Decisions{})
-	bound, err := constraints.Parse("positive_rate <= 0.2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := require.Value(constraints.Parse("positive_rate <= 0.2"))(t)
 	second, _ := train(t, source, session.Decisions{SubjectTo: []constraints.Constraint{bound}})
 	decide := func(dir string, only []int) *predictor.Decided {
-		d, err := load(t, dir).DecideRows(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{"job"}}, only)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return require.Value(load(t, dir).DecideRows(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{"job"}}, only))(t)
 	}
 	only := []int{3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377}
 	d, err := predictor.Diff(decide(first, only), decide(second, only), nil)

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -24,10 +25,7 @@ func constrained(t *testing.T, file string, texts ...string) *predictor.Model {
 	t.Helper()
 	var list []constraints.Constraint
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		list = append(list, c)
 	}
 	source := session.CSV(file, "member")
@@ -41,9 +39,7 @@ func TestEvaluate(t *testing.T) {
 	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
 	m := constrained(t, write(t, text), "gap(positive_rate, job) <= 0.05", "fpr[clerk] <= 0.3", "ratio(tpr, job) >= 0.8", "l1(weights) <= 100", "loss <= 5")
 	e, err := m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{"age<40"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(text), "\n")[1:]
 	var confusion [2][2]float64
 	rows, accepted := map[string]int{}, map[string]int{}
@@ -65,9 +61,7 @@ func TestEvaluate(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for y := range confusion {
 		if !slices.Equal(e.Confusion[y], confusion[y][:]) {
 			t.Errorf("confusion %v, want %v", e.Confusion, confusion)
@@ -121,16 +115,12 @@ func TestEvaluateOtherRows(t *testing.T) {
 	m := constrained(t, write(t, text), "gap(tpr, job) <= 0.05")
 	one := "age,income,job,member\n50,1,clerk,yes\n20,2,clerk,no\n30,,clerk,no\n"
 	e, err := m.Evaluate(strings.NewReader(one), "one", predictor.EvaluateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c := e.Constraints[0]; c.Value != nil || c.Met != nil || c.Reason == "" || len(e.Unmet()) != 0 {
 		t.Errorf("a gap of one group: %+v", c)
 	}
 	never, err := constraints.Parse("positive_rate <= 0.0001")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e, err = m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{Subject: []constraints.Constraint{never}})
 	if err != nil || len(e.Unmet()) != 1 {
 		t.Errorf("%+v, %v", e, err)
@@ -159,21 +149,12 @@ func TestEvaluateAdult(t *testing.T) {
 	if data == "" {
 		t.Skip(datasets.EnvData + " is not set")
 	}
-	c, err := constraints.Parse("gap(positive_rate, sex) <= 0.02")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(constraints.Parse("gap(positive_rate, sex) <= 0.02"))(t)
 	dir, _ := train(t, session.Table{Dataset: "adult", Dir: data}, session.Decisions{SubjectTo: []constraints.Constraint{c}})
 	m := load(t, dir)
-	f, err := os.Open(filepath.Join(data, "adult/a9a.t"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(os.Open(filepath.Join(data, "adult/a9a.t")))(t)
 	defer f.Close()
-	e, err := m.Evaluate(f, f.Name(), predictor.EvaluateOptions{By: []string{"race"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := require.Value(m.Evaluate(f, f.Name(), predictor.EvaluateOptions{By: []string{"race"}}))(t)
 	if e.Rows != 16281 || len(e.Rates.ByGroup) != 7 || e.Constraints[0].Value == nil {
 		t.Errorf("%d rows, %d groups, %+v", e.Rows, len(e.Rates.ByGroup), e.Constraints)
 	}
@@ -188,10 +169,7 @@ func TestEvaluateAdult(t *testing.T) {
 
 // Pictures take their labels from a second file.
 func TestEvaluatePictures(t *testing.T) {
-	c, err := constraints.Parse("recall[*] >= 0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(constraints.Parse("recall[*] >= 0.1"))(t)
 	dir, _ := train(t, session.Images{Dataset: "synthetic", RowsPerClass: 40}, session.Decisions{SubjectTo: []constraints.Constraint{c}}, 4)
 	m := load(t, dir)
 	pixels := m.Description().Input.Features
@@ -243,10 +221,7 @@ func TestEvaluateTestRows(t *testing.T) {
 	texts := []string{"gap(positive_rate, job) <= 0.05", "fpr <= 0.2", "excess(error, groups) <= 0.1", "distance(tpr, job) <= 0.1", "error[*] <= 0.4"}
 	var list []constraints.Constraint
 	for _, s := range texts {
-		c, err := constraints.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(s))(t)
 		list = append(list, c)
 	}
 	source := session.CSV(write(t, text), "member")
@@ -256,10 +231,7 @@ func TestEvaluateTestRows(t *testing.T) {
 	if m.Description().Decision.Threshold != result.Outcome.Threshold {
 		t.Errorf("threshold %v, want %v", m.Description().Decision.Threshold, result.Outcome.Threshold)
 	}
-	rows, err := rundir.Dir(dir).ReadRows(m.Description().Rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := require.Value(rundir.Dir(dir).ReadRows(m.Description().Rows))(t)
 	lines := strings.Split(text, "\n")
 	only := lines[0] + "\n"
 	for _, r := range rows {
@@ -267,10 +239,7 @@ func TestEvaluateTestRows(t *testing.T) {
 			only += lines[r.Number] + "\n"
 		}
 	}
-	e, err := m.Evaluate(strings.NewReader(only), "test rows", predictor.EvaluateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := require.Value(m.Evaluate(strings.NewReader(only), "test rows", predictor.EvaluateOptions{}))(t)
 	for j, c := range result.Outcome.Constraints {
 		got := e.Constraints[j]
 		if got.Constraint != texts[j] || got.Value == nil || math.Abs(*got.Value-*c.Test) > 1e-12 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -21,11 +22,7 @@ func FuzzLoad(f *testing.F) {
 	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	from, _ := train(f, source, session.DemographicParity{})
 	read := func(path string) []byte {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		return data
+		return require.Value(os.ReadFile(path))(f)
 	}
 	dir := rundir.Dir(from)
 	weights, description, preparation := read(dir.Model()), read(dir.ModelDescription()), read(dir.Preparation())
@@ -39,9 +36,7 @@ func FuzzLoad(f *testing.F) {
 		for path, data := range map[string][]byte{
 			filepath.Join(string(dir), filepath.Base(dir.Model())): weights, dir.ModelDescription(): description, dir.Preparation(): preparation,
 		} {
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, data, 0o600))
 		}
 		m, err := predictor.Load(string(dir))
 		if err != nil {

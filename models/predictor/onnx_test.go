@@ -11,6 +11,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -19,11 +20,7 @@ import (
 // load loads the model of a run.
 func load(t *testing.T, dir string) *predictor.Model {
 	t.Helper()
-	m, err := predictor.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return require.Value(predictor.Load(dir))(t)
 }
 
 // The ONNX graph computes the model's scores and decisions from the columns of the file, including
@@ -169,10 +166,7 @@ func TestONNXPublished(t *testing.T) {
 	if n := len(graph.messages(11)); n != 20 {
 		t.Errorf("%d inputs, want one for each of 20 columns", n)
 	}
-	content, err := os.ReadFile(filepath.Join(data, "bank/bank-additional-full.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := require.Value(os.ReadFile(filepath.Join(data, "bank/bank-additional-full.csv")))(t)
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(content), `"`, "")), "\n")[:500]
 	names := strings.Split(lines[0], ";")
 	values := map[string]value{}
@@ -193,9 +187,5 @@ func TestONNXPublished(t *testing.T) {
 // exported returns the model as an ONNX file.
 func exported(t testing.TB, m *predictor.Model, o predictor.ONNXOptions) []byte {
 	t.Helper()
-	data, err := m.ONNX(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return require.Value(m.ONNX(o))(t)
 }

@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"ppal/internal/require"
 )
 
 // proto is a decoded protobuf message: the values of each field, numbers or bytes.
@@ -115,10 +117,7 @@ func run(t *testing.T, file []byte, values map[string]value) map[string]value {
 		for _, a := range n.messages(5) {
 			attributes[a.text(1)] = a
 		}
-		out, err := apply(n.text(7)+n.text(4), in, attributes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := require.Value(apply(n.text(7)+n.text(4), in, attributes))(t)
 		values[n.texts(2)[0]] = out
 	}
 	outputs := map[string]value{}

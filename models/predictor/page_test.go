@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
@@ -16,10 +17,7 @@ const page = "../../docs/guides/using-a-model.md"
 
 // The page's table lists the files of a run that a model needs.
 func TestPageFiles(t *testing.T) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(page))(t)
 	source := session.CSV(write(t, people(300)), "member", "age<40")
 	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
@@ -39,10 +37,7 @@ func TestPageFiles(t *testing.T) {
 
 // The Go code of the page equals the code of the example.
 func TestPageGo(t *testing.T) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(page))(t)
 	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(string(text))
 	example, err := os.ReadFile("example_test.go")
 	if block == nil || err != nil {

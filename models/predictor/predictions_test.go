@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/models/predictor"
 )
 
@@ -38,10 +39,7 @@ func scored() (text string, truth, decided []bool, sex, race []string) {
 func TestPredictions(t *testing.T) {
 	text, truth, decided, sex, race := scored()
 	file := write(t, text)
-	gap, err := constraints.Parse("gap(tpr, sex*race) <= 0.05")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gap := require.Value(constraints.Parse("gap(tpr, sex*race) <= 0.05"))(t)
 	table := tabular.TableOptions{File: file, Label: "late=yes"}
 	o := predictor.EvaluateOptions{By: []string{"sex", "sex*race"}, Subject: []constraints.Constraint{gap}}
 	var first *predictor.Evaluation
@@ -50,10 +48,7 @@ func TestPredictions(t *testing.T) {
 		{TableOptions: table, Decision: "other!=in time"}, {TableOptions: table, Decision: "p>0.5"},
 		{TableOptions: table, Scores: []string{"p"}, Threshold: 0.5}, {TableOptions: table, Scores: []string{"p_no", "p_yes"}},
 	} {
-		e, err := p.Evaluate(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(p.Evaluate(t.Context(), o))(t)
 		if first == nil {
 			first = e
 		} else if !reflect.DeepEqual(first, e) {
@@ -161,10 +156,7 @@ func TestPredictionsOfOtherFiles(t *testing.T) {
 			t.Errorf("%q %q: %v, want %v with %q", test.p.Decision, test.p.Scores, err, test.want, test.text)
 		}
 	}
-	loss, err := constraints.Parse("loss <= 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	loss := require.Value(constraints.Parse("loss <= 1"))(t)
 	o := predictor.EvaluateOptions{Subject: []constraints.Constraint{loss}}
 	if e, err := (&predictor.Predictions{TableOptions: drop, Decision: "d"}).Evaluate(t.Context(), o); err != nil || !strings.Contains(e.Constraints[0].Reason, "need the model") {
 		t.Errorf("%+v, %v", e, err)

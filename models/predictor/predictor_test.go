@@ -16,6 +16,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/tabular"
 	"ppal/internal/newrows"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -54,19 +55,11 @@ func trainModel(t testing.TB, data session.Source, task session.Task, model mode
 	t.Helper()
 	o := session.Options{Data: data, Task: task, Model: model}
 	o.Settings.Iterations, o.Settings.Seed = 40, 3
-	s, err := session.New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(session.New(context.Background(), o))(t)
 	defer s.Close()
-	r, err := s.Train(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(s.Train(context.Background()))(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(dir))
 	return dir, r
 }
 
@@ -74,9 +67,7 @@ func trainModel(t testing.TB, data session.Source, task session.Task, model mode
 func write(t testing.TB, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "people.csv")
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 	return path
 }
 
@@ -84,21 +75,15 @@ func write(t testing.TB, content string) string {
 func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch) []int, o predictor.Options) map[results.Split]float64 {
 	t.Helper()
 	m, err := predictor.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, err := rundir.Dir(dir).ReadRows(m.Description().Rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	of := map[int]results.Split{}
 	for _, r := range rows {
 		of[r.Number] = r.Split
 	}
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	wrong, all := map[results.Split]float64{}, map[results.Split]float64{}
 	err = m.Read(f, file, o, func(b *predictor.Batch) error {
@@ -112,9 +97,7 @@ func wrong(t *testing.T, dir string, file string, labels func(b *predictor.Batch
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for split := range wrong {
 		wrong[split] /= all[split]
 	}
@@ -128,17 +111,10 @@ func TestErrors(t *testing.T) {
 		source := session.CSV(file, "member", "age<40")
 		source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 		dir, result := train(t, source, session.DemographicParity{}, hidden...)
-		m, err := predictor.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Value(predictor.Load(dir))(t)
 		label := m.Description().Decision.Label
 		got := wrong(t, dir, file, func(b *predictor.Batch) []int {
-			classes, err := newrows.LabelClasses(label, b.Kept[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			return classes
+			return require.Value(newrows.LabelClasses(label, b.Kept[0]))(t)
 		}, predictor.Options{Keep: []string{"member"}})
 		for _, split := range result.Splits {
 			if want := split.Named["error"]; got[split.Name] != want {
@@ -158,19 +134,13 @@ func TestScores(t *testing.T) {
 	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	m, err := predictor.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var features []float64
 	rows := newrows.NewRows{Preparation: m.Preparation(), Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
 		Emit: func(b *newrows.Block) error { features = append(features, b.Results...); return nil }}
-	if err := rows.Read(strings.NewReader(people(300)), "people"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Read(strings.NewReader(people(300)), "people"))
 	scores, err := m.Scores(features)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	decisions := m.Decide(scores)
 	err = m.Read(strings.NewReader(people(300)), "people", predictor.Options{}, func(b *predictor.Batch) error {
 		for i, s := range b.Scores {
@@ -200,15 +170,10 @@ func TestLoadErrors(t *testing.T) {
 	change := func(old, with string) {
 		t.Helper()
 		path := rundir.Dir(dir).ModelDescription()
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(path))(t)
 		text = regexp.MustCompile(`"checksum": "\w+"`).ReplaceAll(bytes.Replace(text, []byte(old), []byte(with), 1), []byte(`"checksum": "`+seal.Blank+`"`))
 		seal.Close(text)
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, text, 0o644))
 	}
 	for _, tc := range [][3]string{
 		{`"features": 6`, `"features": 5`, "model.json has 5 features, the weights have 6"},
@@ -222,18 +187,12 @@ func TestLoadErrors(t *testing.T) {
 		}
 		change(tc[1], tc[0])
 	}
-	if _, err := predictor.Load(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(rundir.Dir(dir).Preparation()); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(predictor.Load(dir))(t)
+	require.NoError(t, os.Remove(rundir.Dir(dir).Preparation()))
 	if _, err := predictor.Load(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no preparation: %v", err)
 	}
-	if err := os.Remove(rundir.Dir(dir).ModelDescription()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(rundir.Dir(dir).ModelDescription()))
 	if _, err := predictor.Load(dir); !errors.Is(err, rundir.ErrIncomplete) {
 		t.Errorf("no description: %v", err)
 	}
@@ -255,15 +214,9 @@ func TestPublished(t *testing.T) {
 		{"compas", "compas/compas-scores-two-years.csv", session.EqualizedOdds{}},
 	} {
 		dir, result := train(t, session.Table{Dataset: tc.dataset, Dir: data}, tc.task)
-		m, err := predictor.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Value(predictor.Load(dir))(t)
 		label := m.Description().Decision.Label
-		rows, err := rundir.Dir(dir).ReadRows(m.Description().Rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := require.Value(rundir.Dir(dir).ReadRows(m.Description().Rows))(t)
 		if tc.dataset == "adult" { // Adult has two files
 			files := map[string]int{}
 			for _, r := range rows {
@@ -275,11 +228,7 @@ func TestPublished(t *testing.T) {
 			continue
 		}
 		got := wrong(t, dir, filepath.Join(data, tc.file), func(b *predictor.Batch) []int {
-			classes, err := newrows.LabelClasses(label, b.Kept[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			return classes
+			return require.Value(newrows.LabelClasses(label, b.Kept[0]))(t)
 		}, predictor.Options{Keep: []string{label.Column}, IgnoreUnknown: true})
 		for _, split := range result.Splits {
 			if want := split.Named["error"]; got[split.Name] != want {
@@ -298,22 +247,14 @@ func TestPictures(t *testing.T) {
 	dir, result := train(t, session.Images{Dataset: "fashion-mnist", Dir: data, RowsPerClass: 500, Classes: []int{0, 2, 4, 9}},
 		session.NeymanPearson{}, 16)
 	m, err := predictor.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f, err := os.Open(filepath.Join(data, "fashion-mnist/t10k-labels-idx1-ubyte.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	labels, err := newrows.ReadIDXLabels(f, f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	in, err := os.Open(filepath.Join(data, "fashion-mnist/t10k-images-idx3-ubyte.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer in.Close()
 	wrong, all := 0.0, 0.0
 	err = m.Read(in, in.Name(), predictor.Options{}, func(b *predictor.Batch) error {
@@ -329,9 +270,7 @@ func TestPictures(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := result.Splits[len(result.Splits)-1].Named["error"]
 	if got := wrong / all; all != 4000 || got < want-1e-9 || got > want+1e-9 {
 		t.Errorf("error %v of %v rows, the session measured %v", got, all, want)

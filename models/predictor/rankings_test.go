@@ -13,6 +13,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
 )
@@ -59,17 +60,13 @@ func TestRanking(t *testing.T) {
 			text, attribute, source = r.libsvm, "3", session.LIBSVM("", "3")
 		}
 		path := filepath.Join(t.TempDir(), "documents")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		source.File, source.Relevant, source.Split = path, "0", tabular.Split{Train: 100}
 		source.Query = map[string]string{"csv": "q", "libsvm": tabular.QueryID}[format]
 		gap := constraints.Gap(constraints.CrossPairError, attribute).AtMost(0.05)
 		dir, _ := train(t, source, session.Decisions{Minimize: constraints.PairError(), SubjectTo: []constraints.Constraint{gap}})
 		m, err := predictor.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !m.Ranks() || m.Query() != source.Query {
 			t.Errorf("%s: ranks: %t, by %q", format, m.Ranks(), m.Query())
 		}
@@ -83,9 +80,7 @@ func TestRanking(t *testing.T) {
 			t.Fatalf("%s: %d scores, the last of query %s, %v", format, len(scores), queries[len(queries)-1], err)
 		}
 		e, err := m.Evaluate(strings.NewReader(text), "rows", predictor.EvaluateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		wrong, pairs := map[[2]int]float64{}, map[[2]int]float64{}
 		for i := range scores {
 			for j := range scores {

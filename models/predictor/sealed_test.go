@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -59,10 +60,7 @@ func TestDamagedModels(t *testing.T) {
 		}
 		for _, name := range names {
 			path := filepath.Join(dir, name)
-			whole, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := require.Value(os.ReadFile(path))(t)
 			for kind, damage := range damages {
 				for range 20 {
 					data := damage(r, bytes.Clone(whole))
@@ -71,18 +69,14 @@ func TestDamagedModels(t *testing.T) {
 					}
 					_ = os.Remove(path)
 					if data != nil {
-						if err := os.WriteFile(path, data, 0o644); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, os.WriteFile(path, data, 0o644))
 					}
 					if err := load[reader](); err == nil || !strings.Contains(err.Error(), name) {
 						t.Fatalf("%s takes %s with the damage %q: %v", reader, name, kind, err)
 					}
 				}
 			}
-			if err := os.WriteFile(path, whole, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, whole, 0o644))
 		}
 	}
 }
@@ -100,13 +94,8 @@ func TestMixedModels(t *testing.T) {
 	for mixture := range 1 << len(names) {
 		dir := t.TempDir()
 		for k, name := range names {
-			data, err := os.ReadFile(filepath.Join(dirs[mixture>>k&1], name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			data := require.Value(os.ReadFile(filepath.Join(dirs[mixture>>k&1], name)))(t)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 		}
 		_, err := predictor.Load(dir)
 		if whole := mixture == 0 || mixture == 1<<len(names)-1; whole != (err == nil) || !whole && !errors.Is(err, seal.ErrChanged) {
@@ -130,9 +119,7 @@ func TestEarlierModel(t *testing.T) {
 	if err != nil || bytes.Contains(text, []byte("checksum")) {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if err := os.WriteFile(rundir.Dir(dir).ModelDescription(), text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(rundir.Dir(dir).ModelDescription(), text, 0o644))
 	if m, err = predictor.Load(dir); err != nil || len(m.Notes()) != 1 || !strings.Contains(m.Notes()[0], "without checksums") {
 		t.Errorf("%v, %q", err, m.Notes())
 	}

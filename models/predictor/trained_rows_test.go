@@ -18,6 +18,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -95,9 +96,7 @@ func (c *trial) encoded(t *testing.T, records [][]string) string {
 	case c.comma:
 		w.Comma = ';'
 	}
-	if err := w.WriteAll(records); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.WriteAll(records))
 	return out.String()
 }
 
@@ -132,10 +131,7 @@ func (c *trial) earlier(t *testing.T, numbers []int) string {
 func parsed(t *testing.T, texts string) (list []constraints.Constraint) {
 	t.Helper()
 	for _, text := range strings.Split(texts, "; ") {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		list = append(list, c)
 	}
 	return list
@@ -269,9 +265,7 @@ func (c *trial) check(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, records [][]string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.encoded(t, records)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(c.encoded(t, records)), 0o644))
 		return path
 	}
 	files := map[string][][]string{"": records}
@@ -305,10 +299,7 @@ func (c *trial) check(t *testing.T) {
 	}
 	run, result := train(t, source, task)
 	m := load(t, run)
-	rows, err := rundir.Dir(run).ReadRows(m.Description().Rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := require.Value(rundir.Dir(run).ReadRows(m.Description().Rows))(t)
 	for _, split := range result.Splits {
 		own, numbers := [][]string{records[0]}, []int(nil)
 		for _, r := range rows {

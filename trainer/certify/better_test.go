@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
@@ -24,13 +25,8 @@ func better(t *testing.T, fn problem.Functions, x, nu, other []float64) (c certi
 	}
 	p := testkit.New(t, fn, x)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	c, err := certify.Better(p, &at, nu, other, certify.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
+	c = require.Value(certify.Better(p, &at, nu, other, certify.Settings{}))(t)
 	return c, gradients
 }
 
@@ -67,9 +63,7 @@ func TestBetterTogether(t *testing.T) {
 		for i, together := range []bool{false, true} {
 			p := &joint{Problem: testkit.New(t, testkit.Line(), []float64{0.9})}
 			at := problem.NewPoint(p)
-			if err := at.Forward(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, at.Forward(p))
 			var err error
 			if found[i], err = certify.Better(p, &at, nu, nil, certify.Settings{Together: together}); err != nil {
 				t.Fatal(err)
@@ -109,32 +103,15 @@ func (j *joint) BackwardSeveral(coefficients [][]float64, d []problem.Vector) er
 // affine problem, and its certificates are those of Measure.
 func TestBetterTakesOnePass(t *testing.T) {
 	j := &joint{Problem: testkit.New(t, testkit.Line(), []float64{0.9})}
-	m, err := problem.NewAffineMap(1, []problem.AffineRow{{Coefficients: []float64{2}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := problem.NewAffine(j, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(problem.NewAffineMap(1, []problem.AffineRow{{Coefficients: []float64{2}}}))(t)
+	p := require.Value(problem.NewAffine(j, m))(t)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	for _, tc := range [][2][]float64{{{20}, {1}}, {{1}, {20}}} {
-		own, err := certify.Measure(p, &at, tc[0], certify.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := certify.Measure(p, &at, tc[1], certify.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := require.Value(certify.Measure(p, &at, tc[0], certify.Settings{}))(t)
+		other := require.Value(certify.Measure(p, &at, tc[1], certify.Settings{}))(t)
 		j.passes, j.several = 0, 0
-		c, err := certify.Better(p, &at, tc[0], tc[1], certify.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(certify.Better(p, &at, tc[0], tc[1], certify.Settings{}))(t)
 		if j.passes != 0 || j.several != 1 {
 			t.Errorf("%d passes with one gradient and %d with several, want 1 with several", j.passes, j.several)
 		}

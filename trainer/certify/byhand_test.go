@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
@@ -12,20 +13,15 @@ import (
 // x_0^2 + x_1 - 4.5, x_1 x_2 + 2.75, and the columns of grad f and four shares of the constraints.
 func certifierAt(t *testing.T, r problem.Regularizer) (c *certifier, columns []problem.Vector, set shareSet) {
 	t.Helper()
-	p, err := problem.Functions{N: 3, M: 2, Regularizer: r,
+	p := require.Value(problem.Functions{N: 3, M: 2, Regularizer: r,
 		F:        func(x []float64) float64 { return x[0] * x[1] },
 		Gradient: func(dst, x []float64) { dst[0], dst[1], dst[2] = x[1], x[0], 0.5 },
 		G:        func(dst, x []float64) { dst[0], dst[1] = x[0]*x[0]+x[1]-4.5, x[1]*x[2]+2.75 },
 		JacobianT: func(dst, x, w []float64) {
 			dst[0], dst[1], dst[2] = 2*x[0]*w[0], w[0]+x[2]*w[1], x[1]*w[1]
-		}}.New([]float64{2, -1, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}.New([]float64{2, -1, 3}))(t)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	c = &certifier{p: p, at: &at, set: Settings{}.withDefaults(p), x: []float64{2, -1, 3}, residual: make([]float64, 3),
 		scratch: problem.NewScratch(p.Space())}
 	for _, a := range [][]float64{{-1, 2, 0.5}, {0.5, -1, 0.25}, {-0.25, -0.5, 1}, {0.75, 0.5, -1}, {0.1, -0.6, -0.3}} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
@@ -26,9 +27,7 @@ func certifyAt(t testing.TB, fn problem.Functions, x, nu []float64, s certify.Se
 		t.Fatal(err)
 	}
 	c, err := certify.Measure(p, at, nu, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -233,11 +232,7 @@ func TestUpperBoundLabel(t *testing.T) {
 	smooth := testkit.Start(t, testkit.Line(), 1)
 	at := &problem.Point{Constraints: make([]float64, 1)}
 	split := func(p problem.Problem) problem.Problem {
-		pw, err := problem.MakePiecewise(p, problem.Abs(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pw
+		return require.Value(problem.MakePiecewise(p, problem.Abs(1)))(t)
 	}
 	for _, test := range []struct {
 		p    problem.Problem
@@ -246,9 +241,7 @@ func TestUpperBoundLabel(t *testing.T) {
 		{problem.Split(split(kinked{smooth}).(problem.Piecewise)), true}} {
 		_, m := test.p.Dims()
 		at.Constraints = make([]float64, m)
-		if _, err := test.p.Forward(at.Constraints); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(test.p.Forward(at.Constraints))(t)
 		c, err := certify.Measure(test.p, at, nil, certify.Settings{})
 		if err != nil || c.UpperBound != test.want {
 			t.Errorf("%T: upper bound %v, error %v, want %v", test.p, c.UpperBound, err, test.want)
@@ -285,20 +278,14 @@ func TestCertifyChangesNothing(t *testing.T) {
 				if at.Objective, err = p.Forward(at.Constraints); err != nil {
 					t.Fatal(err)
 				}
-				if err := m.Init(p, at); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, m.Init(p, at))
 				for k := range 20 {
-					if err := m.Iterate(p, at); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, m.Iterate(p, at))
 					if !measure || k%4 != 3 {
 						continue
 					}
 					before, g := trainer.Capture(p, m), slices.Clone(at.Constraints)
-					if _, err := certify.Measure(p, at, nil, certify.Settings{}); err != nil {
-						t.Fatal(err)
-					}
+					require.Value(certify.Measure(p, at, nil, certify.Settings{}))(t)
 					if diff := cmp.Diff(before, trainer.Capture(p, m), cmp.Comparer(testkit.SameBits)); diff != "" || !slices.Equal(g, at.Constraints) {
 						t.Fatalf("the certificate changed the state, or g from %v to %v:\n%s", g, at.Constraints, diff)
 					}

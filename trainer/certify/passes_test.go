@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -49,9 +50,7 @@ func measured(t *testing.T, fn problem.Functions, x, nu []float64, s Settings) (
 	pieces := fn.Pieces
 	fn.Pieces = nil
 	smooth, err := fn.New(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := &counted{Problem: smooth}
 	var p problem.Problem = c
 	if pieces != nil {
@@ -60,9 +59,7 @@ func measured(t *testing.T, fn problem.Functions, x, nu []float64, s Settings) (
 		}
 	}
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	if cert, err = Measure(p, &at, nu, s); err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +145,7 @@ func (narrow) Forward([]float64) (float64, error)       { return 0, nil }
 func (narrow) Backward([]float64, problem.Vector) error { return nil }
 
 func TestDefaultsOfThePrecision(t *testing.T) {
-	wide, err := linear([2]float64{1, 0}, problem.Regularizer{}, nil).New([]float64{0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wide := require.Value(linear([2]float64{1, 0}, problem.Regularizer{}, nil).New([]float64{0, 0}))(t)
 	for _, c := range []struct {
 		p       problem.Problem
 		s, want Settings
@@ -169,15 +163,10 @@ func TestDefaultsOfThePrecision(t *testing.T) {
 // TestFailedPasses fails in each backward pass of Better. Better also frees all vectors.
 func TestFailedPasses(t *testing.T) {
 	for failing := range 5 {
-		p, err := linear([2]float64{-1, 0}, problem.Regularizer{}, nil, [3]float64{1, 0, -1}).New([]float64{1, 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(linear([2]float64{-1, 0}, problem.Regularizer{}, nil, [3]float64{1, 0, -1}).New([]float64{1, 0}))(t)
 		c := &counted{Problem: p, failing: failing}
 		at := problem.NewPoint(p)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p))
 		cert, err := Better(c, &at, []float64{5}, nil, Settings{}) // 1 pass with nu, 3 without
 		if (err != nil) != (failing > 0) || err != nil && !errors.Is(err, errPass) {
 			t.Errorf("a failure at pass %d: %v", failing, err)
@@ -187,9 +176,7 @@ func TestFailedPasses(t *testing.T) {
 				t.Errorf("%d passes, want 4: %+v", c.backward, cert)
 			}
 			for range 9 {
-				if _, err := Measure(p, &at, nil, Settings{}); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(Measure(p, &at, nil, Settings{}))(t)
 			}
 			if v := p.Space().New(); v > 9 {
 				t.Errorf("the vectors of certificates stay in memory: the next is %d", v)
@@ -217,15 +204,10 @@ func TestModelIsExact(t *testing.T) {
 
 // Without a multiplier of the method, Better is a single Measure, also far from a KKT point.
 func TestBetterWithoutAMultiplier(t *testing.T) {
-	p, err := linear([2]float64{-1, -1}, problem.Regularizer{}, nil, [3]float64{1, 0, -1}).New([]float64{1, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(linear([2]float64{-1, -1}, problem.Regularizer{}, nil, [3]float64{1, 0, -1}).New([]float64{1, 0}))(t)
 	c := &counted{Problem: p}
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	cert, err := Better(c, &at, nil, []float64{5}, Settings{})
 	if err != nil || cert.Own != nil || cert.Stationarity != 1 || c.backward != 3 {
 		t.Errorf("%+v after %d passes, want 3: %v", cert, c.backward, err)

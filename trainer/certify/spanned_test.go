@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
@@ -79,7 +80,7 @@ func (c *affineCase) gradientOf(j int) []float64 {
 func (c *affineCase) problems(t testing.TB, x []float64) (affine, plain problem.Problem) {
 	t.Helper()
 	functions := func(gradients [][]float64, constants []float64) problem.Problem {
-		p, err := problem.Functions{N: len(c.gradient), M: len(gradients), Regularizer: c.regularizer,
+		p := require.Value(problem.Functions{N: len(c.gradient), M: len(gradients), Regularizer: c.regularizer,
 			F:        func(x []float64) float64 { return vec.Dot(c.gradient, x) },
 			Gradient: func(dst, _ []float64) { copy(dst, c.gradient) },
 			G: func(dst, y []float64) {
@@ -94,16 +95,11 @@ func (c *affineCase) problems(t testing.TB, x []float64) (affine, plain problem.
 						dst[i] += w[j] * v
 					}
 				}
-			}}.New(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+			}}.New(x))(t)
 		return p
 	}
 	m, err := problem.NewAffineMap(len(c.terms), c.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if affine, err = problem.NewAffine(functions(c.terms, make([]float64, len(c.terms))), m); err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +114,8 @@ func (c *affineCase) problems(t testing.TB, x []float64) (affine, plain problem.
 func leastOf(t testing.TB, p problem.Problem) Certificate {
 	t.Helper()
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Measure(p, &at, nil, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	require.NoError(t, at.Forward(p))
+	return require.Value(Measure(p, &at, nil, Settings{}))(t)
 }
 
 // bound returns a lower bound of max(S, K) over all nu >= 0 for r = 0, from a vector q of length 1:
@@ -191,9 +181,7 @@ func TestLeastEpsilonAgainstOthers(t *testing.T) {
 				t.Errorf("%v, trial %d: not resolved: %+v", r.Kind, trial, cert)
 			}
 			at := problem.NewPoint(p)
-			if err := at.Forward(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, at.Forward(p))
 			for k := range 400 {
 				nu := append([]float64(nil), cert.Nu...)
 				for range 1 + rng.IntN(3) {
@@ -213,16 +201,10 @@ func TestPassesOfTerms(t *testing.T) {
 	c := randomCase(rand.New(rand.NewPCG(8, 3)), 5, 4, 50)
 	_, plain := c.problems(t, make([]float64, 5))
 	inner := &counted{}
-	m, err := problem.NewAffineMap(4, c.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(problem.NewAffineMap(4, c.rows))(t)
 	affine, _ := c.problems(t, make([]float64, 5))
 	inner.Problem = affine.(*problem.Affine).Inner()
-	p, err := problem.NewAffine(inner, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(problem.NewAffine(inner, m))(t)
 	if leastOf(t, p); inner.backward != 6 {
 		t.Errorf("%d passes for 50 constraints of 4 terms, want 6", inner.backward)
 	}
@@ -232,14 +214,9 @@ func TestPassesOfTerms(t *testing.T) {
 	}
 	for failing := range 7 { // each failed pass is an error
 		f := &counted{Problem: inner.Problem, failing: failing}
-		p, err := problem.NewAffine(f, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(problem.NewAffine(f, m))(t)
 		at := problem.NewPoint(p)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p))
 		if _, err := Measure(p, &at, nil, Settings{}); (err != nil) != (failing > 0) || err != nil && !errors.Is(err, errPass) {
 			t.Errorf("a failure at pass %d: %v", failing, err)
 		}
@@ -252,17 +229,12 @@ func TestMoreTermsThanConstraints(t *testing.T) {
 	c := randomCase(rand.New(rand.NewPCG(8, 4)), 5, 50, 40)
 	affine, _ := c.problems(t, make([]float64, 5))
 	inner := &counted{Problem: affine.(*problem.Affine).Inner()}
-	p, err := problem.NewAffine(inner, affine.(*problem.Affine).Map())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(problem.NewAffine(inner, affine.(*problem.Affine).Map()))(t)
 	if leastOf(t, p); inner.backward != 42 {
 		t.Errorf("%d passes for 40 constraints of 50 terms, want 42", inner.backward)
 	}
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	inner.backward = 0
 	few := &certifier{p: p, at: &at, x: make([]float64, 5), residual: make([]float64, 5), scratch: problem.NewScratch(p.Space())}
 	if exact, err := few.leastEpsilon(make([]float64, 40), 7, 0); err != nil || exact || inner.backward != 8 {
@@ -277,14 +249,9 @@ func TestTooManyGradients(t *testing.T) {
 	for j := range terms {
 		terms[j] = [3]float64{1, 0, -1 - float64(j%7)} // g_j = 0 for each seventh j
 	}
-	p, err := linear([2]float64{-1, 0.5}, problem.Regularizer{}, nil, terms...).New([]float64{1, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(linear([2]float64{-1, 0.5}, problem.Regularizer{}, nil, terms...).New([]float64{1, 0}))(t)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	for _, test := range []struct {
 		most  int
 		floor float64

@@ -8,6 +8,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/picture"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -24,33 +25,16 @@ func TestConvolutionalTraining(t *testing.T) {
 		t.Skip("slow")
 	}
 	train, _, err := datasets.LoadImages(dir, "fashion-mnist", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := picture.Select(train, []int{0, 1, 2}, 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := graph.CPU(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := convolutional(rows, train.Shape, 4, 0.2, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	rows := require.Value(picture.Select(train, []int{0, 1, 2}, 20))(t)
+	engine := require.Value(graph.CPU(2))(t)
+	p := require.Value(convolutional(rows, train.Shape, 4, 0.2, engine))(t)
 	g := make([]float64, 2)
-	f, err := p.Forward(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(p.Forward(g))(t)
 	if g[0] <= 0 || g[1] <= 0 {
 		t.Errorf("the start meets bounds: g = %v", g)
 	}
-	r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 150})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 150}))(t)
 	if r.Objective > f/10 || r.Certificate.Infeasibility > 1e-3 {
 		t.Errorf("f = %v, was %v; violation %v", r.Objective, f, r.Certificate.Infeasibility)
 	}

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 )
 
@@ -31,28 +32,17 @@ func swish(plain bool) func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 // An op of the user with a description runs as steps of the plan, with the values of its Do. An op
 // without a description runs through its Do.
 func TestDescribedOp(t *testing.T) {
-	engine, err := graph.CPU(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(2))(t)
 	var want []float64
 	for _, c := range []struct {
 		name          string
 		plain, opaque bool
 		engine        graph.Engine
 	}{{"tape", false, false, graph.Tape{}}, {"described", false, false, engine}, {"plain", true, true, engine}} {
-		p, err := graph.New(swish(c.plain), c.engine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := p.Forward(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(graph.New(swish(c.plain), c.engine))(t)
+		f := require.Value(p.Forward(nil))(t)
 		d := p.Space().New()
-		if err := p.Backward([]float64{1}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward([]float64{1}, d))
 		got := make([]float64, p.Space().Len())
 		p.Space().Read(got, d)
 		got = append(got, f)

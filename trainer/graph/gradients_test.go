@@ -5,15 +5,14 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // The check of an operation alone finds the wrong gradients of Gorgonia, which New refuses by name,
 // in both types and on more rows than it takes. It finds no fault in operations that are right.
 func TestWrongAlone(t *testing.T) {
-	engine, err := CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(CPU(1))(t)
 	const rows = 3 * fewRows
 	one := func(f func(x *gorgonia.Node) (*gorgonia.Node, error), shape ...int) func(g *gorgonia.ExprGraph, d tensor.Dtype) (*gorgonia.Node, error) {
 		return func(g *gorgonia.ExprGraph, d tensor.Dtype) (*gorgonia.Node, error) {

@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -23,10 +24,7 @@ import (
 // refused with the reason. Kinks and depth are those of the graph, and Explain names what runs on
 // one core.
 func TestOperations(t *testing.T) {
-	engine, err := graph.CPU(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(2))(t)
 	for _, o := range graphcases.Operations() {
 		for name, e := range map[string]graph.Engine{"cpu": engine, "tape": graph.Tape{}} {
 			for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
@@ -109,10 +107,7 @@ func (o own) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes,
 // New finds the one of a user's ops whose gradient is wrong, and names the op and the term. An op
 // that says so has no kinks.
 func TestOwnOpWithAWrongGradient(t *testing.T) {
-	engine, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(1))(t)
 	with := func(slope float64, e graph.Engine) (*graph.Problem, error) {
 		return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			w := input(g, tensor.Float64, rand.New(rand.NewPCG(4, 0)), "w", 6)
@@ -135,10 +130,7 @@ func TestOwnOpWithAWrongGradient(t *testing.T) {
 
 // New finds a wrong gradient that is small beside the other terms, in both types.
 func TestSmallWrongGradient(t *testing.T) {
-	engine, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(1))(t)
 	for _, d := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		for slope, right := range map[float64]bool{2: true, 1.9: false} {
 			_, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
@@ -174,22 +166,13 @@ func TestPanicInADerivative(t *testing.T) {
 // One note of a run names the operations that Gorgonia runs on one core, and there is no note if
 // there are none.
 func TestNoteOfSlowOperations(t *testing.T) {
-	engine, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(1))(t)
 	for _, o := range graphcases.Operations() {
 		if o.Refused != "" || !strings.HasPrefix(o.Name, "S") && o.Name != "linear" {
 			continue
 		}
-		p, err := o.Problem(tensor.Float64, engine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := trainer.Train(t.Context(), p, &method.ALM{}, trainer.Settings{Iterations: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(o.Problem(tensor.Float64, engine))(t)
+		r := require.Value(trainer.Train(t.Context(), p, &method.ALM{}, trainer.Settings{Iterations: 1}))(t)
 		notes := strings.Join(r.Notes, "\n")
 		if strings.Contains(notes, "on one core") != o.OneCore || o.Name == "SoftMax" && (!strings.Contains(notes, "Softmax") || strings.Count(notes, "on one core") != 1) {
 			t.Errorf("%s: notes %q", o.Name, r.Notes)

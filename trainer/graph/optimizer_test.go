@@ -15,6 +15,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -91,9 +92,7 @@ func TestOptimizerEqualsTrain(t *testing.T) {
 			p.Space().Prox(1, problem.Iterate)
 			p.Space().Read(start, problem.Iterate)
 			const steps = 25
-			if _, err := trainer.Train(context.Background(), p, rule.make(), trainer.Settings{Iterations: steps}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(trainer.Train(context.Background(), p, rule.make(), trainer.Settings{Iterations: steps}))(t)
 			p.Space().Read(want, problem.Iterate)
 			got := loop(t, graph.NewOptimizer(rule.make(), r), start, steps)
 			for i := range want {
@@ -121,13 +120,8 @@ func newLoopOf(t *testing.T, dtype tensor.Dtype, o *graph.Optimizer) *ownLoop {
 	t.Helper()
 	g := gorgonia.NewGraph()
 	def := definition(g, dtype)
-	cost, err := o.Lagrangian(def.Objective, def.Constraints...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := gorgonia.Grad(cost, def.Parameters...); err != nil {
-		t.Fatal(err)
-	}
+	cost := require.Value(o.Lagrangian(def.Objective, def.Constraints...))(t)
+	require.Value(gorgonia.Grad(cost, def.Parameters...))(t)
 	machine := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(def.Parameters...))
 	t.Cleanup(func() { machine.Close() })
 	return &ownLoop{o, machine, def.Parameters}
@@ -136,12 +130,8 @@ func newLoopOf(t *testing.T, dtype tensor.Dtype, o *graph.Optimizer) *ownLoop {
 func (l *ownLoop) run(t *testing.T, steps int) {
 	t.Helper()
 	for range steps {
-		if err := l.machine.RunAll(); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.o.Step(gorgonia.NodesToValueGrads(l.parameters)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.machine.RunAll())
+		require.NoError(t, l.o.Step(gorgonia.NodesToValueGrads(l.parameters)))
 		l.machine.Reset()
 	}
 }
@@ -192,18 +182,11 @@ func TestOptimizerResumes(t *testing.T) {
 				half := newOwnLoop(t, graph.NewOptimizer(rule(), r))
 				half.run(t, 10)
 				if evaluated {
-					if err := half.machine.RunAll(); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, half.machine.RunAll())
 				}
-				state, err := half.o.State()
-				if err != nil {
-					t.Fatal(err)
-				}
+				state := require.Value(half.o.State())(t)
 				rest := newOwnLoop(t, graph.NewOptimizer(rule(), r))
-				if err := rest.o.Restore(gorgonia.NodesToValueGrads(rest.parameters), state); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, rest.o.Restore(gorgonia.NodesToValueGrads(rest.parameters), state))
 				rest.run(t, 15)
 				if got, want := rest.values(), whole.values(); !slices.Equal(got, want) {
 					t.Errorf("x = %v, uninterrupted %v", got, want)
@@ -243,15 +226,12 @@ func TestOptimizerTakesTheLoopsValues(t *testing.T) {
 // Every wrong call of an optimizer or of a problem has the class of its fault.
 func TestWrongCalls(t *testing.T) {
 	o := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{})
-	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
 		x := input(g, tensor.Float64, rand.New(rand.NewPCG(2, 0)), "x", 2, 3)
 		f := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(gorgonia.Must(gorgonia.Mul(x, w))))))
 		return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w}, Inputs: gorgonia.Nodes{x}}, nil
-	}, graph.Tape{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, graph.Tape{}))(t)
 	var l *ownLoop
 	wide := &matrix.Dense{Rows: 2, Cols: 4, Data: make([]float64, 8)}
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -20,14 +21,11 @@ import (
 // dtype.
 func network(t testing.TB, dtype tensor.Dtype, regularizer problem.Regularizer) *graph.Problem {
 	t.Helper()
-	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+	p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		def := definition(g, dtype)
 		def.Regularizer = regularizer
 		return def, nil
-	}, graph.Tape{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, graph.Tape{}))(t)
 	return p
 }
 
@@ -74,16 +72,11 @@ func TestBackwardEqualsCentralDifferences(t *testing.T) {
 		weights := make([]float64, 1+m)
 		weights[term] = 1
 		value := func() float64 {
-			f, err := p.Forward(g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := require.Value(p.Forward(g))(t)
 			return append([]float64{f}, g...)[term]
 		}
 		value()
-		if err := p.Backward(weights, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward(weights, d))
 		got := make([]float64, n)
 		p.Space().Read(got, d)
 		for i := range x {
@@ -113,12 +106,8 @@ func TestHalvesLeaveTheIterateAndRepeat(t *testing.T) {
 	d := p.Space().New()
 	weights := []float64{1, 0.5, 2, 3}
 	for try := range 4 {
-		if _, err := p.Forward(g); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Backward(weights, d); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(p.Forward(g))(t)
+		require.NoError(t, p.Backward(weights, d))
 		p.Space().Read(again, d)
 		if try == 0 {
 			copy(first, again)
@@ -150,13 +139,8 @@ func TestFloat32AgreesWithFloat64(t *testing.T) {
 	results := make([][]float64, 2)
 	for i, p := range []*graph.Problem{single, double} {
 		g, d, out := make([]float64, m), p.Space().New(), make([]float64, n)
-		f, err := p.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Backward(weights, d); err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(p.Forward(g))(t)
+		require.NoError(t, p.Backward(weights, d))
 		p.Space().Read(out, d)
 		results[i] = append(append(out, f), g...)
 	}
@@ -170,10 +154,7 @@ func TestFloat32AgreesWithFloat64(t *testing.T) {
 // Every fault of a definition is one error that wraps problem.ErrSettings and names what is wrong,
 // on both engines.
 func TestDefinitionsThatAreRefused(t *testing.T) {
-	engine, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(1))(t)
 	must := gorgonia.Must
 	// sized returns a definition with the parameter w [3], f = sum w^2 and the given constraint nodes.
 	sized := func(constraints func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes) func(g *gorgonia.ExprGraph) (graph.Definition, error) {
@@ -274,31 +255,21 @@ func constants(g *gorgonia.ExprGraph, values ...float64) *gorgonia.Node {
 
 // A constant constraint that is met stays in its place, with its value and the gradient 0.
 func TestConstantConstraints(t *testing.T) {
-	engine, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(1))(t)
 	for _, e := range []graph.Engine{graph.Tape{}, engine} {
-		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
 			f := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(w))))
 			v := constants(g, -1, 0)
 			return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w},
 				Constraints: gorgonia.Nodes{v, w, gorgonia.Must(gorgonia.Sum(v))}}, nil
-		}, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, e))(t)
 		g, d, out := make([]float64, 6), p.Space().New(), make([]float64, 3)
-		if _, err := p.Forward(g); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(p.Forward(g))(t)
 		if g[0] != -1 || g[1] != 0 || g[5] != -1 {
 			t.Errorf("values %v, want -1, 0, w and -1", g)
 		}
-		if err := p.Backward([]float64{0, 5, 7, 0, 2, 0, 9}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward([]float64{0, 5, 7, 0, 2, 0, 9}, d))
 		if p.Space().Read(out, d); !slices.Equal(out, []float64{0, 2, 0}) {
 			t.Errorf("gradient %v, want 0, 2, 0", out)
 		}
@@ -307,20 +278,14 @@ func TestConstantConstraints(t *testing.T) {
 
 // A parameter that nothing uses has the gradient 0, and an output may be listed twice.
 func TestUnusedParametersAndRepeatedOutputs(t *testing.T) {
-	engine, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(1))(t)
 	for _, e := range []graph.Engine{graph.Tape{}, engine} {
-		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			rng := rand.New(rand.NewPCG(1, 0))
 			v, w := input(g, tensor.Float64, rng, "v", 2), input(g, tensor.Float64, rng, "w", 3)
 			f := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Exp(w))))
 			return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{f, w, f, w}, Parameters: gorgonia.Nodes{v, w}}, nil
-		}, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, e))(t)
 		if err := problem.CheckGradients(p); err != nil {
 			t.Error(err)
 		}
@@ -329,9 +294,7 @@ func TestUnusedParametersAndRepeatedOutputs(t *testing.T) {
 		if err != nil || g[0] != f || g[4] != f || g[1] != g[5] {
 			t.Errorf("f = %v, g = %v, %v", f, g, err)
 		}
-		if err := p.Backward([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, d))
 		p.Space().Read(got, d)
 		if got[0] != 0 || got[1] != 0 || math.Abs(got[2]-3*math.Exp(g[1])-2) > 1e-12 {
 			t.Errorf("gradient %v, want 0, 0 and %v", got, 3*math.Exp(g[1])+2)

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -44,22 +45,13 @@ func fit(rows, cols, outputs, bounds int, dtype tensor.Dtype) func(g *gorgonia.E
 // Samples become coarse grades, in the order of their sizes. Their passes have the values of their
 // rows at the problem's iterate. Samples that do not suit the problem are refused.
 func TestAddSample(t *testing.T) {
-	engine, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := require.Value(graph.CPU(1))(t)
 	whole := func() *graph.Problem {
-		p, err := graph.New(fit(40, 3, 2, 1, tensor.Float64), engine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+		return require.Value(graph.New(fit(40, 3, 2, 1, tensor.Float64), engine))(t)
 	}
 	p := whole()
 	for _, rows := range []int{5, 10} {
-		if err := p.AddSample(fit(rows, 3, 2, 1, tensor.Float64), engine); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.AddSample(fit(rows, 3, 2, 1, tensor.Float64), engine))
 	}
 	graded := problem.FeaturesOf(p).Graded
 	if got, want := graded.Grades(), []problem.Grade{{Share: 0.125}, {Share: 0.25}, {Share: 1}}; !slices.Equal(got, want) || graded.Grade() != 2 {
@@ -70,22 +62,14 @@ func TestAddSample(t *testing.T) {
 		t.Helper()
 		p.Space().Write(problem.Iterate, start)
 		g, gradient = make([]float64, 1), make([]float64, len(start))
-		f, err := p.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f = require.Value(p.Forward(g))(t)
 		d := p.Space().New()
-		if err := p.Backward([]float64{1, 0.5}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward([]float64{1, 0.5}, d))
 		p.Space().Read(gradient, d)
 		return f, g, gradient
 	}
 	for k, rows := range []int{5, 10, 40} {
-		alone, err := graph.New(fit(rows, 3, 2, 1, tensor.Float64), engine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := require.Value(graph.New(fit(rows, 3, 2, 1, tensor.Float64), engine))(t)
 		graded.SetGrade(k)
 		f, g, gradient := pass(p)
 		if wantF, wantG, want := pass(alone); f != wantF || !slices.Equal(g, wantG) || !slices.Equal(gradient, want) {

@@ -8,35 +8,28 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
 // Store writes the iterate into the nodes, and the problem goes on from the iterate.
 func TestStore(t *testing.T) {
-	cpu, err := graph.CPU(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := require.Value(graph.CPU(1))(t)
 	for name, engine := range map[string]graph.Engine{"cpu": cpu, "tape": graph.Tape{}} {
 		for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 			var parameters gorgonia.Nodes
-			p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			p := require.Value(graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 				def := definition(g, dtype)
 				parameters = def.Parameters
 				return def, nil
-			}, engine)
-			if err != nil {
-				t.Fatal(err)
-			}
+			}, engine))(t)
 			x := make([]float64, p.Space().Len())
 			for i := range x {
 				x[i] = float64(i) / 8
 			}
 			p.Space().Write(problem.Iterate, x)
-			if err := p.Store(parameters); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Store(parameters))
 			at := 0
 			for _, n := range parameters {
 				for k := range n.Shape().TotalSize() {

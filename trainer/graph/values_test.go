@@ -8,6 +8,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/require"
 )
 
 // The elements of tensors and scalars of both dtypes are read as float64, and other values are
@@ -63,10 +65,7 @@ func TestStart(t *testing.T) {
 			gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data))))
 	}
 	a, b := parameter("a", tensor.Shape{2, 2}, []float32{1, 0.1, 3, 4}), parameter("b", tensor.Shape{3}, []float32{5, 6, 7})
-	x, err := start(gorgonia.Nodes{a, b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(start(gorgonia.Nodes{a, b}))(t)
 	want := []float64{1, float64(float32(0.1)), 3, 4, 5, 6, 7}
 	if n, cols := x.Dims(); n != len(want) || cols != 1 {
 		t.Fatalf("%d x %d, want %d x 1", n, cols, len(want))

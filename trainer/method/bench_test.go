@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -25,13 +26,9 @@ func starter(t testing.TB, m trainer.Method, kinks bool) (problem.Problem, *prob
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Init(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Init(p, at))
 	for range 3 { // after the probe
-		if err := m.Iterate(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, at))
 	}
 	return p, at
 }
@@ -45,9 +42,7 @@ func BenchmarkIteration(b *testing.B) {
 			p, at := starter(b, m, e.kinks)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := m.Iterate(p, at); err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, m.Iterate(p, at))
 			}
 		})
 	}
@@ -62,12 +57,8 @@ func BenchmarkFunctions(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Forward(at.Constraints); err != nil {
-			b.Fatal(err)
-		}
-		if err := p.Backward(w, d); err != nil {
-			b.Fatal(err)
-		}
+		require.Value(p.Forward(at.Constraints))(b)
+		require.NoError(b, p.Backward(w, d))
 	}
 }
 
@@ -86,9 +77,7 @@ func TestIterationsDoNotAllocate(t *testing.T) {
 		}
 		p, at := starter(t, m, e.kinks)
 		if n := testing.AllocsPerRun(100, func() {
-			if err := m.Iterate(p, at); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Iterate(p, at))
 		}); n > most {
 			t.Errorf("%s: %v allocations in an iteration", e.name, n)
 		}

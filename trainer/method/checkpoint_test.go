@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
@@ -56,10 +57,7 @@ func TestExtendedRunIsBitIdentical(t *testing.T) {
 				c := &testkit.Checkpoints{}
 				p := testkit.New(t, testkit.FunctionsOf(tp), tp.Start)
 				s.RecordEvery, s.Output, s.Seed, s.Checkpointer, s.Recorder = 7, trainer.OutputRandom, 3, c, c
-				r, err := trainer.Train(context.Background(), p, make(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := require.Value(trainer.Train(context.Background(), p, make(), s))(t)
 				r.Seconds, r.Times = 0, trainer.Times{}
 				return r, testkit.Iterate(p), c
 			}
@@ -91,10 +89,7 @@ func checkpointed(t *testing.T, tp testproblems.Problem, method func() trainer.M
 	run := func(s trainer.Settings, c *testkit.Checkpoints) (*trainer.Result, []float64) {
 		p := form(t, fn, tp.Start)
 		s.Checkpointer, s.Recorder = c, c
-		r, err := trainer.Train(context.Background(), p, method(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, method(), s))(t)
 		r.Seconds, r.Times = 0, trainer.Times{}
 		return r, testkit.Iterate(p)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
 )
@@ -16,9 +17,7 @@ func TestCompositeStillByHand(t *testing.T) {
 		fn := problem.Functions{F: func(x []float64) float64 { return units * ulp * x[0] }, Gradient: func(d, _ []float64) { d[0] = units * ulp }}
 		p, at := begun(t, fn, 9)
 		c := newComposite(newAugmentedLagrangian(1, 0), 1/compositeDecay, p)
-		if err := c.step(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.step(p, at))
 		want := 2 * c.smooth * units * ulp
 		if still {
 			want = 0
@@ -86,17 +85,13 @@ func TestCompositeLimit(t *testing.T) {
 func TestNLIAPIALInner(t *testing.T) {
 	inner, at := begun(t, scaled(1, 1), 3)
 	m := &NLIAPIAL{Inner: 3, Sigma: 1e-9, Penalty: 1, Modulus: 1, Lipschitz: 5}
-	if err := m.Init(inner, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Init(inner, at))
 	if r := m.Report(); !math.IsNaN(r.StepSize) {
 		t.Errorf("the first step size is %v", r.StepSize)
 	}
 	p := &counting{Problem: inner}
 	for k := range 9 {
-		if err := m.Iterate(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, at))
 		if centre := p.Space().Distance(problem.Iterate, m.q.Center) == 0; centre != (k%3 == 2) || m.t != (k+1)%3 {
 			t.Errorf("step %d: a new centre %v, t = %d", k, centre, m.t)
 		}
@@ -109,9 +104,7 @@ func TestNLIAPIALInner(t *testing.T) {
 	// violates the bound, s = 180 does not.
 	p2, at2 := begun(t, scaled(2, 0), 1)
 	m = &NLIAPIAL{Penalty: 1}
-	if err := m.Init(p2, at2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Init(p2, at2))
 	m.q.Rho, m.acg.smooth = 100, 90/compositeDecay
 	p2.Space().Write(m.q.Center, []float64{0})
 	if err := m.Iterate(p2, at2); err != nil || math.Abs(m.acg.smooth-180) > 1e-9 || math.Abs(iterateOf(p2)[0]-(1-102./180)) > 1e-12 {
@@ -127,12 +120,8 @@ func TestNLIAPIALMeasures(t *testing.T) {
 	}{{1, 5, false}, {1, 0, true}, {0, 5, true}, {0, 0, true}} {
 		p, at := begun(t, scaled(3, 2), 3)
 		m := &NLIAPIAL{Modulus: c.modulus, Lipschitz: c.lipschitz, Penalty: 1}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.measure(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
+		require.NoError(t, m.measure(p, at))
 		m1 := estimate.Curvature{Objective: c.lipschitz}
 		if c.measures {
 			q, other := begun(t, scaled(3, 2), 3)
@@ -161,9 +150,7 @@ func TestNLIAPIALPenaltyByHand(t *testing.T) {
 	for _, c := range []struct{ lipschitz, slope, want float64 }{{12, 2, 3}, {3, 2, 1}, {12, 0, 1}} {
 		p, at := begun(t, scaled(1, c.slope), 3)
 		m := &NLIAPIAL{Modulus: 1, Lipschitz: c.lipschitz}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		if err := m.measure(p, at); err != nil || m.acg.c != c.want {
 			t.Errorf("%+v: c = %v, %v", c, m.acg.c, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/internal/option"
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -72,10 +73,7 @@ func TestMethodsReturnErrors(t *testing.T) {
 				}
 				return *f.passes, err
 			}
-			passes, err := run(1 << 30)
-			if err != nil {
-				t.Fatal(err)
-			}
+			passes := require.Value(run(1 << 30))(t)
 			for from := 1; from <= passes; from++ {
 				if done, err := run(from); !errors.Is(err, errFailing) || done != from {
 					t.Fatalf("pass %d of %d fails, but the method returns %v after %d", from, passes, err, done)
@@ -129,9 +127,7 @@ func TestMethodsRefuseSettings(t *testing.T) {
 	} {
 		p := handProblem(t, testkit.HandFunctions())
 		at := problem.NewPoint(p)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p))
 		if err := c.m.Init(p, &at); (err == nil) != c.fine || err != nil && !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("case %d, %T: %v", i, c.m, err)
 		}
@@ -242,9 +238,7 @@ func TestGDPAPrimalWords(t *testing.T) {
 		m := &method.GDPA{Primal: &step.Settings{Kind: step.Nesterov}}
 		for _, o := range option.Of(m) {
 			if o.Name == "primal" {
-				if err := o.Set(word); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, o.Set(word))
 			}
 		}
 		if (m.Primal == nil) != (want == nil) || want != nil && m.Primal.Kind != want.Kind {

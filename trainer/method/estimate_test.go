@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -21,15 +22,12 @@ type slopes struct {
 func newSlopes(t *testing.T, s []float64) *slopes {
 	t.Helper()
 	now := new(float64)
-	p, err := problem.Functions{N: 1, M: 1,
+	p := require.Value(problem.Functions{N: 1, M: 1,
 		F:         func(x []float64) float64 { return x[0]*x[0]/2 - x[0] },
 		Gradient:  func(dst, x []float64) { dst[0] = x[0] - 1 },
 		G:         func(dst, x []float64) { dst[0] = *now*x[0] - 0.5 },
 		JacobianT: func(dst, _, w []float64) { dst[0] = *now * w[0] },
-	}.New([]float64{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.New([]float64{0}))(t)
 	return &slopes{Problem: p, s: s, now: now}
 }
 
@@ -40,9 +38,7 @@ func withoutBlocks(b *slopes) problem.Sampler     { return struct{ problem.Sampl
 func train(t *testing.T, p problem.Problem, k int) float64 {
 	t.Helper()
 	m := &PPALA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.01}}
-	if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: k, Full: newSlopes(t, []float64{1})}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: k, Full: newSlopes(t, []float64{1})}))(t)
 	x := []float64{0}
 	p.Space().Read(x, problem.Iterate)
 	return x[0]

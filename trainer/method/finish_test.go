@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -81,10 +82,7 @@ func TestFinishEndsAtTheSolution(t *testing.T) {
 				}
 				return nil
 			})
-			r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: iterations, RecordEvery: 1, Recorder: watch, Full: p.whole()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: iterations, RecordEvery: 1, Recorder: watch, Full: p.whole()}))(t)
 			x := []float64{0}
 			p.Space().Read(x, problem.Iterate)
 			if math.Abs(x[0]-c.want) > 1e-5 || r.Iterations != iterations {
@@ -186,12 +184,8 @@ func TestFinishStart(t *testing.T) {
 		p.Space().Write(f.mean, []float64{c.mean})
 		p.Space().Write(problem.Iterate, []float64{c.last})
 		at := problem.NewPoint(whole)
-		if err := at.Forward(whole); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.takeMean(&at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(whole))
+		require.NoError(t, f.takeMean(&at))
 		x := []float64{0}
 		p.Space().Read(x, problem.Iterate)
 		if x[0] != c.want || at.Objective != c.want*c.want/2-c.want || at.Constraints[0] != c.want-0.5 {

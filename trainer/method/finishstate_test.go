@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -43,11 +44,7 @@ func TestFinishResumes(t *testing.T) {
 				t.Fatalf("%s: refused", name)
 			}
 			s.Full = whole
-			r, err := trainer.Train(context.Background(), p, m, s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
+			return require.Value(trainer.Train(context.Background(), p, m, s))(t)
 		}
 		whole := run(trainer.Settings{Iterations: iterations})
 		want := whole.State
@@ -89,16 +86,12 @@ func TestFinishKeepsTheMultipliers(t *testing.T) {
 	for name, build := range finishers() {
 		p, whole := toTheEnd(t, 0)
 		at := problem.NewPoint(p)
-		if err := at.SampleAndForward(p, 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.SampleAndForward(p, 0))
 		m := build()
 		if !FinishOn(m, whole, 0) {
 			t.Fatalf("%s: refused", name)
 		}
-		if err := m.Init(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, &at))
 		want := []float64{7}
 		var f *firstOrder
 		switch m := m.(type) {
@@ -125,9 +118,7 @@ func TestFinishKeepsTheMultipliers(t *testing.T) {
 		if kind := m.primal().FirstOrder().Kind; kind != step.Nesterov {
 			t.Errorf("%s: the primal step is %v at the end, want nesterov", name, kind)
 		}
-		if err := m.Init(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, &at))
 		if got := m.Report().Multipliers; want != nil && !slices.Equal(got, []float64{0}) {
 			t.Errorf("%s: in a new round, the multipliers are %v", name, got)
 		}
@@ -166,12 +157,8 @@ func starting(t *testing.T, m finisher, fail int, last, mean float64) (*finish, 
 	space.Write(f.mean, []float64{mean})
 	space.Write(problem.Iterate, []float64{last})
 	at := problem.NewPoint(whole)
-	if err := at.Forward(whole); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Init(whole, &at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(whole))
+	require.NoError(t, m.Init(whole, &at))
 	whole.fail, whole.passes = fail, 0
 	return f, &at
 }
@@ -203,22 +190,15 @@ func TestFinishReturnsErrors(t *testing.T) {
 // steps begin at the mean.
 func TestFinishStartsAtTheMean(t *testing.T) {
 	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return x[0] * x[0] }, Gradient: func(d, x []float64) { d[0] = 2 * x[0] }}
-	p, err := fn.New([]float64{-1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(fn.New([]float64{-1}))(t)
 	space := p.Space()
 	f := &finish{method: &scriptedReport{}, whole: p, mean: space.New(), count: 3}
 	space.Write(f.mean, []float64{1})
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	free := space.New()
 	space.Free(free)
-	if err := f.takeMean(&at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.takeMean(&at))
 	x := []float64{0}
 	space.Read(x, problem.Iterate)
 	if x[0] != 1 {

@@ -3,6 +3,7 @@ package method
 import (
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -19,9 +20,7 @@ func TestFirstPenalty(t *testing.T) {
 			p, want = layered{p}, 1
 		}
 		m := &ALM{}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		if m.c != want {
 			t.Errorf("hides %v: c = %v, want %v", hides, m.c, want)
 		}

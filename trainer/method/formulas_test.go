@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
@@ -17,14 +18,9 @@ import (
 func begun(t *testing.T, fn problem.Functions, start ...float64) (problem.Problem, *problem.Point) {
 	t.Helper()
 	fn.N = len(start)
-	p, err := fn.New(start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(fn.New(start))(t)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	return p, &at
 }
 
@@ -61,12 +57,8 @@ func TestDualStepOnBatches(t *testing.T) {
 	}{&PPALA{Primal: step.Settings{Kind: step.Gradient}}, &PLADA{Primal: step.Settings{Kind: step.Gradient}}} {
 		p := newSlopes(t, []float64{1, 1, 1, 1})
 		at := problem.NewPoint(p)
-		if err := at.SampleAndForward(p, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Init(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.SampleAndForward(p, 0))
+		require.NoError(t, m.Init(p, &at))
 		for range 9 {
 			m.UpdateDual([]float64{0.5})
 		}
@@ -80,9 +72,7 @@ func TestDualStepOnBatches(t *testing.T) {
 	}
 	for inner, want := range map[int]float64{1: 0.5 + 3*2/4., 8: 0.5 + 3*2/8.} {
 		m := &ALM{Penalty: 2, Inner: inner}
-		if err := m.StartDual([]float64{0}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.StartDual([]float64{0}))
 		m.lambda[0] = 0.5
 		m.onBatches(4)
 		for range 3 {
@@ -117,9 +107,7 @@ func TestPerturbedByHand(t *testing.T) {
 // first c is the caller's, the default or Penalty.
 func TestALMByHand(t *testing.T) {
 	m := &ALM{}
-	if err := m.StartDual(make([]float64, 3)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.StartDual(make([]float64, 3)))
 	m.c = 4
 	copy(m.lambda, []float64{2, 0, 1})
 	if !m.updateOuter([]float64{-1, 1, 0.5}) || !slices.Equal(m.lambda, []float64{0, 4, 3}) {
@@ -257,9 +245,7 @@ func TestDiagnoseCosts(t *testing.T) {
 			slope := fn.Gradient
 			fn.Gradient = func(d, x []float64) { gradients++; slope(d, x) }
 			p, at := begun(t, fn, 3)
-			if err := m.Init(p, at); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Init(p, at))
 			if warnings, err := m.Diagnose(p, at); err != nil || len(warnings) != 0 || (gradients > 0) != fixed {
 				t.Errorf("%T, fixed %v: %d gradients, %q, %v", m, fixed, gradients, warnings, err)
 			}
@@ -340,9 +326,7 @@ func TestBaselinesByHand(t *testing.T) {
 		}
 	}
 	alm := &ALM{Inner: 2, Penalty: 3}
-	if err := alm.StartDual([]float64{2}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, alm.StartDual([]float64{2}))
 	for k, want := range []float64{0, 6, 6, 12} {
 		if alm.UpdateDual([]float64{2}); alm.k != k+1 || alm.lambda[0] != want {
 			t.Errorf("k = %d, lambda = %v, want %v", alm.k, alm.lambda, want)
@@ -369,9 +353,7 @@ func TestSwitchingByHand(t *testing.T) {
 		t.Error("the tolerance")
 	}
 	p, at := begun(t, scaled(1, 2), 3)
-	if err := ssg.Init(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ssg.Init(p, at))
 	ssg.c = 1
 	if err := ssg.Iterate(p, at); err != nil || iterateOf(p)[0] != 2 || ssg.last != 0.5 {
 		t.Errorf("x = %v after a step of %v, %v", iterateOf(p), ssg.last, err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -61,10 +62,7 @@ func ExampleFromRule() {
 func TestFromRule(t *testing.T) {
 	run := func(m trainer.Method, s trainer.Settings) ([]float64, *trainer.Result) {
 		p := testkit.Start(t, testkit.Line(), -5)
-		r, err := trainer.Train(t.Context(), p, m, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(t.Context(), p, m, s))(t)
 		return testkit.Iterate(p), r
 	}
 	for _, make := range []func() trainer.DualRule{func() trainer.DualRule { return &method.GDA{} }, func() trainer.DualRule { return &method.PPALA{} }} {

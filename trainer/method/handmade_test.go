@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -142,14 +143,10 @@ func compare(t *testing.T, p problem.Problem, m trainer.Method, steps int, next 
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Init(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Init(p, at))
 	x := handStart
 	for k := range steps {
-		if err := m.Iterate(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, at))
 		var multipliers []float64
 		x, multipliers = next(x)
 		got := testkit.Iterate(p)
@@ -164,11 +161,7 @@ func compare(t *testing.T, p problem.Problem, m trainer.Method, steps int, next 
 
 func handProblem(t *testing.T, fn problem.Functions) problem.Problem {
 	t.Helper()
-	p, err := fn.New(handStart[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return require.Value(fn.New(handStart[:]))(t)
 }
 
 const handSteps = 4

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
@@ -110,11 +111,8 @@ func solve(t *testing.T, tp testproblems.Problem, s setting) bool {
 	p := testkit.ProblemOf(t, tp)
 	m := &method.PPALA{Perturbation: method.Perturbation{Beta: 0.2, DeltaP: s.p}, Primal: step.Settings{Momentum: s.momentum}}
 	check := newIdentities(t, p, m)
-	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{
-		Iterations: libraryIterations, RecordEvery: 10, Tolerance: libraryTolerance, Recorder: check})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{
+		Iterations: libraryIterations, RecordEvery: 10, Tolerance: libraryTolerance, Recorder: check}))(t)
 	apart := testkit.Distance(testkit.Iterate(p), tp.Optimum)
 	t.Logf("%v after %d, epsilon %.2g, x %.2g apart", r.Status, r.Iterations, r.Certificate.Epsilon, apart)
 	if r.Status != trainer.Converged {
@@ -146,10 +144,7 @@ func TestManyConstraintsAreJudgedAlike(t *testing.T) {
 		"penalty": &method.Penalty{Growth: 4, Period: 1000},
 	} {
 		p := testkit.ProblemOf(t, tp)
-		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: tableIterations})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: tableIterations}))(t)
 		c := r.Certificate
 		if name != "penalty" && (c.Epsilon > 1e-7 || math.Abs(r.Objective-tp.Value) > 1e-7) {
 			t.Errorf("%s: epsilon %v, f %v, want at most 1e-7 and %v", name, c.Epsilon, r.Objective, tp.Value)

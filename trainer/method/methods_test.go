@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
@@ -184,11 +185,8 @@ func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, 
 	p, m := form(t, testkit.FunctionsOf(tp), tp.Start), e.make()
 	check := newIdentities(t, p, m)
 	check.rounding = rounding
-	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{
-		Iterations: tableIterations, RecordEvery: 10, CheckEvery: 10, Tolerance: tolerance, Recorder: check})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{
+		Iterations: tableIterations, RecordEvery: 10, CheckEvery: 10, Tolerance: tolerance, Recorder: check}))(t)
 	// The certificate may find a better multiplier than the method's, by which a record stops the run.
 	if r.Status != trainer.Converged && !(r.Certificate.Epsilon <= tolerance) {
 		t.Fatalf("%v after %d iterations: %+v", r.Status, r.Iterations, r.Certificate)
@@ -214,19 +212,13 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 			}
 		}
 	}
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := require.Value(filepath.Glob("*.go"))(t)
 	found := 0
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := require.Value(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		for _, decl := range file.Decls {
 			fn, ok := decl.(*ast.FuncDecl)
 			if !ok || fn.Recv == nil || fn.Name.Name != "Report" {

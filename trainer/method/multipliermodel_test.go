@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/internal/option"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -48,12 +49,8 @@ func TestMultiplierModelStepsByHand(t *testing.T) {
 	p := newTwoGroups(t)
 	m := &MultiplierModel{Step: 0.2, NetworkStep: 0.3, Units: 3, Seed: 7, Activation: MultiplierTanh, Factor: 2}
 	at := problem.NewPoint(p)
-	if err := at.SampleAndForward(p, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Init(p, &at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.SampleAndForward(p, 0))
+	require.NoError(t, m.Init(p, &at))
 	net := newMultiplierNetwork(2, 3, 1, rand.New(rand.NewPCG(7, multiplierStream)))
 	net.tanh = true
 	x, squares := 0.3, 0.0
@@ -65,9 +62,7 @@ func TestMultiplierModelStepsByHand(t *testing.T) {
 		squares += d * d
 		x -= 0.2 * d / math.Sqrt(squares)
 		net.descend(z, []float64{-2 * violation}, 0.3)
-		if err := m.Iterate(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, &at))
 		at.Iteration++
 		got := []float64{0}
 		p.Space().Read(got, problem.Iterate)
@@ -122,10 +117,7 @@ func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 		if from != nil {
 			s.Resume, s.ResumeAt = from.State, from.Point
 		}
-		r, err := trainer.Train(context.Background(), p, &MultiplierModel{Seed: 3}, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, &MultiplierModel{Seed: 3}, s))(t)
 		x := []float64{0}
 		p.Space().Read(x, problem.Iterate)
 		return r, x[0]
@@ -144,17 +136,13 @@ func TestMultiplierModelConvergesAndResumes(t *testing.T) {
 func TestMultiplierModelZeroValueHasTheDefaults(t *testing.T) {
 	train := func(m *MultiplierModel) float64 {
 		p := newTwoGroups(t)
-		if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 20}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 20}))(t)
 		x := []float64{0}
 		p.Space().Read(x, problem.Iterate)
 		return x[0]
 	}
 	defaults := &MultiplierModel{}
-	if err := option.SetDefaults(option.Of(defaults), func(string) string { return "" }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, option.SetDefaults(option.Of(defaults), func(string) string { return "" }))
 	if defaults.Step == 0 || defaults.NetworkStep == 0 || defaults.Units == 0 || defaults.Factor == 0 {
 		t.Errorf("the options leave settings at zero: %+v", defaults)
 	}

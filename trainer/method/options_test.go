@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/internal/option"
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -68,9 +69,7 @@ func iterates(t *testing.T, m trainer.Method) string {
 		fmt.Fprintf(&texts, "%d %.11g %.11g %.11g\n", r.Iteration, r.Objective, r.Constraints, r.Multipliers)
 		return nil
 	})
-	if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 120, RecordEvery: 1, Recorder: record}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 120, RecordEvery: 1, Recorder: record}))(t)
 	return texts.String()
 }
 

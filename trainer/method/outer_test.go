@@ -3,6 +3,7 @@ package method
 import (
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -75,10 +76,7 @@ func TestOuterByHand(t *testing.T) {
 		"overdue without a move":       {change: func(s *state) { s.overdue, s.moved = true, false }, g: 2, decrease: 1, want: true, updated: 1, raised: 1},
 		"overdue within the tolerance": {change: func(s *state) { s.overdue, s.tolerance = true, 2 }, g: 2, decrease: 1, waited: 1},
 	} {
-		q, err := step.NewQuasiNewton(func() problem.Problem { p, _ := begun(t, scaled(1, 1), 0); return p }())
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := require.Value(step.NewQuasiNewton(func() problem.Problem { p, _ := begun(t, scaled(1, 1), 0); return p }()))(t)
 		if c.bent {
 			q.VisitState(bender{})
 		}
@@ -105,9 +103,7 @@ func TestRejectedStepsByHand(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		p, at := begun(t, scaled(1, 1), 0) // the minimum
 		m := &ALM{}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		m.second.moved = before
 		if err := m.Iterate(p, at); err != nil || m.second.moved != before || iterateOf(p)[0] != 0 {
 			t.Errorf("moved %v, x = %v, %v", m.second.moved, iterateOf(p), err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -21,21 +22,15 @@ func adamOn(t *testing.T, p problem.BlockSampler) (*ALM, *problem.Point) {
 	t.Helper()
 	m := &ALM{Inner: 1, Primal: step.Settings{Kind: step.Adam, Eta: 0.1}}
 	at := problem.NewPoint(p)
-	if err := at.SampleAndForward(p, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Init(p, &at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.SampleAndForward(p, 0))
+	require.NoError(t, m.Init(p, &at))
 	return m, &at
 }
 
 // iterate takes an iteration.
 func iterate(t *testing.T, m trainer.Method, p problem.Problem, at *problem.Point) float64 {
 	t.Helper()
-	if err := m.Iterate(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Iterate(p, at))
 	at.Iteration++
 	return iterateOf(p)[0]
 }
@@ -150,10 +145,7 @@ func TestPassesResume(t *testing.T) {
 		m := &ALM{Primal: step.Settings{Kind: step.Adam, Eta: 0.1}}
 		SetCollapsed(m, func(_ float64, g []float64) bool { return g[0] > 0.2 })
 		settings.Full = newSlopes(t, []float64{1})
-		r, err := trainer.Train(context.Background(), p, m, settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, m, settings))(t)
 		return r, iterateOf(settings.Full)[0]
 	}
 	_, want := run(trainer.Settings{Iterations: 21})

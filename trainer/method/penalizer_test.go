@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/step"
 )
@@ -29,9 +30,7 @@ func TestPenalizers(t *testing.T) {
 	} {
 		p, at := begun(t, scaled(1, 1), 3)
 		m := c.make()
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		weighs := m.(trainer.Penalizer)
 		if got := weighs.CurrentPenalty(); got != c.first {
 			t.Errorf("%s: the penalty is %v, want %v", name, got, c.first)
@@ -42,12 +41,8 @@ func TestPenalizers(t *testing.T) {
 		weighs.BeginWith(1000)
 		weighs.BeginWith(20)
 		again := c.make()
-		if err := again.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
-		if err := trainer.Capture(p, m).Restore(p, again); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, again.Init(p, at))
+		require.NoError(t, trainer.Capture(p, m).Restore(p, again))
 		if got := again.(trainer.Penalizer).CurrentPenalty(); got != 1000 {
 			t.Errorf("%s: the penalty is %v after a resume, want 1000", name, got)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -38,9 +39,7 @@ func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 		if at.Objective, err = p.Forward(at.Constraints); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		positive, negative := 0, 0
 		for k := range 60 {
 			before := testkit.Iterate(p)
@@ -55,9 +54,7 @@ func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 				}
 				return df[0]*d[0] + df[1]*d[1] + lambda*worst + (d[0]*d[0]+d[1]*d[1])/(2*eta)
 			}
-			if err := m.Iterate(p, at); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Iterate(p, at))
 			after := testkit.Iterate(p)
 			got := model([2]float64{after[0], after[1]})
 			for range 300 {
@@ -86,9 +83,7 @@ func TestOrderOfPieces(t *testing.T) {
 		fn := testkit.HandFunctions()
 		fn.Pieces = pieces
 		p := handProblem(t, fn)
-		if _, err := trainer.Train(context.Background(), p, &method.PLADA{}, trainer.Settings{Iterations: 40}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(trainer.Train(context.Background(), p, &method.PLADA{}, trainer.Settings{Iterations: 40}))(t)
 		return testkit.Iterate(p)
 	}
 	for _, eps := range []float64{0, 0.1, 2} {
@@ -110,13 +105,9 @@ func TestPieceSharesDoNotAllocate(t *testing.T) {
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Init(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Init(p, at))
 	if n := testing.AllocsPerRun(100, func() {
-		if err := m.Iterate(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, at))
 	}); n > 5 {
 		t.Errorf("%v allocations in an iteration", n)
 	}

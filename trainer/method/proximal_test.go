@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
@@ -32,16 +33,10 @@ func TestMethodsAskForTheNextBatch(t *testing.T) {
 		inner, _ := begun(t, scaled(1, 1), 3)
 		p := &counting{Problem: inner}
 		at := problem.NewPoint(p)
-		if err := at.SampleAndForward(p, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Init(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.SampleAndForward(p, 0))
+		require.NoError(t, m.Init(p, &at))
 		for at.Iteration = range 3 {
-			if err := m.Iterate(p, &at); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Iterate(p, &at))
 		}
 		if !slices.Equal(p.asked, []int{0, 1, 2, 3}) {
 			t.Errorf("%s: the batches %v", m.Name(), p.asked)
@@ -92,9 +87,7 @@ func TestMultiplierNetworkByHand(t *testing.T) {
 func TestMultiplierModelReports(t *testing.T) {
 	p := newTwoGroups(t)
 	at := problem.NewPoint(p)
-	if err := at.SampleAndForward(p, 0); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.SampleAndForward(p, 0))
 	m := &MultiplierModel{}
 	for range 2 { // a second run forgets the multiplier
 		if err := m.Init(p, &at); err != nil || m.Report().Multipliers != nil {
@@ -175,20 +168,14 @@ func TestIPPSSGByHand(t *testing.T) {
 		fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 0.25}
 		p, at := begun(t, fn, c.start)
 		m := &IPPSSG{ProximalPoint: ProximalPoint{RhoHat: 2, Modulus: 1, Inner: 5}, Tolerance: 0.01}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		m.coefficients[1] = 1 // of an earlier step
-		if err := m.open(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.open(p, at))
 		l := max(math.Abs(c.start), 2+m.loop.measured.Objective, c.bound)
 		if math.Abs(m.l-l) > 1e-9 || m.counted != 0 || m.centerWorst != c.bound*(c.start-1) {
 			t.Errorf("start %v: L = %v, want %v; counted %d, g %v", c.start, m.l, l, m.counted, m.centerWorst)
 		}
-		if err := m.Iterate(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, at))
 		if want := c.start - m.last*(c.slope+c.soft); math.Abs(iterateOf(p)[0]-want) > 1e-12 {
 			t.Errorf("x = %v, want %v", iterateOf(p), want)
 		}
@@ -221,12 +208,8 @@ func TestIPPConExByHand(t *testing.T) {
 			}}
 		p, at := begun(t, fn, 3)
 		m := &IPPConEx{}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.open(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
+		require.NoError(t, m.open(p, at))
 		want := 0.0
 		if count > estimate.MostTerms {
 			want = 4 * float64(count)
@@ -249,16 +232,12 @@ func TestIPPConExStepsByHand(t *testing.T) {
 	for t0, want := range map[float64]float64{0: 1. / 26, 1: 0.5} {
 		p, at := begun(t, scaled(1, 1), 3)
 		m := &IPPConEx{T0: t0, ProximalPoint: ProximalPoint{RhoHat: 2}}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		m.loop.rho, m.loop.measured, m.y, m.t0 = 2, estimate.Curvature{Objective: 3, Constraint: 5}, []float64{3}, 1
 		if m.curvature() != 24 {
 			t.Errorf("L = %v", m.curvature())
 		}
-		if err := m.gradients(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.gradients(p, at))
 		if err := m.descend(p, 0); err != nil || math.Abs(m.last-want) > 1e-15 {
 			t.Errorf("t0 = %v: a step of %v, want %v, %v", t0, m.last, want, err)
 		}
@@ -275,18 +254,14 @@ func TestSwitchingStepsProject(t *testing.T) {
 		fn := scaled(1, 10)
 		fn.Regularizer = problem.Regularizer{Kind: problem.Box, Lower: 2.9, Upper: 4}
 		p, at := begun(t, fn, 3)
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Init(p, at))
 		if err := m.Iterate(p, at); err != nil || iterateOf(p)[0] != 2.9 {
 			t.Errorf("%s: x = %v, %v", m.Name(), iterateOf(p), err)
 		}
 	}
 	p, at := begun(t, scaled(0, 1), 0) // f has no curvature
 	ssg := &SSG{}
-	if err := ssg.Init(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ssg.Init(p, at))
 	if err := ssg.measure(p, at); err != nil || ssg.c != 1 {
 		t.Errorf("c = %v, %v", ssg.c, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -202,11 +203,8 @@ func TestIPPConExLinearisesManyConstraintsByDifferences(t *testing.T) {
 	many.JacobianT = func(dst, x, w []float64) { few.JacobianT(dst, x, w[:2]) }
 	run := func(fn problem.Functions) ([]float64, *trainer.Result) {
 		p := handProblem(t, fn)
-		r, err := trainer.Train(context.Background(), p, &method.IPPConEx{ProximalPoint: handProximalPoint(), T0: 1.5, Bound: 0.6},
-			trainer.Settings{Iterations: 40})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, &method.IPPConEx{ProximalPoint: handProximalPoint(), T0: 1.5, Bound: 0.6},
+			trainer.Settings{Iterations: 40}))(t)
 		return testkit.Iterate(p), r
 	}
 	x, a := run(few)
@@ -242,10 +240,7 @@ func TestProximalPointChoosesRho(t *testing.T) {
 		{"too small", saddle, method.ProximalPoint{RhoHat: 1}, "", "is at most the modulus of weak convexity estimated at the start, 2"},
 	} {
 		for _, m := range []trainer.Method{&method.IPPSSG{ProximalPoint: test.set}, &method.IPPConEx{ProximalPoint: test.set}} {
-			r, err := trainer.Train(context.Background(), testkit.Start(t, test.fn, 1, 0.1), m, trainer.Settings{Iterations: 3})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(trainer.Train(context.Background(), testkit.Start(t, test.fn, 1, 0.1), m, trainer.Settings{Iterations: 3}))(t)
 			if (test.note != "") != (len(r.Notes) == 1) || test.note != "" && !testkit.Mentions(r.Notes, test.note) {
 				t.Errorf("%s %s: notes %q, want %q", m.Name(), test.name, r.Notes, test.note)
 			}
@@ -264,11 +259,8 @@ func TestProximalPointRandomOutput(t *testing.T) {
 	} {
 		var drawn []int
 		for seed := range uint64(50) {
-			r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), make(), trainer.Settings{
-				Iterations: 14, Output: trainer.OutputRandom, Seed: seed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), make(), trainer.Settings{
+				Iterations: 14, Output: trainer.OutputRandom, Seed: seed}))(t)
 			drawn = append(drawn, r.Output)
 		}
 		slices.Sort(drawn)
@@ -287,10 +279,7 @@ func TestProximalPointReturnsTheMean(t *testing.T) {
 	} {
 		p := handProblem(t, testkit.HandFunctions())
 		l := &testkit.Journal{}
-		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: handInner + 2, RecordEvery: 1, Recorder: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: handInner + 2, RecordEvery: 1, Recorder: l}))(t)
 		x, inner := testkit.Iterate(p), r.State.Vectors["iterate"]
 		if testkit.Distance(x, inner) < 1e-3 {
 			t.Errorf("%s: returned the iterate %v itself", m.Name(), x)
@@ -316,10 +305,7 @@ func TestIPPSSGLengthensLoopsThatRepeat(t *testing.T) {
 	run := func(iterations int) (x, inner float64) {
 		p := testkit.Start(t, fn, 0)
 		m := &method.IPPSSG{ProximalPoint: method.ProximalPoint{Inner: 10}, Tolerance: 1e-4}
-		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: iterations})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: iterations}))(t)
 		return testkit.Iterate(p)[0], r.State.Numbers["proximal.inner"][0]
 	}
 	if x, inner := run(10); x != 0 || inner != 20 {

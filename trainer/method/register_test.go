@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppal/internal/option"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -21,9 +22,7 @@ func (registered) Name() string { return "own" }
 func TestRegister(t *testing.T) {
 	t.Cleanup(func() { method.Unregister("own") })
 	create := func() trainer.Method { return registered{&method.GDA{}} }
-	if err := method.Register(method.Description{Name: "own", Kinks: true}, create); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, method.Register(method.Description{Name: "own", Kinks: true}, create))
 	m, err := method.New("own")
 	if err != nil || m.Name() != "own" || len(option.Of(m)) != 0 || method.Smooth(m) || !slices.Contains(method.Names(), "own") {
 		t.Errorf("the method is %v, error %v, among %v", m, err, method.Names())

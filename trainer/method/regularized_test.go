@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -88,10 +89,7 @@ func TestRegularizedProblemsWithKnownSolutions(t *testing.T) {
 		} {
 			t.Run(method+" "+test.name, func(t *testing.T) {
 				p := testkit.Start(t, towards(c, test.r, test.loaded), 0.2, 0.2, -0.2)
-				r, err := trainer.Train(context.Background(), p, make(), trainer.Settings{Iterations: 5000, RecordEvery: 10, Tolerance: 1e-7})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := require.Value(trainer.Train(context.Background(), p, make(), trainer.Settings{Iterations: 5000, RecordEvery: 10, Tolerance: 1e-7}))(t)
 				if r.Status != trainer.Converged {
 					t.Fatalf("%v: %+v", r.Status, r.Certificate)
 				}
@@ -111,10 +109,7 @@ func TestRegularizerWithKinks(t *testing.T) {
 	// The constraint is |1 - sum x| <= 1/2. nu raises the sum of the soft-thresholded c + nu from 0.2
 	// to 0.5: (0.3 + nu) + (nu - 0.1) with nu = 0.15.
 	p := testkit.Start(t, fn, 0.2, 0.2, -0.2)
-	r, err := trainer.Train(context.Background(), p, &method.PLADA{}, trainer.Settings{Iterations: 10000, RecordEvery: 10, Tolerance: 1e-7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), p, &method.PLADA{}, trainer.Settings{Iterations: 10000, RecordEvery: 10, Tolerance: 1e-7}))(t)
 	if x := testkit.Iterate(p); r.Status != trainer.Converged || testkit.Distance(x, []float64{0.45, 0, 0.05}) > 1e-6 {
 		t.Errorf("%v, x = %v: %+v", r.Status, x, r.Certificate)
 	}
@@ -125,11 +120,8 @@ func TestSlackSettings(t *testing.T) {
 		m := &method.PPALA{Perturbation: s}
 		largest := 0.0
 		p := testkit.Start(t, testkit.Line(), x)
-		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 2000, RecordEvery: 1, Tolerance: 1e-7,
-			Recorder: &testkit.Journal{After: func(r *trainer.Record) error { largest = math.Max(largest, r.Slack[0]); return nil }}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 2000, RecordEvery: 1, Tolerance: 1e-7,
+			Recorder: &testkit.Journal{After: func(r *trainer.Record) error { largest = math.Max(largest, r.Slack[0]); return nil }}}))(t)
 		if s.SlackCap > 0 && largest > s.SlackCap {
 			t.Errorf("the slack reached %v over the cap %v", largest, s.SlackCap)
 		}
@@ -145,9 +137,7 @@ func TestSlackSettings(t *testing.T) {
 		want float64
 	}{{method.Perturbation{}, 9}, {method.Perturbation{ZeroSlack: true}, 0}, {method.Perturbation{SlackCap: 0.25}, 0.25}} {
 		m := &method.PPALA{Perturbation: test.s}
-		if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), -8), m, trainer.Settings{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), -8), m, trainer.Settings{}))(t)
 		if got := m.Report().Slack[0]; got != test.want {
 			t.Errorf("%+v: u_0 = %v, want %v", test.s, got, test.want)
 		}

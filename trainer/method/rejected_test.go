@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -58,9 +59,7 @@ func TestRejectedStepsRepeatNoPass(t *testing.T) {
 		t.Helper()
 		r := &remembering{Problem: testkit.Start(t, valley(), -1.2, 1)}
 		m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
-		if _, err := trainer.Train(t.Context(), r, m, trainer.Settings{Iterations: 40, RecordEvery: every, CheckEvery: 40}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(trainer.Train(t.Context(), r, m, trainer.Settings{Iterations: 40, RecordEvery: every, CheckEvery: 40}))(t)
 		return r
 	}
 	few, many := run(40), run(1)

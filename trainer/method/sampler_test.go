@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -22,14 +23,11 @@ type batchMeans struct {
 func newBatchMeans(t *testing.T, a []float64) *batchMeans {
 	t.Helper()
 	now := new(float64)
-	p, err := problem.Functions{
+	p := require.Value(problem.Functions{
 		N:        1,
 		F:        func(x []float64) float64 { return (x[0] - *now) * (x[0] - *now) / 2 },
 		Gradient: func(dst, x []float64) { dst[0] = x[0] - *now },
-	}.New([]float64{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.New([]float64{0}))(t)
 	return &batchMeans{Problem: p, a: a, now: now}
 }
 
@@ -43,7 +41,7 @@ func (b *batchMeans) Sample(k int) error {
 // records and the result use the full problem.
 func TestSamplerTrainsOnBatchesAndRecordsTheWhole(t *testing.T) {
 	a := []float64{1, 2, 6}
-	full, err := problem.Functions{
+	full := require.Value(problem.Functions{
 		N: 1,
 		F: func(x []float64) float64 {
 			sum := 0.0
@@ -53,21 +51,15 @@ func TestSamplerTrainsOnBatchesAndRecordsTheWhole(t *testing.T) {
 			return sum
 		},
 		Gradient: func(dst, x []float64) { dst[0] = x[0] - 3 },
-	}.New([]float64{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.New([]float64{0}))(t)
 	p := newBatchMeans(t, a)
 	var objectives, epochs []float64
 	m := &Unconstrained{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.5}}
-	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3, RecordEvery: 1, Full: full, IterationsPerEpoch: 3,
+	r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3, RecordEvery: 1, Full: full, IterationsPerEpoch: 3,
 		Recorder: recorderFunc(func(r *trainer.Record) {
 			objectives = append(objectives, r.Objective)
 			epochs = append(epochs, r.Epoch)
-		})})
-	if err != nil {
-		t.Fatal(err)
-	}
+		})}))(t)
 	x, want := 0.0, []float64{}
 	for k := range 4 {
 		want = append(want, ((x-1)*(x-1)+(x-2)*(x-2)+(x-6)*(x-6))/6)
@@ -100,21 +92,14 @@ func TestSamplerResumes(t *testing.T) {
 		return x[0]
 	}
 	p, m := make()
-	if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 7, Full: newBatchMeans(t, a)}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 7, Full: newBatchMeans(t, a)}))(t)
 	want := value(p)
 	p, m = make()
-	half, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3, Full: newBatchMeans(t, a)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	half := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3, Full: newBatchMeans(t, a)}))(t)
 	p, m = make()
 	at := problem.Point{Iteration: 3}
-	if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{
-		Iterations: 7, Full: newBatchMeans(t, a), Resume: half.State, ResumeAt: at}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{
+		Iterations: 7, Full: newBatchMeans(t, a), Resume: half.State, ResumeAt: at}))(t)
 	if got := value(p); got != want {
 		t.Errorf("resumed at 3: x = %v, uninterrupted %v", got, want)
 	}
@@ -123,15 +108,12 @@ func TestSamplerResumes(t *testing.T) {
 // constrained is min stiff x^2/2 subject to x - bound <= 0, as a single batch.
 func constrained(t *testing.T, stiff, bound float64) *batchMeans {
 	t.Helper()
-	p, err := problem.Functions{N: 1, M: 1,
+	p := require.Value(problem.Functions{N: 1, M: 1,
 		F:         func(x []float64) float64 { return stiff * x[0] * x[0] / 2 },
 		Gradient:  func(dst, x []float64) { dst[0] = stiff * x[0] },
 		G:         func(dst, x []float64) { dst[0] = x[0] - bound },
 		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] },
-	}.New([]float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.New([]float64{1}))(t)
 	return &batchMeans{Problem: p, a: []float64{0}, now: new(float64)}
 }
 
@@ -146,10 +128,7 @@ func TestSamplerIsDiagnosedOnTheWhole(t *testing.T) {
 		{"whole infeasible", constrained(t, 1, 2), constrained(t, 1, 0.5), []string{"the start is infeasible: the largest violation is 0.5 (--init starts from other weights)"}},
 	} {
 		m := &PLADA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.05}} // the bound on eta is 0.056 for a stiffness of 1
-		r, err := trainer.Train(context.Background(), test.batch, m, trainer.Settings{Full: test.full})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), test.batch, m, trainer.Settings{Full: test.full}))(t)
 		if !slices.Equal(r.Warnings.Texts(), test.want) {
 			t.Errorf("%s: warnings %q, want %q", test.name, r.Warnings, test.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -35,18 +36,12 @@ func (s *offSample) Forward(g []float64) (float64, error) {
 func TestMultipliersRestOnSamples(t *testing.T) {
 	p := &offSample{testkit.Start(t, testkit.Line(), -5), 2}
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	m := &ALM{}
-	if err := m.Init(p, &at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Init(p, &at))
 	penalty, sampled := m.augmented().Penalty, 0
 	for range 200 {
-		if err := m.Iterate(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, &at))
 		if p.grade < 2 {
 			sampled++
 			if lambda := m.Report().Multipliers[0]; lambda != 0 || m.augmented().Penalty != penalty {
@@ -65,13 +60,8 @@ func TestRestingByHand(t *testing.T) {
 	flat := problem.Functions{N: 1, F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { dst[0] = 0 }}
 	p := testkit.Start(t, flat, 1)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	q, err := step.NewQuasiNewton(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
+	q := require.Value(step.NewQuasiNewton(p))(t)
 	for _, exhausted := range []bool{false, true} {
 		if exhausted {
 			if _, _, err := q.Predict(p, &at, step.Augmented{}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -24,10 +25,7 @@ func runAway(t *testing.T, iterations int) (*trainer.Result, *method.ALM) {
 		G:         func(dst, x []float64) { dst[0], dst[1] = x[0]-1, -x[0]-1 },
 		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] - w[1] }}
 	m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
-	r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{0.1}), m, trainer.Settings{Iterations: iterations, RecordEvery: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), testkit.New(t, fn, []float64{0.1}), m, trainer.Settings{Iterations: iterations, RecordEvery: 10}))(t)
 	return r, m
 }
 
@@ -59,9 +57,7 @@ func TestARunAtRestEnds(t *testing.T) {
 	x, at := testkit.Iterate(p), r.Point
 	multipliers := slices.Clone(m.Report().Multipliers)
 	for range 300 {
-		if err := m.Iterate(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, &at))
 	}
 	if !slices.Equal(x, testkit.Iterate(p)) || !slices.Equal(multipliers, m.Report().Multipliers) || at.GradientEvaluations != r.Point.GradientEvaluations {
 		t.Errorf("after more iterations x = %v, lambda = %v, %d gradients, want %v, %v, %d", testkit.Iterate(p), m.Report().Multipliers,
@@ -84,17 +80,11 @@ func TestAnOverdueUpdate(t *testing.T) {
 			G:         func(dst, x []float64) { dst[0] = 8 - c.bound - x[0] },
 			JacobianT: func(dst, _, w []float64) { dst[0] = -w[0] }}
 		set := trainer.Settings{Iterations: 2, RecordEvery: 100}
-		r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, set))(t)
 		r.State.Numbers["outer.overdue"] = []float64{c.overdue}
 		m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 		set.Iterations, set.Resume, set.ResumeAt = 3, r.State, r.Point
-		after, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), m, set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := require.Value(trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), m, set))(t)
 		if moved := m.Report().Multipliers[0] > 0; moved != (c.want > 0) {
 			t.Errorf("overdue %v, bound %v: the multiplier is %v", c.overdue, c.bound, m.Report().Multipliers[0])
 		}

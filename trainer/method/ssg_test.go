@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -65,10 +66,7 @@ func TestSSGMeasuresItsStep(t *testing.T) {
 		F:        func(x []float64) float64 { return 2*x[0]*x[0] + x[0]*x[1] + x[1]*x[1] },
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = 4*x[0]+x[1], x[0]+2*x[1] }}
 	m, l := &method.SSG{}, 3+math.Sqrt2
-	r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 1, 1), m, trainer.Settings{Iterations: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), testkit.Start(t, fn, 1, 1), m, trainer.Settings{Iterations: 4}))(t)
 	if got, want := m.Report().StepSize, 2/l/2; math.Abs(got-want) > 1e-7*want {
 		t.Errorf("the fourth step is %v, want %v", got, want)
 	}
@@ -86,9 +84,7 @@ func TestSSGAtAStationaryViolation(t *testing.T) {
 	fn.G = func(dst, _ []float64) { dst[0] = 1 }
 	fn.JacobianT = func(dst, _, _ []float64) { dst[0] = 0 }
 	p := testkit.Start(t, fn, 0.5)
-	if _, err := trainer.Train(context.Background(), p, &method.SSG{}, trainer.Settings{Iterations: 3}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), p, &method.SSG{}, trainer.Settings{Iterations: 3}))(t)
 	if x := testkit.Iterate(p)[0]; x != 0.5 {
 		t.Errorf("x = %v, want 0.5", x)
 	}
@@ -99,9 +95,7 @@ func TestSSGRepairsWithoutTheRegularizer(t *testing.T) {
 	fn := testkit.Line()
 	fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 10}
 	p := testkit.Start(t, fn, 4)
-	if _, err := trainer.Train(context.Background(), p, &method.SSG{Step: 0.1}, trainer.Settings{Iterations: 1}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), p, &method.SSG{Step: 0.1}, trainer.Settings{Iterations: 1}))(t)
 	if x := testkit.Iterate(p)[0]; math.Abs(x-1) > 1e-15 {
 		t.Errorf("x = %v after the Polyak step, want 1", x)
 	}
@@ -120,11 +114,8 @@ func TestSSGRandomOutput(t *testing.T) {
 				return nil
 			}
 		}
-		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), m, trainer.Settings{
-			Iterations: iterations, RecordEvery: 1, Output: trainer.OutputRandom, Seed: seed, Recorder: recorder})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), m, trainer.Settings{
+			Iterations: iterations, RecordEvery: 1, Output: trainer.OutputRandom, Seed: seed, Recorder: recorder}))(t)
 		return r
 	}
 	run(0, &testkit.Journal{})
@@ -162,10 +153,7 @@ func TestSSGRandomOutput(t *testing.T) {
 func TestSSGRandomOutputWithoutAny(t *testing.T) {
 	fn := testkit.Line()
 	fn.G = func(dst, _ []float64) { dst[0] = 1 }
-	r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.SSG{}, trainer.Settings{Iterations: 5, Output: trainer.OutputRandom})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.SSG{}, trainer.Settings{Iterations: 5, Output: trainer.OutputRandom}))(t)
 	if r.Output != 5 || !testkit.Mentions(r.Warnings.Texts(), "no iterate had a weight in the draw") {
 		t.Errorf("output %d, warnings %q", r.Output, r.Warnings)
 	}

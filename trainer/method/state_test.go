@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -34,10 +35,7 @@ func resumable() map[string]func() trainer.Method {
 func TestRestoreRefusesOtherStates(t *testing.T) {
 	smooth, other := testkit.Named(t, "qp-several-active"), testkit.Named(t, "qp-one-active")
 	state := func(m trainer.Method) *trainer.State {
-		r, err := trainer.Train(context.Background(), testkit.ProblemOf(t, smooth), m, trainer.Settings{Iterations: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), testkit.ProblemOf(t, smooth), m, trainer.Settings{Iterations: 3}))(t)
 		return r.State
 	}
 	momentum, gradient := step.Settings{Kind: step.Nesterov}, step.Settings{Kind: step.Gradient}
@@ -67,19 +65,14 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 
 func TestStateHoldsCopies(t *testing.T) {
 	p, m := testkit.ProblemOf(t, testkit.Named(t, "qp-one-active")), &method.PPALA{}
-	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 10}))(t)
 	before := trainer.Capture(p, m)
 	if diff := cmp.Diff(r.State, before, cmp.Comparer(testkit.SameBits)); diff != "" {
 		t.Errorf("Result.State is not what Capture gives:\n%s", diff)
 	}
 	at := r.Point
 	for range 3 {
-		if err := m.Iterate(p, &at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Iterate(p, &at))
 	}
 	if diff := cmp.Diff(r.State, before, cmp.Comparer(testkit.SameBits)); diff != "" {
 		t.Errorf("a state changed with the run:\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/cases"
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 )
@@ -24,11 +25,8 @@ func TestStateNames(t *testing.T) {
 		if strings.HasPrefix(name, "plada") {
 			tp = testkit.Named(t, "max-of-abs") // a state with shares of pieces
 		}
-		r, err := trainer.Train(context.Background(), testkit.New(t, testkit.FunctionsOf(tp), tp.Start), all[name](),
-			trainer.Settings{Iterations: 12, Output: trainer.OutputBest})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), testkit.New(t, testkit.FunctionsOf(tp), tp.Start), all[name](),
+			trainer.Settings{Iterations: 12, Output: trainer.OutputBest}))(t)
 		fmt.Fprintf(&text, "%s: %d gradients in %d iterations\n", name, r.Point.GradientEvaluations, r.Iterations)
 		for _, n := range slices.Sorted(maps.Keys(r.State.Numbers)) {
 			fmt.Fprintf(&text, "  %s %d\n", n, len(r.State.Numbers[n]))

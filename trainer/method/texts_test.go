@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppal/internal/option"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -53,10 +54,7 @@ func TestTextsByHand(t *testing.T) {
 		if got := fmt.Sprint(texts); got != c.texts || !slices.Equal(beyond, c.beyond) || !ok {
 			t.Errorf("case %d, %T: %v, beyond %v, %v; want %v, beyond %v", i, c.m, got, beyond, ok, c.texts, c.beyond)
 		}
-		again, err := method.New(c.m.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := require.Value(method.New(c.m.Name()))(t)
 		for _, text := range texts {
 			j := slices.IndexFunc(option.Of(again), func(o *option.Option) bool { return o.Name == text.Name })
 			if err := option.Of(again)[j].Set(text.Value); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -63,10 +64,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var told []string
 			test.set.Warn = func(w trainer.Warning) { told = append(told, w.Text) }
-			r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), test.x), test.m, test.set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), test.x), test.m, test.set))(t)
 			if fields := goField.FindAllString(strings.Join(told, "\n"), -1); fields != nil {
 				t.Errorf("warnings %q name the Go fields %q, want the names of flags", told, fields)
 			}
@@ -94,10 +92,7 @@ func TestCollapseIsOfTheOutput(t *testing.T) {
 		{"an iterate that is not stationary", testkit.Line(), trainer.Settings{CollapseAbove: 1.2, Iterations: 12}},
 	} {
 		test.set.Iterations = cmp.Or(test.set.Iterations, 3000)
-		r, err := trainer.Train(context.Background(), testkit.Start(t, test.fn, 0), &method.PPALA{}, test.set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), testkit.Start(t, test.fn, 0), &method.PPALA{}, test.set))(t)
 		if testkit.Mentions(r.Warnings.Texts(), "collapsed") || test.name != "f + r" && (r.Point.Objective < 1.2) {
 			t.Errorf("%s: f = %v, %+v, warnings %q", test.name, r.Point.Objective, r.Certificate, r.Warnings)
 		}
@@ -112,10 +107,7 @@ func TestStepBoundInSinglePrecision(t *testing.T) {
 		want bool
 	}{{0.99 * bound, false}, {1.01 * bound, true}} {
 		m := &method.PLADA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: test.eta}}
-		r, err := trainer.Train(context.Background(), testkit.NewNarrow(t, testkit.Line(), []float64{0}), m, trainer.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(trainer.Train(context.Background(), testkit.NewNarrow(t, testkit.Line(), []float64{0}), m, trainer.Settings{}))(t)
 		if testkit.Mentions(r.Warnings.Texts(), "above the theorem's bound") != test.want {
 			t.Errorf("eta = %v: warnings %q", test.eta, r.Warnings)
 		}
@@ -127,16 +119,11 @@ func TestDiagnosisChangesNothing(t *testing.T) {
 	p := testkit.ProblemOf(t, testkit.Named(t, "HS43"))
 	before, g := testkit.Iterate(p), make([]float64, 3)
 	at := &problem.Point{Constraints: make([]float64, 3)}
-	f, err := p.Forward(at.Constraints)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(p.Forward(at.Constraints))(t)
 	at.Objective = f
 	copy(g, at.Constraints)
 	m := &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 1}}
-	if err := m.Init(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Init(p, at))
 	warnings, err := m.Diagnose(p, at)
 	if err != nil || len(warnings) != 1 {
 		t.Fatalf("warnings %q, error %v", warnings, err)
@@ -153,10 +140,7 @@ func TestNegativeMultipliersAreNoted(t *testing.T) {
 	fn := testkit.Line()
 	fn.F = func(x []float64) float64 { return (x[0] + 9) * (x[0] + 9) / 2 }
 	fn.Gradient = func(dst, x []float64) { dst[0] = x[0] + 9 }
-	r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0.9), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(trainer.Train(context.Background(), testkit.Start(t, fn, 0.9), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 50}))(t)
 	if !testkit.Mentions(r.Notes, "a multiplier was negative in ") {
 		t.Errorf("notes %q", r.Notes)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -104,9 +105,7 @@ func TestInnerStepDividesTheDifference(t *testing.T) {
 	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 }}
 	m := &method.PLADA{XStep: method.Inner, Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 1e-10}}
 	p := testkit.NewNarrow(t, fn, []float64{1e30})
-	if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3}))(t)
 	if x := testkit.Iterate(p)[0]; math.Abs(x/1e30-1) > 1e-6 {
 		t.Errorf("x = %v, want 1e30 but for rounding", x)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -14,7 +15,7 @@ func rates(t *testing.T, start ...float64) problem.Problem {
 	t.Helper()
 	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 	slope := func(v float64) float64 { s := sigmoid(v); return s * (1 - s) }
-	p, err := problem.Functions{
+	p := require.Value(problem.Functions{
 		N: 2, M: 3,
 		F:        func(x []float64) float64 { return x[0]*x[0] + math.Sin(x[1]) },
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = 2*x[0], math.Cos(x[1]) },
@@ -25,10 +26,7 @@ func rates(t *testing.T, start ...float64) problem.Problem {
 			c := w[2] * slope(x[0]-2*x[1])
 			dst[0], dst[1] = w[0]*slope(x[0])+c, w[1]*slope(x[1])-2*c
 		},
-	}.New(start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.New(start))(t)
 	return p
 }
 
@@ -50,15 +48,8 @@ func gaps() []problem.AffineRow {
 
 func affineOf(t *testing.T, p problem.Problem, rows []problem.AffineRow) *problem.Affine {
 	t.Helper()
-	m, err := problem.NewAffineMap(3, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := problem.NewAffine(p, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	m := require.Value(problem.NewAffineMap(3, rows))(t)
+	return require.Value(problem.NewAffine(p, m))(t)
 }
 
 // TestAffineIsTheDenseProduct compares Forward and Transpose with dense loops, with shifts.
@@ -72,13 +63,8 @@ func TestAffineIsTheDenseProduct(t *testing.T) {
 		for j := range shifts {
 			shifts[j] = rng.NormFloat64()
 		}
-		if err := a.Map().SetShifts(shifts); err != nil {
-			t.Fatal(err)
-		}
-		f, err := terms.Forward(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Map().SetShifts(shifts))
+		f := require.Value(terms.Forward(h))(t)
 		g, w := make([]float64, len(rows)), make([]float64, len(rows))
 		got, err := a.Forward(g)
 		if err != nil || got != f {
@@ -122,13 +108,8 @@ func TestAffineBackwardIsTheDerivative(t *testing.T) {
 	for _, own := range [][]float64{nil, {0.5, 0, -2}} {
 		a := affineOf(t, rates(t, x...), rows)
 		if own != nil {
-			if err := a.Map().SetObjective(0.25, own); err != nil {
-				t.Fatal(err)
-			}
-			f, err := a.Problem.Forward(make([]float64, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Map().SetObjective(0.25, own))
+			f := require.Value(a.Problem.Forward(make([]float64, 3)))(t)
 			got, err := a.Forward(make([]float64, len(rows)))
 			if want := 0.25*f + 0.5*a.Terms()[0] - 2*a.Terms()[2]; err != nil || math.Abs(got-want) > 1e-14 {
 				t.Errorf("the objective is %v, %v; want %v", got, err, want)
@@ -147,10 +128,7 @@ func derivative(t *testing.T, a *problem.Affine, x []float64, m int, step float6
 	}
 	value := func(x []float64) float64 {
 		a.Space().Write(problem.Iterate, x)
-		f, err := a.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(a.Forward(g))(t)
 		sum := c[0] * f
 		for j, v := range g {
 			sum += c[1+j] * v
@@ -159,9 +137,7 @@ func derivative(t *testing.T, a *problem.Affine, x []float64, m int, step float6
 	}
 	value(x)
 	d, got := a.Space().New(), make([]float64, 2)
-	if err := a.Backward(c, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Backward(c, d))
 	a.Space().Read(got, d)
 	for i := range x {
 		up, down := []float64{x[0], x[1]}, []float64{x[0], x[1]}
@@ -175,32 +151,19 @@ func derivative(t *testing.T, a *problem.Affine, x []float64, m int, step float6
 
 // TestAffineMapIsShared checks that a shift changes every problem that shares the map.
 func TestAffineMapIsShared(t *testing.T) {
-	m, err := problem.NewAffineMap(3, gaps())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(problem.NewAffineMap(3, gaps()))(t)
 	a, errA := problem.NewAffine(rates(t, 1, 2), m)
 	b, errB := problem.NewAffine(rates(t, 0, 0), m)
-	if err := errors.Join(errA, errB); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(errA, errB))
 	n := problem.Constraints(a)
 	before, after := make([]float64, n), make([]float64, n)
 	for _, p := range []problem.Problem{a, b} {
-		if err := m.SetShifts(make([]float64, n)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Forward(before); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.SetShifts(make([]float64, n)))
+		require.Value(p.Forward(before))(t)
 		shifts := m.Shifts()
 		shifts[0] = 0.5
-		if err := m.SetShifts(shifts); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Forward(after); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.SetShifts(shifts))
+		require.Value(p.Forward(after))(t)
 		if got := before[0] - after[0]; math.Abs(got-0.5) > 1e-15 || before[1] != after[1] {
 			t.Errorf("a shift of 0.5 lowers g[0] by %v and g[1] by %v, want 0.5 and 0", got, before[1]-after[1])
 		}
@@ -218,10 +181,7 @@ func TestAffineErrors(t *testing.T) {
 			t.Errorf("%s: %v, want ErrSettings", name, err)
 		}
 	}
-	m, err := problem.NewAffineMap(3, gaps())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(problem.NewAffineMap(3, gaps()))(t)
 	if err := m.SetShifts([]float64{1}); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("one shift for 7 constraints: %v, want ErrSettings", err)
 	}
@@ -236,10 +196,7 @@ func TestAffineErrors(t *testing.T) {
 	if err := m.SetObjective(math.Inf(1), nil); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("an infinite factor: %v, want ErrSettings", err)
 	}
-	other, err := problem.NewAffineMap(2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := require.Value(problem.NewAffineMap(2, nil))(t)
 	if _, err := problem.NewAffine(rates(t, 0, 0), other); !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a map of 2 terms on a problem of 3: %v, want ErrSettings", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer/problem"
 )
@@ -25,9 +26,7 @@ func backward(t *testing.T, p problem.Problem, pass func([]float64, problem.Vect
 	t.Helper()
 	d := p.Space().New()
 	defer p.Space().Free(d)
-	if err := pass(coefficients, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pass(coefficients, d))
 	got := make([]float64, p.Space().Len())
 	p.Space().Read(got, d)
 	return got
@@ -53,9 +52,7 @@ func TestPiecesByHand(t *testing.T) {
 	equal(t, "g", g, 5, -7)
 	equal(t, "a tie", backward(t, p, p.Backward, 7, 4, 5), 7+4*1, 70+4*1.5-5*2*3)
 	p.Space().Write(problem.Iterate, []float64{4, 2}) // h = (8, 6)
-	if _, err := p.Forward(g); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(p.Forward(g))(t)
 	equal(t, "a single largest piece", backward(t, p, p.Backward, 7, 4, 5), 7+4*2, 70-5*2*3)
 	p.Space().Write(problem.Iterate, []float64{3, 2})
 	equal(t, "terms", backward(t, p, p.BackwardTerms, 1, 2, 3), 1+2*2, 10+3*3)
@@ -176,14 +173,8 @@ func TestFunctionsAreComplete(t *testing.T) {
 }
 
 func TestAffineObjectiveByHand(t *testing.T) {
-	m, err := problem.NewAffineMap(2, []problem.AffineRow{{Coefficients: []float64{1, 1}, Bound: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := problem.NewAffine(testkit.Start(t, planes(), 3, 2), m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(problem.NewAffineMap(2, []problem.AffineRow{{Coefficients: []float64{1, 1}, Bound: 2}}))(t)
+	a := require.Value(problem.NewAffine(testkit.Start(t, planes(), 3, 2), m))(t)
 	if n, m := a.Dims(); n != 2 || m != 1 {
 		t.Errorf("%d variables and %d constraints", n, m)
 	}
@@ -195,9 +186,7 @@ func TestAffineObjectiveByHand(t *testing.T) {
 		{3, 69, nil, []float64{2*3 + 3*2, 2*30 + 3*3}},
 		{1, 23 + 5*6 - 6, []float64{5, -1}, []float64{2*(1+5*2) + 3*2, 2*(10-3) + 3*3}},
 	} {
-		if err := m.SetObjective(c.factor, c.weights); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.SetObjective(c.factor, c.weights))
 		g := make([]float64, 1)
 		if f, err := a.Forward(g); err != nil || f != c.want || g[0] != 10 {
 			t.Errorf("f = %v, want %v; g = %v, %v", f, c.want, g, err)
@@ -223,18 +212,9 @@ func (failing) Sample(int) error                         { return errPass }
 
 func TestErrorsOfPasses(t *testing.T) {
 	p := failing{testkit.Start(t, planes(), 3, 2)}
-	m, err := problem.NewAffineMap(2, []problem.AffineRow{{Coefficients: []float64{1, 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := problem.NewAffine(p, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pieces, err := problem.MakePiecewise(p, problem.Abs(1, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(problem.NewAffineMap(2, []problem.AffineRow{{Coefficients: []float64{1, 1}}}))(t)
+	a := require.Value(problem.NewAffine(p, m))(t)
+	pieces := require.Value(problem.MakePiecewise(p, problem.Abs(1, 2)))(t)
 	d := p.Space().New()
 	for name, q := range map[string]problem.Problem{"affine": a, "pieces": pieces, "split": problem.Split(pieces), "proximal": problem.NewProximal(p, 1)} {
 		n := problem.Constraints(q)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -86,9 +87,7 @@ func TestGradientsAreChecked(t *testing.T) {
 			c.spoil(&fn)
 			for name, check := range map[string]func(problem.Problem) error{"gradients": problem.CheckGradients, "direction": problem.CheckDirection} {
 				p, err := fn.New(starting(n))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				err = check(p)
 				after := make([]float64, n)
 				p.Space().Read(after, problem.Iterate)
@@ -126,10 +125,7 @@ func TestGradientsAtKinks(t *testing.T) {
 	for slope, right := range map[float64]bool{-1: true, 0: true, 0.3: true, 1: true, 1.2: false, -1.2: false} {
 		fn := problem.Functions{N: 1, F: func(x []float64) float64 { return math.Abs(x[0]) },
 			Gradient: func(dst, _ []float64) { dst[0] = slope }}
-		p, err := fn.New([]float64{0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Value(fn.New([]float64{0}))(t)
 		if err := problem.CheckGradients(p); (err == nil) != right {
 			t.Errorf("abs with the slope %v at 0: %v", slope, err)
 		}
@@ -150,10 +146,7 @@ func (p *meter) Backward(w []float64, d problem.Vector) error {
 
 // The costs are those of the documentation.
 func TestPassesOfGradientChecks(t *testing.T) {
-	p, err := smooth(20).New(starting(20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(smooth(20).New(starting(20)))(t)
 	one, all := &meter{Problem: p}, &meter{Problem: p}
 	if err := problem.CheckDirection(one); err != nil || one.forward != 3 || one.backward != 1 {
 		t.Errorf("one direction: %v, %d forward and %d backward passes, want 3 and 1", err, one.forward, one.backward)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/vec"
 )
 
@@ -14,9 +15,7 @@ func TestL1Ball(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
 	bound := &L1Ball{Count: 5, Bound: 1.5, Constraint: 1}
 	for _, r := range []Regularizer{{L1Ball: bound}, {Kind: SquaredL2, Weight: 0.7, L1Ball: bound}, {Kind: L1, Weight: 0.1, L1Ball: bound}} {
-		if err := r.Validate(6); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Validate(6))
 		active := 0
 		for range 200 {
 			x, d := make([]float64, 6), make([]float64, 6)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer/problem"
 )
@@ -67,9 +68,7 @@ func (p *passes) Forward(g []float64) (float64, error) { p.forwards++; return p.
 func TestRestore(t *testing.T) {
 	p := &passes{Problem: testkit.Start(t, planes(), 3, 2)}
 	at, d := problem.NewPoint(p), p.Space().New()
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	for i, refresh := range []func() error{
 		func() error { return at.Backward(p, []float64{1, 0, 0}, d) },
 		func() error { return at.Refresh(p) },
@@ -80,9 +79,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("after Restore: %+v", at)
 		}
 		for range 2 {
-			if err := refresh(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, refresh())
 		}
 		if at.Objective != 23 || at.Stale() || p.forwards != 2+i {
 			t.Errorf("f = %v, stale %v after %d passes", at.Objective, at.Stale(), p.forwards)
@@ -99,9 +96,7 @@ func TestFeaturesOf(t *testing.T) {
 	fn.Pieces = problem.Abs(1, 2)
 	pieces := testkit.Start(t, fn, 3, -2)
 	g := make([]float64, 2)
-	if _, err := pieces.Forward(g); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(pieces.Forward(g))(t)
 	equal(t, "|h| - eps", g, 6-1, 6-2)
 	for _, p := range []problem.Problem{pieces, problem.Split(pieces.(problem.Piecewise))} {
 		if n, _ := p.Dims(); n != 2 {
@@ -156,9 +151,7 @@ func TestPassesWithoutWork(t *testing.T) {
 	p := testkit.Start(t, fn, 3, 2)
 	d := p.Space().New()
 	p.Space().Write(d, []float64{5, 5})
-	if err := p.Backward([]float64{0, 1, 1}, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Backward([]float64{0, 1, 1}, d))
 	got := make([]float64, 2)
 	p.Space().Read(got, d)
 	equal(t, "d", got, 2, 3)
@@ -176,10 +169,7 @@ func TestPassesWithoutWork(t *testing.T) {
 	equal(t, "d without constraints", backward(t, p, p.Backward, 1), 1, 10)
 
 	// A term with the coefficient 0 does not reach the constraint.
-	m, err := problem.NewAffineMap(2, []problem.AffineRow{{Coefficients: []float64{0, 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(problem.NewAffineMap(2, []problem.AffineRow{{Coefficients: []float64{0, 1}}}))(t)
 	g := make([]float64, 1)
 	m.Apply(g, []float64{math.NaN(), 3})
 	equal(t, "g", g, 3)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/vec"
 )
 
@@ -38,9 +39,7 @@ func (r Regularizer) subproblem(y, x []float64, step float64) float64 {
 func TestProximalMaps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, r := range regularizers() {
-		if err := r.Validate(6); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Validate(6))
 		for trial := range 200 {
 			x, p := make([]float64, 6), make([]float64, 6)
 			single := make([]float32, 6)

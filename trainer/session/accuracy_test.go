@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -18,18 +19,10 @@ func (e *assembly) passes(t *testing.T, x []float64) [3][]float64 {
 	p := e.splits[0].problem
 	p.Space().Write(problem.Iterate, x)
 	g := make([]float64, len(e.builder.statement.bounds()))
-	f, err := p.Forward(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := p.Watched(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(p.Forward(g))(t)
+	v := require.Value(p.Watched(0))(t)
 	d := p.Space().New()
-	if err := p.Backward([]float64{1, 0.3, 0.4, 0.5}, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Backward([]float64{1, 0.3, 0.4, 0.5}, d))
 	gradient := make([]float64, len(x))
 	p.Space().Read(gradient, d)
 	return [3][]float64{append(g, f), append([]float64{}, graph.Float64s(v)...), gradient}
@@ -60,9 +53,7 @@ func TestDigitsAreAccurate(t *testing.T) {
 		trained := onClothes(tensor.Float32, "")
 		for _, iterations := range []int{0, 50, 100} {
 			if iterations > 0 {
-				if _, err := trained.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(trained.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}))(t)
 			}
 			x := trained.iterate()
 			want := onClothes(tensor.Float64, "").passes(t, x)

@@ -14,6 +14,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/picture"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -32,14 +33,8 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		p := exactInBlocks(t, e, 23) // of 120 rows: the last block overlaps the block before
 		n, m := p.Dims()
 		g, want := make([]float64, m), make([]float64, m)
-		f, err := p.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := e.problem.Forward(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(p.Forward(g))(t)
+		whole := require.Value(e.problem.Forward(want))(t)
 		nearly(t, string(kind)+": f, g", append(g, f), append(want, whole))
 		a, b := p.Space().New(), e.problem.Space().New()
 		x, y := make([]float64, n), make([]float64, n)
@@ -48,12 +43,8 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		for term := range 1 + m {
 			weights := make([]float64, 1+m)
 			weights[term] = 1
-			if err := p.Backward(weights, a); err != nil {
-				t.Fatal(err)
-			}
-			if err := e.problem.Backward(weights, b); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Backward(weights, a))
+			require.NoError(t, e.problem.Backward(weights, b))
 			p.Space().Read(x, a)
 			e.problem.Space().Read(y, b)
 			nearly(t, string(kind)+": gradient", x, y)
@@ -64,9 +55,7 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		for i := range several {
 			several[i] = p.Space().New()
 		}
-		if err := p.BackwardSeveral(all, several); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.BackwardSeveral(all, several))
 		for i, v := range several {
 			if p.Space().Combine(v, 1, v, 1, each[i]); p.Space().Dot(v, v) != 0 {
 				t.Errorf("%s: gradient %d of several differs from that of a single pass", kind, i)
@@ -90,39 +79,19 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
 	for _, heads := range []models.Heads{models.Shared, models.Separate} {
 		e := assembled(t, small(func(c *setup) { c.Heads = heads }))
-		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 3}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 3}))(t)
 		path := filepath.Join(t.TempDir(), "model.safetensors")
-		if err := e.SaveModel(path); err != nil {
-			t.Fatal(err)
-		}
-		m, err := models.LoadFile(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.SaveModel(path))
+		m := require.Value(models.LoadFile(path, nil))(t)
 		train, _, err := datasets.LoadImages("", "synthetic", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := picture.Select(train, []int{2, 0, 3}, 40)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		s := require.Value(picture.Select(train, []int{2, 0, 3}, 40))(t)
 		rows, cols := s.Pixels.Dims()
 		raw := make([]float64, rows*cols)
 		s.Pixels.Float64(raw, 0, rows)
-		got, err := m.Predict(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.problem.Forward(make([]float64, 2)); err != nil {
-			t.Fatal(err)
-		}
-		scores, err := e.splits[0].problem.Watched(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := require.Value(m.Predict(raw))(t)
+		require.Value(e.problem.Forward(make([]float64, 2)))(t)
+		scores := require.Value(e.splits[0].problem.Watched(0))(t)
 		nearly(t, string(heads), got, scores.Data().([]float64))
 	}
 }
@@ -131,24 +100,14 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 // normalisation.
 func TestInitContinuesAnotherModel(t *testing.T) {
 	first := assembled(t, small(nil))
-	if _, err := first.Optimize(context.Background(), trainer.Settings{Iterations: 4}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(first.Optimize(context.Background(), trainer.Settings{Iterations: 4}))(t)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	if err := first.SaveModel(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.SaveModel(path))
 	g, want := make([]float64, 2), make([]float64, 2)
-	f, err := first.problem.Forward(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(first.problem.Forward(want))(t)
 	for _, kind := range kinds {
 		second := assembled(t, small(func(c *setup) { c.Init, c.Normalize = path, kind }))
-		value, err := second.problem.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := require.Value(second.problem.Forward(g))(t)
 		nearly(t, string(kind), append(append([]float64{}, g...), value), append(append([]float64{}, want...), f))
 	}
 }
@@ -157,9 +116,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 func TestRunsAreDeterministic(t *testing.T) {
 	run := func(seed uint64) []float64 {
 		e := assembled(t, small(func(c *setup) { c.Seed, c.Dtype = seed, tensor.Float32 }))
-		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 6}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 6}))(t)
 		return e.iterate()
 	}
 	a, b, c := run(1), run(1), run(2)
@@ -177,14 +134,8 @@ func TestFinishCertifiesInFloat64(t *testing.T) {
 	if e.dtype != tensor.Float32 {
 		t.Fatal("not a float32 run")
 	}
-	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	final, err := e.Certify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 10}))(t)
+	final := require.Value(e.Certify(r))(t)
 	if math.Abs(final.Objective-r.Objective) > 1e-5 ||
 		math.Abs(final.Certificate.Epsilon-r.Certificate.Epsilon) > 1e-4*(1+r.Certificate.Epsilon) {
 		t.Errorf("float64: objective %v, epsilon %v; the run's float32: %v, %v",
@@ -218,10 +169,7 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 		c.Dataset, c.Dir, c.Classes, c.RowsPerClass = "fashion-mnist", dir, []int{0, 1, 2, 3}, 500
 		c.Kappa, c.Hidden, c.Dtype = []float64{0.2}, []int{32}, tensor.Float32
 	}))
-	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 100}))(t)
 	if r.Objective > 0.02 || r.BestFeasible == nil {
 		t.Errorf("after 100 iterations f = %v, feasible %v, want at most 0.02 and a feasible record", r.Objective, r.BestFeasible)
 	}
@@ -235,11 +183,7 @@ func TestMiniBatches(t *testing.T) {
 		t.Errorf("a batch of all rows is sampled; notes %q", full.Describe().Notes)
 	}
 	run := func(e *assembly, iterations int) *trainer.Result {
-		r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: iterations})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: iterations}))(t)
 	}
 	a, b := run(whole, 5), run(full, 5)
 	if a.Objective != b.Objective {
@@ -287,10 +231,7 @@ func TestSolvedRunsEnd(t *testing.T) {
 			e := assembled(t, small(func(c *setup) {
 				c.Kappa, c.Hidden, c.Dtype, c.method = []float64{5}, []int{20}, dtype, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 			}))
-			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 120, Tolerance: tolerance})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 120, Tolerance: tolerance}))(t)
 			least := e.problem.Space().Roundoff()
 			if r.Status != want || want == trainer.Converged && max(r.Objective, r.Certificate.Epsilon) > least {
 				t.Errorf("%v, tolerance %v: %v after %d, f = %v, epsilon %v", dtype, tolerance, r.Status, r.Iterations, r.Objective, r.Certificate.Epsilon)

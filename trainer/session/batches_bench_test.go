@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -47,14 +48,8 @@ func BenchmarkEpoch(b *testing.B) {
 					o := run.options()
 					o.Settings.Seed, o.BatchSize, o.Device = 1, size, Device{Kind: CPU, Threads: threads}
 					o.Settings.Iterations = 1 << 30 // the last iterations, on all rows, are far
-					o, err := o.withDefaults()
-					if err != nil {
-						b.Fatal(err)
-					}
-					a, err := assemble(b.Context(), o)
-					if err != nil {
-						b.Fatal(err)
-					}
+					o = require.Value(o.withDefaults())(b)
+					a := require.Value(assemble(b.Context(), o))(b)
 					defer a.Close()
 					epoch(b, a)
 				})
@@ -71,19 +66,13 @@ func epoch(b *testing.B, a *assembly) {
 	}
 	at := problem.NewPoint(p)
 	p.Space().Project()
-	if err := at.SampleAndForward(p, 0); err != nil {
-		b.Fatal(err)
-	}
-	if err := m.Init(p, &at); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, at.SampleAndForward(p, 0))
+	require.NoError(b, m.Init(p, &at))
 	passes := 0
 	pass := func() time.Duration {
 		began := time.Now()
 		for passes++; float64(at.Iteration) < float64(passes)*iterations; at.Iteration++ {
-			if err := m.Iterate(p, &at); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, m.Iterate(p, &at))
 		}
 		return time.Since(began)
 	}
@@ -102,8 +91,6 @@ func epoch(b *testing.B, a *assembly) {
 // userTime returns the user CPU time of the process so far.
 func userTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano())
 }

@@ -9,6 +9,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session/internal/build"
 )
 
@@ -77,9 +78,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 		at := 0
 		pass := func() {
 			for range int(a.batches.PerPass()) {
-				if err := a.sampler.Sample(at); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.sampler.Sample(at))
 				at++
 			}
 		}

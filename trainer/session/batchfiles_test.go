@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 )
@@ -30,20 +31,13 @@ func TestBatchesInFiles(t *testing.T) {
 			}
 		}
 		finish := func(s *Session) (*Result, []byte) {
-			r, err := s.Train(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Save(""); err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(s.Train(t.Context()))(t)
+			require.NoError(t, s.Save(""))
 			return r, bytesOf(t, rundir.Dir(s.Dir()).Model())
 		}
 		open := func(memory int64, dir string) *Session {
 			s := own(t, options(memory))
-			if err := s.Open(dir); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Open(dir))
 			return s
 		}
 		whole, torn := t.TempDir()+"/whole", t.TempDir()+"/torn"
@@ -55,9 +49,7 @@ func TestBatchesInFiles(t *testing.T) {
 		}
 		interrupt(t, torn, options(memory))
 		s := own(t, options(memory))
-		if _, err := s.Resume(torn); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Resume(torn))(t)
 		got, other = finish(s)
 		if diff := cmp.Diff(want.Certificate, got.Certificate); diff != "" || !slices.Equal(weights, other) {
 			t.Errorf("%v: a run that continues differs: %s", dtype, diff)

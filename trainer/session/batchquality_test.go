@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 )
@@ -38,10 +39,7 @@ func TestBatchQuality(t *testing.T) {
 					o.Settings.Iterations = 1
 				}
 			}))
-			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: iterations})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: iterations}))(t)
 			if epsilon := r.Certificate.Epsilon; !(epsilon <= c.bound) {
 				t.Errorf("%s by %s, seed %d, batches alone %v: epsilon is %.2g, want at most %v",
 					c.dataset, e.options.Method.Name(), seed, c.alone, epsilon, c.bound)

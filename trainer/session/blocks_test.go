@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -15,23 +16,12 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		for _, block := range []int{1, 23, 120} {
 			e := assembled(t, small(func(c *setup) { c.Dtype = dtype }))
-			s, err := e.builder.BlocksOf(e.splits[0].Data, block, e.dtype, e.weights(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(e.builder.BlocksOf(e.splits[0].Data, block, e.dtype, e.weights(t)))(t)
 			x := e.iterate()
 			for range 2 { // the second pass reuses the memory of the first
-				got, err := s.Scores(x)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := e.problem.Forward(make([]float64, len(e.builder.statement.bounds()))); err != nil {
-					t.Fatal(err)
-				}
-				v, err := e.splits[0].problem.Watched(0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := require.Value(s.Scores(x))(t)
+				require.Value(e.problem.Forward(make([]float64, len(e.builder.statement.bounds()))))(t)
+				v := require.Value(e.splits[0].problem.Watched(0))(t)
 				if diff := cmp.Diff(graph.Float64s(v), got); diff != "" {
 					t.Errorf("%v, %d rows at a time: %s", dtype, block, diff)
 				}
@@ -47,9 +37,5 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 // weights returns the initial weights.
 func (e *assembly) weights(t *testing.T) models.Weights {
 	t.Helper()
-	w, err := e.start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return require.Value(e.start())(t)
 }

@@ -7,6 +7,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/load"
@@ -76,9 +77,7 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 		x := load.ImageRows(load.Selected(rows), e.data.Normalization).Data.(*matrix.Bytes)
 		for _, iterations := range []int{0, 50} {
 			if iterations > 0 {
-				if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}))(t)
 			}
 			l := firstLayer(e, x, 4)
 			for count := range kappa {
@@ -90,10 +89,7 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 
 func (l layer) check(t *testing.T, count int) {
 	t.Helper()
-	k, err := kernel.NewByteKernels(kernel.Best())
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Value(kernel.NewByteKernels(kernel.Best()))(t)
 	n, d, h := l.x.Rows, l.x.Cols, l.h
 	packed, scratch := k.NewPackedBytes(n, d, l.x.Scale), k.NewByteScratch()
 	factor, cut := k.NewDigits(d, h, count), k.NewDigits(kernel.RowBlock, h, count)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 )
 
@@ -37,9 +38,7 @@ func TestTimeLimitHasTheCertificate(t *testing.T) {
 		o := a.options
 		o.TimeLimit = limit
 		s := Run(p, o)
-		if _, err := s.Optimize(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Optimize(t.Context()))(t)
 		if left := time.Until(p.deadline).Round(time.Hour); left != tc.want {
 			t.Errorf("certificate %v: %v for the training, want %v", tc.certificate, left, tc.want)
 		}
@@ -50,17 +49,9 @@ func TestTimeLimitHasTheCertificate(t *testing.T) {
 func TestClosingLeavesTheScores(t *testing.T) {
 	a := assembled(t, small(nil))
 	s := a.splits[0]
-	b, err := a.builder.exactBlocks(s, a.iterate())
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := b.Scores(a.iterate())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.certifyTime(); err != nil {
-		t.Fatal(err)
-	}
+	b := require.Value(a.builder.exactBlocks(s, a.iterate()))(t)
+	before := require.Value(b.Scores(a.iterate()))(t)
+	require.Value(a.certifyTime())(t)
 	after, err := b.Scores(a.iterate())
 	if err != nil || len(after) != len(before) {
 		t.Fatalf("%d and %d scores, %v", len(before), len(after), err)

@@ -16,6 +16,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/models/predictor"
@@ -35,9 +36,7 @@ func garden(t *testing.T, rows int) string {
 		fmt.Fprintf(&text, "%.3f,%.3f,%s,%s\n", float64(k%2)*1.5+r.NormFloat64(), float64(k/2)*1.5+r.NormFloat64(), place, []string{"rose", "iris", "lily"}[k])
 	}
 	file := filepath.Join(t.TempDir(), "garden.csv")
-	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o644))
 	return file
 }
 
@@ -76,9 +75,7 @@ func TestClassesOfTable(t *testing.T) {
 				t.Errorf("the objective is %v", e)
 			}
 			dir := filepath.Join(t.TempDir(), "run")
-			if err := s.Save(dir); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Save(dir))
 			checkSavedClasses(t, dir, file, r)
 			if d := s.Describe(); d.Task != tc.task0 || d.Model.Task != tc.task0 || d.Model.Decision.Rule != results.RuleLargest {
 				t.Errorf("task %s, model %+v", d.Task, d.Model)
@@ -91,24 +88,18 @@ func TestClassesOfTable(t *testing.T) {
 func checkSavedClasses(t *testing.T, dir, file string, r *Result) {
 	t.Helper()
 	m, err := predictor.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(m.Classes(), []string{"iris", "lily", "rose"}) || !slices.Equal(m.Description().Decision.Label.Several, m.Classes()) {
 		t.Errorf("classes %q, label %+v", m.Classes(), m.Description().Decision.Label)
 	}
 	members, err := rundir.Dir(dir).ReadRows(m.Description().Rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	split := map[int]results.Split{}
 	for _, row := range members {
 		split[row.Number] = row.Split
 	}
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Split(string(text), "\n")[1:]
 	wrong, all, mean, count := map[results.Split]int{}, map[results.Split]int{}, make([]float64, 3), make([]float64, 3)
 	err = m.Read(bytes.NewReader(text), file, predictor.Options{}, func(b *predictor.Batch) error {
@@ -131,9 +122,7 @@ func checkSavedClasses(t *testing.T, dir, file string, r *Result) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, s := range r.Splits {
 		if got, want := float64(wrong[s.Name])/float64(all[s.Name]), s.Rates.Overall["error"].Value; math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: the error of the predictions is %v, the run's %v", s.Name, got, want)
@@ -176,22 +165,11 @@ func TestClassesOnSurrogates(t *testing.T) {
 				t.Errorf("%s, %d scores, %+v", r.Outcome.Objective.Name, a.builder.Outputs(), r.Outcome.Probabilities)
 			}
 			dir := filepath.Join(t.TempDir(), "run")
-			if err := s.Save(dir); err != nil {
-				t.Fatal(err)
-			}
-			m, err := predictor.Load(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Save(dir))
+			m := require.Value(predictor.Load(dir))(t)
+			text := require.Value(os.ReadFile(file))(t)
 			// rows of classes that the run leaves out are left out of the evaluation, too
-			e, err := m.Evaluate(bytes.NewReader(text), file, predictor.EvaluateOptions{By: []string{"place"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := require.Value(m.Evaluate(bytes.NewReader(text), file, predictor.EvaluateOptions{By: []string{"place"}}))(t)
 			want := 0
 			for _, class := range m.Classes() {
 				want += strings.Count(string(text), ","+class+"\n")
@@ -206,14 +184,9 @@ func TestClassesOnSurrogates(t *testing.T) {
 // Problems with the classes of a table are one line each.
 func TestClassesErrors(t *testing.T) {
 	file := garden(t, 120)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(file))(t)
 	rare := filepath.Join(t.TempDir(), "rare.csv")
-	if err := os.WriteFile(rare, []byte(strings.ReplaceAll(string(text), "species\n", "species\n0,0,north,oak\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(rare, []byte(strings.ReplaceAll(string(text), "species\n", "species\n0,0,north,oak\n")), 0o644))
 	grouped := ofGarden(file)
 	grouped.Groups, grouped.Missing = []string{"place=north"}, tabular.MissingFlagged
 	oneSplit := ofGarden(rare)

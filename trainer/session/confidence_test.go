@@ -12,6 +12,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -41,10 +42,7 @@ func confident(t *testing.T, rows Matrices, texts ...string) Options {
 	t.Helper()
 	var list []constraints.Constraint
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		list = append(list, c)
 	}
 	return Options{Data: rows, Task: Decisions{Minimize: constraints.FNR(), SubjectTo: list, Confidence: 0.95},
@@ -129,14 +127,8 @@ func TestConfidenceWithFewRows(t *testing.T) {
 		"gap(positive_rate, sex) <= 0.005": {"is not promised", "support the bound 0.", "needs at least"},
 	} {
 		rows := three(1500, 120, 500)
-		s, err := New(context.Background(), confident(t, rows, text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Train(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(context.Background(), confident(t, rows, text)))(t)
+		r := require.Value(s.Train(context.Background()))(t)
 		c := r.Outcome.Constraints[0]
 		if c.Promise.Holds || c.Promise.Needed <= c.Promise.Rows || len(r.Outcome.Unmet()) != 1 {
 			t.Errorf("%s: promise %+v", text, c.Promise)
@@ -169,13 +161,8 @@ func TestWeightsIgnoreValidation(t *testing.T) {
 	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	weights := func(rows Matrices) []float64 {
 		a := buildOptions(t, confident(t, rows, "fpr <= 0.1"))
-		r, err := a.Optimize(context.Background(), a.options.Settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.Certify(r); err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(a.Optimize(context.Background(), a.options.Settings))(t)
+		require.Value(a.Certify(r))(t)
 		return a.iterate()
 	}
 	rows := three(2000, 1500, 500)

@@ -15,6 +15,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -27,10 +28,7 @@ import (
 // configOf returns the contents of config.yaml.
 func configOf(t *testing.T, o Options) string {
 	t.Helper()
-	data, err := o.Config(results.Provenance{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(o.Config(results.Provenance{}))(t)
 	return string(data)
 }
 
@@ -191,10 +189,7 @@ func TestDefaults(t *testing.T) {
 		if d.Rows == PictureRows {
 			o.Data = Images{}
 		}
-		o, err := o.withDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
+		o = require.Value(o.withDefaults())(t)
 		kind := d.Defaults.Regularizer.Kind
 		hidden := o.Model.(models.Spec).Hidden
 		if linear := len(hidden) == 0; linear != d.Defaults.Linear || !linear && !slices.Equal(hidden, d.Defaults.Hidden) || o.Regularizer.Kind != kind {

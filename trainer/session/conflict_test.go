@@ -7,6 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -18,22 +19,11 @@ func TestConflictInSummary(t *testing.T) {
 	for _, on := range []constraints.BoundsOn{constraints.OnSurrogate, constraints.OnDecisions} {
 		task := Decisions{SubjectTo: subject(t, "positive_rate <= 0.1", "tpr >= 0.9"), BoundsOn: on}
 		o := onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Settings.Iterations = 600 })
-		s, err := New(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(t.Context(), o))(t)
 		defer s.Close()
-		r, err := s.Train(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Save(filepath.Join(t.TempDir(), "run")); err != nil {
-			t.Fatal(err)
-		}
-		sum, err := rundir.ReadSummary(filepath.Join(s.Dir(), "summary.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(s.Train(t.Context()))(t)
+		require.NoError(t, s.Save(filepath.Join(t.TempDir(), "run")))
+		sum := require.Value(rundir.ReadSummary(filepath.Join(s.Dir(), "summary.json")))(t)
 		for _, w := range s.Warnings() {
 			if strings.Contains(w, "no threshold") && strings.Contains(w, "--iterations") {
 				t.Errorf("%s: the bounds conflict, and the warning advises more iterations: %s", on, w)
@@ -59,14 +49,8 @@ func TestConflictIsProvenWithMargin(t *testing.T) {
 	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	for _, iterations := range []int{150, 300, 600} {
 		task := Decisions{SubjectTo: subject(t, "positive_rate <= 0.05", "tpr >= 0.8"), BoundsOn: constraints.OnDecisions}
-		s, err := New(t.Context(), onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Settings.Iterations = iterations }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Train(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(t.Context(), onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Settings.Iterations = iterations })))(t)
+		r := require.Value(s.Train(t.Context()))(t)
 		if c := r.Training.Infeasible; c == nil || c.Stationarity > 0.01 {
 			t.Errorf("%d iterations: %v, %+v", iterations, r.Training.Status, c)
 		}

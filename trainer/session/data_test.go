@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/datasets"
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -17,9 +18,7 @@ import (
 func writeFashion(t *testing.T, train, test int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o755))
 	write := func(name string, dims []uint32, value func(i int) byte) {
 		data := []byte{0, 0, 8, byte(len(dims))}
 		n := 1
@@ -30,9 +29,7 @@ func writeFashion(t *testing.T, train, test int) string {
 		for i := range n {
 			data = append(data, value(i))
 		}
-		if err := os.WriteFile(filepath.Join(dir, "fashion-mnist", name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "fashion-mnist", name), data, 0o644))
 	}
 	for part, rows := range map[string]uint32{"train": uint32(train), "t10k": uint32(test)} {
 		write(part+"-images-idx3-ubyte.gz", []uint32{rows, 28, 28}, func(i int) byte { return byte(i * i >> 3) })

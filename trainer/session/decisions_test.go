@@ -19,6 +19,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -29,10 +30,7 @@ import (
 func subject(t testing.TB, texts ...string) (list []constraints.Constraint) {
 	t.Helper()
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		list = append(list, c)
 	}
 	return list
@@ -63,14 +61,8 @@ func TestDecisionsTrain(t *testing.T) {
 			o := onTable(tc.task, table, tc.o)
 			o.Device.Dtype = tensor.Float64
 			e := buildOptions(t, o)
-			r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 60})
-			if err != nil {
-				t.Fatal(err)
-			}
-			final, err := e.Certify(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 60}))(t)
+			final := require.Value(e.Certify(r))(t)
 			if len(final.Constraints) != tc.count {
 				t.Errorf("%d inequalities, want %d: %v", len(final.Constraints), tc.count, e.builder.statement.names())
 			}
@@ -79,10 +71,7 @@ func TestDecisionsTrain(t *testing.T) {
 			}
 			// the smooth rates of the host equal those of the graph
 			g := make([]float64, len(final.Constraints))
-			f, err := e.problem.Forward(g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := require.Value(e.problem.Forward(g))(t)
 			want := []float64{f}
 			for j, v := range g {
 				want = append(want, v+e.builder.statement.Constraints[j].Bound)
@@ -97,32 +86,19 @@ func TestDecisionsTrain(t *testing.T) {
 // at once.
 func sameAsTheBlocks(t *testing.T, e *assembly, smooth *build.Exact) {
 	t.Helper()
-	p, err := e.builder.statement.complete(smooth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(e.builder.statement.complete(smooth))(t)
 	n, m := p.Dims()
 	g, want := make([]float64, m), make([]float64, m)
-	f, err := p.Forward(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := e.problem.Forward(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(p.Forward(g))(t)
+	whole := require.Value(e.problem.Forward(want))(t)
 	nearly(t, "f, g", append(g, f), append(want, whole))
 	weights := make([]float64, 1+m)
 	for j := range weights {
 		weights[j] = 1 / float64(1+j)
 	}
 	a, b := p.Space().New(), e.problem.Space().New()
-	if err := p.Backward(weights, a); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.problem.Backward(weights, b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Backward(weights, a))
+	require.NoError(t, e.problem.Backward(weights, b))
 	x, y := make([]float64, n), make([]float64, n)
 	p.Space().Read(x, a)
 	e.problem.Space().Read(y, b)
@@ -136,14 +112,8 @@ func TestDecisionsOfClasses(t *testing.T) {
 	o := Options{Data: Images{Dataset: "synthetic", Classes: []int{0, 1, 2}, RowsPerClass: 100}, Task: task, Model: &models.Spec{Hidden: []int{8}},
 		Device: Device{Dtype: tensor.Float64}}
 	e := buildOptions(t, o)
-	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 150})
-	if err != nil {
-		t.Fatal(err)
-	}
-	final, err := e.Certify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 150}))(t)
+	final := require.Value(e.Certify(r))(t)
 	if worst := problem.MaxViolation(final.Constraints); len(final.Constraints) != 6 || worst > 0.1 {
 		t.Errorf("%d inequalities, the violation is %v", len(final.Constraints), worst)
 	}
@@ -178,10 +148,7 @@ func TestDecisionsRefuse(t *testing.T) {
 // TestChurn reads earlier decisions from a file.
 func TestChurn(t *testing.T) {
 	notUnderRace(t)
-	tables, err := datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := require.Value(datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1}))(t)
 	file := filepath.Join(t.TempDir(), "old.csv")
 	text := []byte("row,score,decision\n")
 	kept := 0
@@ -200,15 +167,10 @@ func TestChurn(t *testing.T) {
 			}
 		}
 	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, text, 0o600))
 	task := Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}
 	e := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
-	sample, err := e.builder.statement.decided().sampleOf(e.splits[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(e.builder.statement.decided().sampleOf(e.splits[0]))(t)
 	if n := sample.Rows()[1]; n != kept { // rate 0 is the objective's
 		t.Errorf("%d training rows have an earlier decision, want %d", n, kept)
 	}
@@ -219,9 +181,7 @@ func TestChurn(t *testing.T) {
 		{"row,decision\n1," + tables.Train.Classes[0] + "\n1," + tables.Train.Classes[0] + "\n", "has a decision already"},
 		{"row,decision\n99999999," + tables.Train.Classes[0] + "\n", "no decision is of a training row"},
 	} {
-		if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(tc.text), 0o600))
 		if _, err := New(context.Background(), onTable(task, Table{Dataset: "synthetic-adult"}, nil)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v, want %q", tc.text, err, tc.want)
 		}
@@ -243,15 +203,10 @@ func TestChurnOfPictures(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "old.csv")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	e := buildOptions(t, onTable(Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}, images, func(o *Options) { o.BatchSize = 30 }))
 	n := first.Splits[0].Len()
-	sample, err := e.builder.statement.decided().sampleOf(e.splits[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(e.builder.statement.decided().sampleOf(e.splits[0]))(t)
 	if got := sample.Rows()[1]; got != n*3/4 {
 		t.Errorf("%d of %d training rows have an earlier decision", got, n)
 	}
@@ -270,23 +225,11 @@ func TestChurnOfPictures(t *testing.T) {
 // countOn counts the decisions of scores on a split.
 func countOn(t *testing.T, a *assembly, s *split, scores []float64) constraints.Counted {
 	t.Helper()
-	sample, err := a.decided().sampleOf(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	decided, err := sample.Decide(scores)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(a.decided().sampleOf(s))(t)
+	decided := require.Value(sample.Decide(scores))(t)
 	_, smooth, err := sample.Smooth(scores)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted, err := sample.CountWith(decided, smooth)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counted
+	require.NoError(t, err)
+	return require.Value(sample.CountWith(decided, smooth))(t)
 }
 
 // onDecisions returns a published problem with bounds on decisions.

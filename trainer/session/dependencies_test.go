@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // A session does not depend on the settings of the command line or on the program.
@@ -13,10 +15,7 @@ func TestDependencies(t *testing.T) {
 	if err != nil {
 		t.Skip("no go tool: ", err)
 	}
-	out, err := exec.Command(tool, "list", "-deps", "ppal/trainer/session").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := require.Value(exec.Command(tool, "list", "-deps", "ppal/trainer/session").Output())(t)
 	packages := strings.Fields(string(out))
 	if !slices.Contains(packages, "ppal/trainer") {
 		t.Fatalf("go list gave %q", packages)
@@ -35,10 +34,7 @@ func TestRooms(t *testing.T) {
 	if err != nil {
 		t.Skip("no go tool: ", err)
 	}
-	out, err := exec.Command(tool, "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "ppal/trainer/session/internal/...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := require.Value(exec.Command(tool, "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "ppal/trainer/session/internal/...").Output())(t)
 	rooms := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if len(rooms) < 4 {
 		t.Fatalf("go list gave %q", out)

@@ -18,6 +18,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -85,14 +86,8 @@ func TestTrainingOnGPU(t *testing.T) {
 				notUnderRace(t)
 			}
 			r := double.New(double.Options{Info: driver.Info{Ordinal: 1, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
-			e, err := onDouble(t, r, change)
-			if err != nil {
-				t.Fatal(err)
-			}
-			result, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4, RecordEvery: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := require.Value(onDouble(t, r, change))(t)
+			result := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 4, RecordEvery: 2}))(t)
 			if _, err := e.Certify(result); err != nil {
 				t.Error(err)
 			}
@@ -124,19 +119,13 @@ func TestGPUMeasures(t *testing.T) {
 // beginning of their names in float64.
 func measuresOnGPU(t *testing.T, model models.Architecture, kernel string) {
 	r := double.New(double.Options{})
-	e, err := onDouble(t, r, func(c *setup) { c.Dtype, c.Products, c.model = tensor.Float32, Float32, model })
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := require.Value(onDouble(t, r, func(c *setup) { c.Dtype, c.Products, c.model = tensor.Float32, Float32, model }))(t)
 	rows, cols := e.splits[1].Data.Dims()
 	const iterations, single = 3, 4
 	scores := single * rows * e.builder.Outputs()
 	for _, every := range []int{iterations, 1} {
 		from := len(r.Calls())
-		result, err := e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: every, Tolerance: -1}) // f = 0 on this device
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, RecordEvery: every, Tolerance: -1}))(t) // f = 0 on this device
 		read := 0
 		for _, c := range r.Calls()[from:] {
 			if c.Kind == "Download" && c.Bytes == scores {
@@ -153,9 +142,7 @@ func measuresOnGPU(t *testing.T, model models.Architecture, kernel string) {
 			continue
 		}
 		from, read = len(r.Calls()), 0
-		if _, err := e.Certify(result); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(e.Certify(result))(t)
 		for _, c := range r.Calls()[from:] {
 			if c.Kind == "Launch" && strings.HasPrefix(c.Name, kernel) && strings.HasSuffix(c.Name, "_f64") {
 				read++
@@ -173,13 +160,8 @@ func measuresOnGPU(t *testing.T, model models.Architecture, kernel string) {
 // A float32 network on images compiles only the modules whose kernels it launches.
 func TestModulesOfARun(t *testing.T) {
 	r := double.New(double.Options{})
-	e, err := onDouble(t, r, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Float32 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4}); err != nil {
-		t.Fatal(err)
-	}
+	e := require.Value(onDouble(t, r, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Float32 }))(t)
+	require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 4}))(t)
 	launched := map[string]bool{}
 	var modules [][]string // the kernels of each compiled module
 	for _, c := range r.Calls() {
@@ -290,10 +272,7 @@ func TestProductsOnGPU(t *testing.T) {
 	r := func() *double.Driver { return double.New(double.Options{}) }
 	for asked, ran := range map[Products]string{"": "int8x3", Float32: "float32", TF32: "tf32", BF16x3: "bf16x3", BF16x2: "bf16x2",
 		Int8x3: "int8x3", Int8x2: "int8x2"} {
-		e, err := onDouble(t, r(), func(c *setup) { c.Dtype, c.Products = tensor.Float32, asked })
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(onDouble(t, r(), func(c *setup) { c.Dtype, c.Products = tensor.Float32, asked }))(t)
 		if info := e.Describe(); info.Products != ran || !strings.Contains(info.Device, ran+" products") {
 			t.Errorf("%s: %s, %s", asked, info.Products, info.Device)
 		}
@@ -341,9 +320,7 @@ func TestIntegersOnGPU(t *testing.T) {
 			o.Device.Kind, o.Device.Products = CUDA, products
 			o.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return r, nil })
 		}))
-		if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 3}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 3}))(t)
 		if got := strings.Contains(strings.Join(e.Describe().Notes, " "), "stores them as bytes"); got != noted || e.Describe().Products != string(products) {
 			t.Errorf("%s: %s, notes %q", products, e.Describe().Products, e.Describe().Notes)
 		}
@@ -370,9 +347,7 @@ func TestBFloat16OnCPU(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "%c,%d\n", "ab"[i%2], i/2%2)
 	}
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	options := func(products Products, hidden, batch int) Options {
 		return onTable(DemographicParity{}, CSV(file, "y", "sex=a"), func(o *Options) {
 			o.Model, o.BatchSize = &models.Spec{Hidden: []int{hidden}}, batch

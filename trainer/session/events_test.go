@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/tensorboard/eventfile"
 )
 
@@ -72,15 +73,9 @@ func TestTensorBoard(t *testing.T) {
 		t.Errorf("%d events for %d records", len(steps), len(before))
 	}
 	s := own(t, on)
-	if _, err := s.Resume(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Train(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(""); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Resume(dir))(t)
+	require.Value(s.Train(t.Context()))(t)
+	require.NoError(t, s.Save(""))
 	files := eventfile.Files(t, dir)
 	if len(files) != 2 {
 		t.Fatalf("files %q", files)
@@ -103,12 +98,8 @@ func TestNoTensorBoard(t *testing.T) {
 		t.Errorf("files %q", files)
 	}
 	s := own(t, func(o *Options) { o.TensorBoard, o.Files.Version = true, "v9" })
-	if err := s.Open(filepath.Join(dir, "discarded")); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.discard(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Open(filepath.Join(dir, "discarded")))
+	require.NoError(t, s.discard())
 	if _, err := os.Stat(filepath.Join(dir, "discarded")); !os.IsNotExist(err) {
 		t.Errorf("the directory is still there: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/internal/report"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
@@ -26,27 +27,15 @@ func TestExamplesOfTable(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%s,%s", 20+i%50, []string{"clerk", "nurse", "pilot"}[i%3], []string{"no", "yes"}[i*i%7%2]))
 	}
 	file := filepath.Join(folder, "people.csv")
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	bound, err := constraints.Parse("error <= 0.9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+	bound := require.Value(constraints.Parse("error <= 0.9"))(t)
 	source := CSV(file, "member")
 	source.Split = tabular.DefaultSplit
 	for _, examples := range []int{0, 2, -1} {
-		s, err := New(t.Context(), Options{Data: source, Task: Decisions{SubjectTo: []constraints.Constraint{bound}}, Settings: trainer.Settings{Iterations: 20}, Files: Files{Examples: examples, Renderer: report.Renderer{}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Train(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(t.Context(), Options{Data: source, Task: Decisions{SubjectTo: []constraints.Constraint{bound}}, Settings: trainer.Settings{Iterations: 20}, Files: Files{Examples: examples, Renderer: report.Renderer{}}}))(t)
+		require.Value(s.Train(t.Context()))(t)
 		dir := rundir.Dir(filepath.Join(folder, fmt.Sprint("run", examples)))
-		if err := s.Save(string(dir)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Save(string(dir)))
 		d, err := dir.ReadDetails(rundir.Seal{})
 		if err != nil || len(s.Summary().Warnings) > 0 && strings.Contains(fmt.Sprint(s.Summary().Warnings), "report.html") {
 			t.Fatal(err, s.Summary().Warnings)
@@ -54,9 +43,7 @@ func TestExamplesOfTable(t *testing.T) {
 		if _, err := os.Stat(dir.Report()); err != nil {
 			t.Error(err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		if examples < 0 {
 			if d.Examples != nil {
 				t.Errorf("examples although none are wanted: %+v", d.Examples)
@@ -93,15 +80,9 @@ func TestExamplesOfTable(t *testing.T) {
 // The examples of pictures are pictures.
 func TestExamplesOfPictures(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
-	s, err := New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 5}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 5}}))(t)
 	defer s.Close()
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(s.Train(t.Context()))(t)
 	pictures := 0
 	for _, c := range r.Examples.Classes {
 		for _, x := range c.List {
@@ -119,24 +100,13 @@ func TestExamplesOfPictures(t *testing.T) {
 // A page that cannot be written is a warning: the run and its summary are complete.
 func TestReportCannotBeWritten(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
-	s, err := New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 2}, Files: Files{Renderer: report.Renderer{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 2}, Files: Files{Renderer: report.Renderer{}}}))(t)
 	defer s.Close()
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
-	if err := s.Open(string(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir.Report(), "occupied"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Train(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Open(string(dir)))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir.Report(), "occupied"), 0o755))
+	require.Value(s.Train(t.Context()))(t)
+	require.NoError(t, s.Save(""))
 	sum, err := rundir.ReadSummary(dir.Summary())
 	if err != nil || !strings.Contains(strings.Join(sum.Warnings, " "), "report.html was not written") {
 		t.Errorf("warnings %q, %v", sum.Warnings, err)

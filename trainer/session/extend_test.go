@@ -12,6 +12,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/checkpoint"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
@@ -34,15 +35,9 @@ func limitedTo(t *testing.T, dir string, iterations, before int, change func(o *
 	if before > 0 {
 		open = func() error { _, err := s.Extend(dir, before); return err }
 	}
-	if err := open(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Train(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, open())
+	require.Value(s.Train(t.Context()))(t)
+	require.NoError(t, s.Save(""))
 	return s.Summary()
 }
 
@@ -154,34 +149,20 @@ func TestExtensionIsKilled(t *testing.T) {
 	resume := func(dir string, iterations int) {
 		t.Helper()
 		s := own(t, func(o *Options) { o.CheckpointEvery, o.Settings.Iterations = time.Hour, iterations })
-		if _, err := s.Resume(dir); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Train(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Save(""); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Resume(dir))(t)
+		require.Value(s.Train(t.Context()))(t)
+		require.NoError(t, s.Save(""))
 	}
 	begun := own(t, func(o *Options) { o.CheckpointEvery, o.Settings.Iterations = time.Hour, 120 })
-	if _, err := begun.Extend(run, 100); err != nil {
-		t.Fatal(err)
-	}
-	if err := begun.Close(); err != nil { // the process ends before the first iteration
-		t.Fatal(err)
-	}
+	require.Value(begun.Extend(run, 100))(t)
+	require.NoError(t, begun.Close()) // the process ends before the first iteration
 	if _, err := os.Stat(rundir.Dir(run).Summary()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a run that continues has the summary of its first end: %v", err)
 	}
 	early := filepath.Join(t.TempDir(), "early") // killed before config.yaml has the new limit
-	if err := os.CopyFS(early, os.DirFS(run)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(early, os.DirFS(run)))
 	for name, data := range finished {
-		if err := os.WriteFile(filepath.Join(early, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(early, name), data, 0o644))
 	}
 	resume(early, 100)
 	limitedTo(t, early, 120, 100, nil)
@@ -191,9 +172,7 @@ func TestExtensionIsKilled(t *testing.T) {
 			t.Errorf("%s: the records differ (-whole +extended):\n%s", dir, diff)
 		}
 	}
-	if err := checkpoint.Remove(run); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, checkpoint.Remove(run))
 	s := own(t, func(o *Options) { o.Settings.Iterations = 150 })
 	if _, err := s.Extend(run, 120); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "no checkpoint") {
 		t.Errorf("a run without a checkpoint: %v", err)

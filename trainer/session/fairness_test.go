@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -63,14 +64,8 @@ func TestFairnessProblemsTrain(t *testing.T) {
 			if tc.feasible {
 				iterations = 200
 			}
-			r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: iterations})
-			if err != nil {
-				t.Fatal(err)
-			}
-			final, err := e.Certify(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: iterations}))(t)
+			final := require.Value(e.Certify(r))(t)
 			if worst := problem.MaxViolation(final.Constraints); tc.feasible && worst > 1e-3 {
 				t.Errorf("the violation is %v after 200 iterations", worst)
 			}
@@ -103,9 +98,7 @@ func TestExactFairness(t *testing.T) {
 		onTable(Intersectional{}, Table{Dataset: "synthetic-communities"}, func(o *Options) { float64s(o); narrow(o) }),
 	} {
 		e := buildOptions(t, o)
-		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 5}))(t)
 		sameAsTheBlocks(t, e, exactInBlocks(t, e, 501)) // a block cuts sparse and dense rows
 	}
 }
@@ -120,10 +113,7 @@ func notUnderRace(t *testing.T) {
 // the last record.
 func TestCertifyTakesTheMeasuresOfTheLastRecord(t *testing.T) {
 	e := buildOptions(t, onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil))
-	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 5}))(t)
 	var calls atomic.Int32
 	e.builder.statement.system = nil
 	for _, s := range e.splits {
@@ -132,20 +122,14 @@ func TestCertifyTakesTheMeasuresOfTheLastRecord(t *testing.T) {
 			return s.last, nil
 		}
 	}
-	taken, err := e.Certify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := require.Value(e.Certify(r))(t)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("Certify measured %d splits again", n)
 	}
 	for _, s := range e.splits {
 		s.scores[0]++ // as if the last record were of another iterate
 	}
-	again, err := e.Certify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := require.Value(e.Certify(r))(t)
 	if n := int(calls.Load()); n != len(e.splits) {
 		t.Errorf("Certify measured %d splits of another iterate, want %d", n, len(e.splits))
 	}

@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cuda/double"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -35,19 +36,9 @@ func solvers() map[string]func() trainer.Method {
 // decideOn trains and certifies a run with bounds on decisions.
 func decideOn(t *testing.T, o Options) (*Session, *assembly, *Result) {
 	t.Helper()
-	s, err := New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(t.Context(), o))(t)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	r := require.Value(s.Train(t.Context()))(t)
 	return s, s.pipeline.(*assembly), r
 }
 
@@ -55,46 +46,19 @@ func decideOn(t *testing.T, o Options) (*Session, *assembly, *Result) {
 func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "model.safetensors")
-	if err := s.pipeline.SaveModel(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.pipeline.SaveModel(file))
 	spec := a.builder.Model
-	m, err := models.LoadFile(file, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(models.LoadFile(file, spec))(t)
 	train := a.splits[0]
 	// The saved weights act on raw rows. The split has prepared rows, therefore Unfold removes the
 	// preparation from the weights.
-	weights, err := a.data.Normalization.Unfold(spec, m.Weights)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := a.builder.NewBlocks(train.Data, tensor.Float64, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := models.Stack(spec, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scores, err := b.Scores(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := rowsOf(train.Rows).sample(a.builder.statement.system)
-	if err != nil {
-		t.Fatal(err)
-	}
-	decisions, err := sample.Decide(scores)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted, err := sample.CountWith(decisions, make([]float64, a.builder.statement.system.Terms()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counted
+	weights := require.Value(a.data.Normalization.Unfold(spec, m.Weights))(t)
+	b := require.Value(a.builder.NewBlocks(train.Data, tensor.Float64, weights))(t)
+	x := require.Value(models.Stack(spec, weights))(t)
+	scores := require.Value(b.Scores(x))(t)
+	sample := require.Value(rowsOf(train.Rows).sample(a.builder.statement.system))(t)
+	decisions := require.Value(sample.Decide(scores))(t)
+	return require.Value(sample.CountWith(decisions, make([]float64, a.builder.statement.system.Terms())))(t)
 }
 
 // checkOutcome compares an outcome with the decisions of the saved weights.
@@ -218,9 +182,7 @@ func before(t *testing.T, a *assembly) []float64 {
 	for k := range back {
 		back[k] = -back[k]
 	}
-	if err := models.AddToScores(a.builder.Model, x, back); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, models.AddToScores(a.builder.Model, x, back))
 	return x
 }
 
@@ -315,25 +277,12 @@ func TestDecisionsOnGPU(t *testing.T) {
 	task := Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.02")}
 	for name, spec := range map[string]models.Spec{"linear": {}, "network": {Hidden: []int{4}}} {
 		t.Run(name, func(t *testing.T) {
-			a, err := onDouble(t, double.New(double.Options{}), func(c *setup) {
+			a := require.Value(onDouble(t, double.New(double.Options{}), func(c *setup) {
 				c.task, c.source, c.Spec, c.method = task, Table{Dataset: "synthetic-compas"}, spec, &method.PPALA{Primal: momentum}
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := a.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 30})
-			if err != nil {
-				t.Fatal(err)
-			}
-			final, err := a.Certify(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
+			defer func() { require.NoError(t, a.Close()) }()
+			r := require.Value(a.Optimize(t.Context(), trainer.Settings{Iterations: 30}))(t)
+			final := require.Value(a.Certify(r))(t)
 			if final.Outcome == nil || len(a.solved.Rounds.Rounds) == 0 {
 				t.Errorf("%+v", final.Outcome)
 			}
@@ -406,14 +355,8 @@ func TestBudgetsConverge(t *testing.T) {
 	} {
 		o := onTable(task, Table{Dataset: "synthetic-compas"}, nil)
 		o.Settings.Iterations = 1000
-		s, err := New(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Train(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(t.Context(), o))(t)
+		r := require.Value(s.Train(t.Context()))(t)
 		x := make([]float64, s.Problem().Space().Len())
 		s.Problem().Space().Read(x, problem.Iterate)
 		zeros, norm := 0, 0.0
@@ -437,14 +380,8 @@ func TestBudgetsEnd(t *testing.T) {
 			task := Decisions{Minimize: constraints.Loss(), SubjectTo: subject(t, append(bounds, "gap(tpr, sex) <= 0.2")...), BoundsOn: constraints.OnSurrogate}
 			o := onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Method = m })
 			o.Settings.Iterations, o.Settings.Tolerance = 600, 3e-3
-			s, err := New(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := s.Train(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(New(t.Context(), o))(t)
+			r := require.Value(s.Train(t.Context()))(t)
 			if norm := *r.Outcome.Constraints[len(bounds)-1].Surrogate; r.Training.Status != trainer.Converged || norm > 0.5 || name == "zero" && norm != 0 {
 				t.Errorf("%s by %T: %v after %d, epsilon %v, own %+v, norm %v", name, m, r.Training.Status, r.Training.Iterations, r.Certificate.Epsilon, r.Certificate.Own, norm)
 			}

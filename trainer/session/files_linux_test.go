@@ -17,6 +17,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/device"
@@ -28,21 +29,15 @@ import (
 func writePictures(t *testing.T, rows int) (dir string) {
 	t.Helper()
 	train, _, err := datasets.LoadImages("", "synthetic", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o777))
 	save := func(name string, kind byte, dims []int, values []byte) {
 		head := []byte{0, 0, 8, kind}
 		for _, n := range dims {
 			head = binary.BigEndian.AppendUint32(head, uint32(n))
 		}
-		if err := os.WriteFile(filepath.Join(dir, "fashion-mnist", name), append(head, values...), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "fashion-mnist", name), append(head, values...), 0o600))
 	}
 	for _, part := range []string{"train", "t10k"} {
 		save(part+"-images-idx3-ubyte.gz", 3, []int{rows, 28, 28}, train.Pixels.Data[:rows*784])
@@ -64,9 +59,7 @@ func writeSparse(t *testing.T, rows int) string {
 		b.WriteByte('\n')
 	}
 	path := filepath.Join(t.TempDir(), "rows.svm")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	return path
 }
 
@@ -102,19 +95,9 @@ func TestPicturesAndSparseRowsInFiles(t *testing.T) {
 				o.Model = &models.Spec{Hidden: []int{4}}
 				o.Device.Memory, o.Device.MemoryDir, o.Device.KeptDir = memory, folder, filepath.Join(folder, "kept")
 			}))
-			defer func() {
-				if err := a.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 6, RecordEvery: 2, Recorder: &measures})
-			if err != nil {
-				t.Fatal(err)
-			}
-			final, err := a.Certify(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			defer func() { require.NoError(t, a.Close()) }()
+			r := require.Value(a.Optimize(t.Context(), trainer.Settings{Iterations: 6, RecordEvery: 2, Recorder: &measures}))(t)
+			final := require.Value(a.Certify(r))(t)
 			final.Training, final.Certifying = nil, 0 // measured times
 			return final, measures, aboutKept(a.data.Description)
 		}
@@ -142,14 +125,9 @@ func damage(t *testing.T, folder string) {
 		t.Fatal(list, err)
 	}
 	for _, path := range list {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(path))(t)
 		text[len(text)/2] ^= 4
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, text, 0o600))
 	}
 }
 
@@ -164,19 +142,9 @@ func TestKeptPictures(t *testing.T) {
 		if change != nil {
 			change(&source)
 		}
-		d, err := device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: t.TempDir(), KeptDir: folder}.resolved())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
-		}()
-		l, err := source.Load(t.Context(), Request{request(d, Device{}.dtype(), seed, constraints.Needs{}, false)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := require.Value(device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: t.TempDir(), KeptDir: folder}.resolved()))(t)
+		defer func() { require.NoError(t, d.Close()) }()
+		l := require.Value(source.Load(t.Context(), Request{request(d, Device{}.dtype(), seed, constraints.Needs{}, false)}))(t)
 		return aboutKept(l.rows.Description)
 	}
 	divided := func(s *Images) { s.Split = tabular.Split{Train: 50, Validation: 50} }
@@ -198,14 +166,9 @@ func TestKeptPictures(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "fashion-mnist", "train-images-idx3-ubyte.gz")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(path))(t)
 	text[1000] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, text, 0o600))
 	for i, want := range []string{"has changed", "are read from"} {
 		if got := load(nil, 1); !strings.Contains(got, want) {
 			t.Errorf("load %d of changed files: %q, want %q", i, got, want)
@@ -220,11 +183,7 @@ func TestNoSpaceForRows(t *testing.T) {
 	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=64k"); err != nil {
 		t.Skip("only root can make a small file system: ", err)
 	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(small, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, unix.Unmount(small, unix.MNT_DETACH)) })
 	for name, source := range map[string]Source{
 		"pictures": Images{Dataset: "fashion-mnist", Dir: writePictures(t, 400), Classes: []int{0, 1}},
 		"LIBSVM":   LIBSVM(writeSparse(t, 400)),
@@ -233,10 +192,7 @@ func TestNoSpaceForRows(t *testing.T) {
 			{small, t.TempDir(), "for rows beyond the memory"},
 			{t.TempDir(), small, "are not kept for later runs"},
 		} {
-			d, err := device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept}.resolved())
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := require.Value(device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept}.resolved()))(t)
 			l, err := source.Load(t.Context(), Request{request(d, Device{}.dtype(), 1, constraints.Needs{}, false)})
 			text := fmt.Sprint(err)
 			if err == nil {

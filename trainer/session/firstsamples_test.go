@@ -11,6 +11,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/models"
 	"ppal/trainer"
@@ -136,32 +137,21 @@ func TestSampleOf(t *testing.T) {
 func TestSampleHasItsRows(t *testing.T) {
 	a := buildOptions(t, large(nil))
 	g := problem.FeaturesOf(a.problem).Graded
-	weights, err := a.start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := require.Value(a.start())(t)
 	r := a.splits[0].Rows
 	n, m := a.problem.Dims()
 	d := a.problem.Space().New()
 	values := func(p problem.Problem, d problem.Vector) (v []float64) {
 		own, x := make([]float64, m), make([]float64, n)
-		f, err := p.Forward(own)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Backward([]float64{1, 0.5, 2}, d); err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(p.Forward(own))(t)
+		require.NoError(t, p.Backward([]float64{1, 0.5, 2}, d))
 		p.Space().Read(x, d)
 		return append(append(v, f), append(own, x...)...)
 	}
 	whole := values(a.problem, d)
 	for k, share := range build.SampleShares() {
 		list := build.SampleOf(r.Stratified(), share, 1)
-		alone, err := a.builder.Problem(a.builder.rows(r.Pick(list, build.PickData(r.Data, list))), a.dtype, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := require.Value(a.builder.Problem(a.builder.rows(r.Pick(list, build.PickData(r.Data, list))), a.dtype, weights))(t)
 		g.SetGrade(k)
 		got := values(a.problem, d)
 		if !slices.Equal(got, values(alone, alone.Space().New())) {
@@ -186,9 +176,7 @@ func TestSampledRun(t *testing.T) {
 		kept := &testkit.Checkpoints{}
 		s := trainer.Settings{Iterations: iterations, RecordEvery: 2, Recorder: kept, Checkpointer: kept, Seed: 1}
 		change(&s)
-		if _, err := a.Optimize(context.Background(), s); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(a.Optimize(context.Background(), s))(t)
 		n, _ := a.problem.Dims()
 		x := make([]float64, n)
 		a.problem.Space().Read(x, problem.Iterate)

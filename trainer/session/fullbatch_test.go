@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -73,10 +74,7 @@ func TestLastIterationsUseAllRows(t *testing.T) {
 				want = float64(b.From)/b.PerPass() + float64(last)
 			}
 			records := &trace{}
-			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, Recorder: records})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, Recorder: records}))(t)
 			if got := records.Records[len(records.Records)-1].Epoch; got != want {
 				t.Errorf("%s: the run ends after %v epochs, want %v", name, got, want)
 			}
@@ -99,10 +97,7 @@ func TestBatchesResume(t *testing.T) {
 		whole := buildOptions(t, options())
 		from := whole.batches.From
 		weights := func(e *assembly, s trainer.Settings) (models.Weights, *trainer.Result) {
-			r, err := e.Optimize(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(t.Context(), s))(t)
 			return e.weights(t), r
 		}
 		want, _ := weights(whole, trainer.Settings{Iterations: iterations})

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/session/results"
 )
@@ -31,10 +32,7 @@ func TestPicturesWithValidation(t *testing.T) {
 			t.Errorf("class %s has %d training and %d validation rows, want 30 and 10", class.Name, class.Train, class.Validation)
 		}
 	}
-	all, err := a.measure()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := require.Value(a.measure())(t)
 	if _, measured := all["validation_error"]; !measured {
 		t.Errorf("no validation_error among %v", all)
 	}
@@ -80,15 +78,9 @@ func TestSplitSeed(t *testing.T) {
 // passes.
 func TestValidationPicturesAtHand(t *testing.T) {
 	train, test, err := datasets.LoadImages("", "synthetic", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	choose := func(set *picture.Images, rows int) *picture.Selection {
-		s, err := picture.Select(set, []int{2, 0, 3}, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return require.Value(picture.Select(set, []int{2, 0, 3}, rows))(t)
 	}
 	a := assembled(t, small(func(c *setup) {
 		c.source = ImagesAtHand{Train: choose(train, 40), Validation: choose(test, 10), Test: choose(test, 0)}

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -37,9 +38,7 @@ func integersFile(t *testing.T, extra string) string {
 		fmt.Fprintf(&text, ",%s\n", []string{"1", extra}[i%2])
 	}
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
 	return path
 }
 
@@ -82,13 +81,8 @@ func TestIntegersAreKeptAsBytes(t *testing.T) {
 				t.Errorf("%+v: %s differ by %.2g", tc, what, d)
 			}
 		}
-		r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.Certify(r); err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 20, RecordEvery: 20}))(t)
+		require.Value(e.Certify(r))(t)
 	}
 }
 
@@ -98,18 +92,11 @@ func (e *assembly) tablePass(t *testing.T, x []float64) [2][]float64 {
 	p := e.splits[0].problem
 	p.Space().Write(problem.Iterate, x)
 	_, m := p.Dims()
-	if _, err := p.Forward(make([]float64, m)); err != nil {
-		t.Fatal(err)
-	}
-	v, err := p.Watched(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.Value(p.Forward(make([]float64, m)))(t)
+	v := require.Value(p.Watched(0))(t)
 	d, weights := p.Space().New(), make([]float64, m+1)
 	weights[0] = 1
-	if err := p.Backward(weights, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Backward(weights, d))
 	gradient := make([]float64, len(x))
 	p.Space().Read(gradient, d)
 	return [2][]float64{append([]float64{}, graph.Float64s(v)...), gradient}

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/memory"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -120,10 +121,8 @@ func TestMemoryLimitOfRows(t *testing.T) {
 	dir := t.TempDir()
 	csv, libsvm := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.libsvm")
 	const rows = 400_000 // 19 MB in two copies
-	if err := errors.Join(os.WriteFile(csv, []byte("x,z,g,y\n"+strings.Repeat("1,2,a,0\n2,1,b,1\n", rows/2)), 0o600),
-		os.WriteFile(libsvm, []byte(strings.Repeat("+1 1:1 2:1\n-1 2:1\n", rows/2)), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.WriteFile(csv, []byte("x,z,g,y\n"+strings.Repeat("1,2,a,0\n2,1,b,1\n", rows/2)), 0o600),
+		os.WriteFile(libsvm, []byte(strings.Repeat("+1 1:1 2:1\n-1 2:1\n", rows/2)), 0o600)))
 	for _, source := range []Source{CSV(csv, "y=1", "g"), LIBSVM(libsvm, "1")} {
 		_, err := New(t.Context(), Options{Data: source, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1},
 			Device: Device{Kind: CPU, Threads: 1, MemoryLimit: int64(memory.Resident()) + 4<<20}})

@@ -12,20 +12,15 @@ import (
 	"ppal/datasets/picture"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 )
 
 // finished returns the result of three iterations.
 func finished(t *testing.T, e *assembly) *Result {
 	t.Helper()
-	r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 3, RecordEvery: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	final, err := e.Certify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 3, RecordEvery: 1}))(t)
+	final := require.Value(e.Certify(r))(t)
 	final.Training, final.Certifying = nil, 0 // measured times
 	final.Examples = nil                      // pictures at hand have no shape
 	return final
@@ -36,17 +31,9 @@ func finished(t *testing.T, e *assembly) *Result {
 func checkPackedWhileReading(t *testing.T, cfg setup) {
 	t.Helper()
 	train, test, err := datasets.LoadImages(cfg.Dir, cfg.Dataset, cfg.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	selected, err := picture.Select(train, cfg.Classes, cfg.RowsPerClass)
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := picture.Select(test, cfg.Classes, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	selected := require.Value(picture.Select(train, cfg.Classes, cfg.RowsPerClass))(t)
+	held := require.Value(picture.Select(test, cfg.Classes, 0))(t)
 	reading := assembled(t, cfg)
 	cfg.source, cfg.method = ImagesAtHand{Train: selected, Test: held}, small(nil).method
 	afterwards := assembled(t, cfg)
@@ -103,9 +90,7 @@ func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	e := assembled(t, cfg)
-	if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 1}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 1}))(t)
 	runtime.ReadMemStats(&after)
 	const (
 		allowance   = 24 << 20 // blocks, labels, decompression, test rows: less than a copy of the bytes

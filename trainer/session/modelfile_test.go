@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/loader"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/models/predictor"
@@ -39,18 +40,11 @@ func saved(t *testing.T, data Source, task Task) string {
 	t.Helper()
 	o := Options{Data: data, Task: task}
 	o.Settings.Iterations = 20
-	s, err := New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(context.Background(), o))(t)
 	defer s.Close()
-	if _, err := s.Train(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Train(context.Background()))(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(dir))
 	return dir
 }
 
@@ -59,14 +53,9 @@ func saved(t *testing.T, data Source, task Task) string {
 func TestModelOfTable(t *testing.T) {
 	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
 	file := filepath.Join(t.TempDir(), "members.csv")
-	if err := os.WriteFile(file, []byte(members(400)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(400)), 0o644))
 	dir := rundir.Dir(saved(t, CSV(file, "member", "job=nurse"), DemographicParity{}))
-	m, err := dir.ReadModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(dir.ReadModel())(t)
 	if m.Kind != models.KindLinear || m.Input.Format != results.FormatText || m.Decision.Classes[1].Value != "yes" || m.Decision.Label.Column != "member" {
 		t.Errorf("%+v", m)
 	}
@@ -98,17 +87,11 @@ func TestModelOfTable(t *testing.T) {
 func TestModelOfPictures(t *testing.T) {
 	notUnderRace(t)
 	dir := rundir.Dir(saved(t, Images{Dataset: "synthetic", RowsPerClass: 40, Split: tabular.Split{Train: 75, Validation: 25}}, NeymanPearson{}))
-	m, err := dir.ReadModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(dir.ReadModel())(t)
 	if m.Kind != models.KindNetwork || m.Input.Format != results.FormatPictures || m.Decision.Rule != results.RuleLargest || *m.Decision.Classes[3].Number != 3 {
 		t.Errorf("%+v", m)
 	}
-	rows, err := dir.ReadRows(m.Rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := require.Value(dir.ReadRows(m.Rows))(t)
 	counts := map[string]int{}
 	for _, r := range rows {
 		counts[r.File+" "+string(r.Split)]++
@@ -123,14 +106,10 @@ func TestModelOfPictures(t *testing.T) {
 func TestChurnOfPredictions(t *testing.T) {
 	folder := t.TempDir()
 	file, earlier := filepath.Join(folder, "members.csv"), filepath.Join(folder, "old.csv")
-	if err := os.WriteFile(file, []byte(members(400)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(members(400)), 0o644))
 	gap := constraints.Gap(constraints.PositiveRate, "job").AtMost(0.5)
 	m, err := predictor.Load(saved(t, CSV(file, "member"), Decisions{SubjectTo: []constraints.Constraint{gap}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := "row,score,decision\n"
 	err = m.Read(strings.NewReader(members(400)), file, predictor.Options{}, func(b *predictor.Batch) error {
 		for i, d := range b.Decisions {
@@ -138,20 +117,14 @@ func TestChurnOfPredictions(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(earlier, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(earlier, []byte(text), 0o644))
 	texts := [][]string{{"member=no", "no"}, {"member=yes", "yes"}}
 	decisions, err := loader.ReadDecisions(earlier, texts...)
 	if err != nil || len(decisions) != 400 {
 		t.Fatalf("%d decisions, %v", len(decisions), err)
 	}
-	if err := os.WriteFile(earlier, []byte("row,decision\n1,perhaps\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(earlier, []byte("row,decision\n1,perhaps\n"), 0o644))
 	_, err = loader.ReadDecisions(earlier, texts...)
 	if !errors.Is(err, dataerr.ErrLabel) || !strings.Contains(err.Error(), `"perhaps", want one of member=no, no, member=yes, yes`) {
 		t.Errorf("an unknown decision: %v", err)

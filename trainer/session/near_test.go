@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/method"
@@ -32,9 +33,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 			e := buildOptions(t, onTable(tc.problem, table, func(o *Options) { o.Method = &method.PLADA{XStep: method.ProxLinear} }))
 			defer e.Close()
 			l := &nearRecords{}
-			if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 60, RecordEvery: 30, NearEvery: 1, Recorder: l}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 60, RecordEvery: 30, NearEvery: 1, Recorder: l}))(t)
 			solved := 0
 			for _, n := range l.near {
 				switch {

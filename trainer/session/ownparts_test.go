@@ -17,6 +17,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -42,42 +43,26 @@ func (ownSource) Configuration() []session.Setting {
 func TestOwnSource(t *testing.T) {
 	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "run")
 	run := func(s ownSource) *session.Session {
-		one, err := session.New(ctx, session.Options{Data: s, Task: session.Decisions{}, Settings: trainer.Settings{Iterations: 5, Seed: 4}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := require.Value(session.New(ctx, session.Options{Data: s, Task: session.Decisions{}, Settings: trainer.Settings{Iterations: 5, Seed: 4}}))(t)
 		t.Cleanup(func() { one.Close() })
 		return one
 	}
 	begun := run("first")
-	if err := begun.Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := begun.Close(); err != nil { // an interruption before the first checkpoint
-		t.Fatal(err)
-	}
+	require.NoError(t, begun.Open(dir))
+	require.NoError(t, begun.Close()) // an interruption before the first checkpoint
 	if _, err := run("other").Resume(dir); !errors.Is(err, session.ErrResume) || !strings.Contains(err.Error(), "own.bin is not the file that the run read") {
 		t.Errorf("other rows: %v", err)
 	}
 	s := run("first")
-	if _, err := s.Resume(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Train(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Resume(dir))(t)
+	require.Value(s.Train(ctx))(t)
+	require.NoError(t, s.Save(dir))
 	for file, wants := range map[string][]string{
 		"config.yaml": {"only-in-program: [the rows]", "own-source: [path=own.bin, part=all]", "own.bin", session.NewDataFile("own.bin", []byte("first")).SHA256},
 		"model.json":  {`"dataset": "own"`, `"format": "matrix"`},
 		"rows.csv":    {"2,train", "8,train"},
 	} {
-		content, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := require.Value(os.ReadFile(filepath.Join(dir, file)))(t)
 		for _, want := range wants {
 			if !strings.Contains(string(content), want) {
 				t.Errorf("%s has no %q:\n%s", file, want, content)
@@ -121,17 +106,10 @@ func squares(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, error) {
 // the objective of its nodes.
 func TestOwnTask(t *testing.T) {
 	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "run")
-	s, err := session.New(ctx, session.Options{Data: session.Table{Dataset: "synthetic-compas"}, Task: ownTask{0.1}, Settings: trainer.Settings{Iterations: 300}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(session.New(ctx, session.Options{Data: session.Table{Dataset: "synthetic-compas"}, Task: ownTask{0.1}, Settings: trainer.Settings{Iterations: 300}}))(t)
 	defer s.Close()
-	if _, err := s.Train(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Train(ctx))(t)
+	require.NoError(t, s.Save(dir))
 	sum := s.Summary()
 	if c := sum.Outcome.Constraints[0]; c.Train == nil || *c.Train > 0.1 || !c.Met || c.Interval == nil {
 		t.Errorf("%+v", c)
@@ -166,17 +144,10 @@ func TestOwnNodes(t *testing.T) {
 	options := func(bound float64) session.Options {
 		return session.Options{Data: session.Table{Dataset: "synthetic-compas"}, Task: nodesTask(bound), Settings: trainer.Settings{Iterations: 300}}
 	}
-	s, err := session.New(ctx, options(0.05))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(session.New(ctx, options(0.05)))(t)
 	defer s.Close()
-	if _, err := s.Train(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Train(ctx))(t)
+	require.NoError(t, s.Save(dir))
 	sum := s.Summary()
 	c := sum.Outcome.Constraints[0]
 	if c.Constraint != "positive_rate <= 0.6" || c.Train == nil || !c.Met || c.Interval == nil || c.Surrogate == nil ||
@@ -237,18 +208,10 @@ func TestOwnPictures(t *testing.T) {
 	ctx := context.Background()
 	train := func(data session.Source, dir string) []float64 {
 		o := session.Options{Data: data, Task: session.NeymanPearson{}, Settings: trainer.Settings{Iterations: 40}}
-		s, err := session.New(ctx, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(session.New(ctx, o))(t)
 		defer s.Close()
-		r, err := s.Train(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Save(dir); err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(s.Train(ctx))(t)
+		require.NoError(t, s.Save(dir))
 		if report, err := verify.Run(ctx, dir, o); err != nil || !report.Verified {
 			t.Errorf("%T: %v, %+v", data, err, report)
 		}

@@ -19,6 +19,7 @@ import (
 	"ppal/internal/mapped"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/load"
@@ -44,9 +45,7 @@ func wideTable(t *testing.T, rows int) string {
 		fmt.Fprintf(&b, "%c,%t\n", 'f'+7*rune(sex), sum+4*float64(sex) > 2)
 	}
 	path := filepath.Join(t.TempDir(), "wide.csv")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	return path
 }
 
@@ -78,14 +77,8 @@ func TestRowsInFiles(t *testing.T) {
 			if stored := a.devices.Pages.Bytes(); (stored > 70*rows*8) != (memory > 0) {
 				t.Errorf("%d bytes in files", stored)
 			}
-			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12, RecordEvery: 3, Recorder: &measures})
-			if err != nil {
-				t.Fatal(err)
-			}
-			final, err := a.Certify(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(a.Optimize(t.Context(), trainer.Settings{Iterations: 12, RecordEvery: 3, Recorder: &measures}))(t)
+			final := require.Value(a.Certify(r))(t)
 			list, err := os.ReadDir(dir)
 			if names := len(list) == 1 && list[0].Name() == "kept"; err != nil || names != (memory > 0) {
 				t.Errorf("files with names: %v, %v", list, err)
@@ -116,14 +109,9 @@ func TestKeptRows(t *testing.T) {
 	}
 	for i, want := range []string{"kept for later runs", "The kept rows of", "has changed"} {
 		if i == 2 {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := require.Value(os.ReadFile(file))(t)
 			text = []byte(strings.Replace(string(text), ".1", ".2", 1))
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, text, 0o600))
 		}
 		if got := open(dir); !strings.Contains(got, want) {
 			t.Errorf("run %d: %s, want %q", i, got, want)
@@ -141,10 +129,7 @@ func TestKeptRows(t *testing.T) {
 func TestRowsBeyondTheBound(t *testing.T) {
 	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
 	for _, memory := range []int64{0, 1 << 10, 1 << 30} {
-		l, err := Table{Dataset: "synthetic-adult"}.Load(t.Context(), Request{load.Request{Memory: memory, Dtype: tensor.Float64, Seed: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := require.Value(Table{Dataset: "synthetic-adult"}.Load(t.Context(), Request{load.Request{Memory: memory, Dtype: tensor.Float64, Seed: 1}}))(t)
 		if warned := strings.Contains(strings.Join(l.rows.Description.Warnings, " "), "keeps the rows of published and built-in tables in memory"); warned != (memory == 1<<10) {
 			t.Errorf("memory %d: %q", memory, l.rows.Description.Warnings)
 		}
@@ -160,29 +145,17 @@ func TestKeptRowsChange(t *testing.T) {
 			o.Device.Memory, o.Device.MemoryDir, o.Device.KeptDir = 64<<20, dir, filepath.Join(dir, "kept")
 			o.Settings.Iterations = 2
 		})
-		s, err := New(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(t.Context(), o))(t)
 		defer s.Close()
-		if _, err := s.Optimize(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Optimize(t.Context()))(t)
 		files, err := filepath.Glob(filepath.Join(dir, "kept", "*"))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("%v, %v", files, err)
 		}
 		if change {
-			if err := os.Chmod(files[0], 0o600); err != nil {
-				t.Fatal(err)
-			}
-			f, err := os.OpenFile(files[0], os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.WriteAt(make([]byte, 4096), 4096); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Chmod(files[0], 0o600))
+			f := require.Value(os.OpenFile(files[0], os.O_WRONLY, 0))(t)
+			require.Value(f.WriteAt(make([]byte, 4096), 4096))(t)
 			f.Close()
 		}
 		if r, err := s.Certify(); errors.Is(err, mapped.ErrDamaged) != change || (r == nil) != change {

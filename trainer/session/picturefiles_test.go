@@ -16,6 +16,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/method"
 	"ppal/trainer/session/internal/load"
@@ -34,10 +35,7 @@ func TestPictureFiles(t *testing.T) {
 	source := PictureFiles{Dir: dir, TableOptions: tabular.TableOptions{File: folder, Label: "class=down", Seed: 3, Split: tabular.Split{Train: 50, Validation: 25, Test: 25}}}
 	read := func(note string) *load.Data {
 		t.Helper()
-		l, err := source.Load(t.Context(), Request{load.Request{Dtype: tensor.Float64}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := require.Value(source.Load(t.Context(), Request{load.Request{Dtype: tensor.Float64}}))(t)
 		if notes := fmt.Sprint(l.rows.KeptNotes); !strings.Contains(notes, note) || note == "" && notes != "[]" {
 			t.Errorf("notes %s, want %q", notes, note)
 		}
@@ -45,10 +43,7 @@ func TestPictureFiles(t *testing.T) {
 	}
 	check := func(l *load.Data) {
 		t.Helper()
-		want, err := datasets.LoadTable("", datasets.Pictures, source.TableOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := require.Value(datasets.LoadTable("", datasets.Pictures, source.TableOptions))(t)
 		for k, p := range want.Parts() {
 			if got := l.Splits[k].Data.(*matrix.Bytes); string(got.Data) != string(p.Features.(*matrix.Bytes).Data) || fmt.Sprint(l.Splits[k].Labels) != fmt.Sprint(p.Labels) {
 				t.Errorf("the %s rows differ", p.Name)
@@ -65,17 +60,10 @@ func TestPictureFiles(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept files %v, %v", kept, err)
 	}
-	content, err := os.ReadFile(kept[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := require.Value(os.ReadFile(kept[0]))(t)
 	content[100]++
-	if err := os.Remove(kept[0]); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kept[0], content, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(kept[0]))
+	require.NoError(t, os.WriteFile(kept[0], content, 0o400))
 	check(read("cannot be used"))
 	datatest.Write(t, folder, "down/03.png", datatest.PNG(t, datatest.Bars(r, 1, 6, 5)))
 	changed := read("are kept for later runs")

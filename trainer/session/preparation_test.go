@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/newrows"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -48,36 +49,18 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := rundir.Dir(t.TempDir())
 			file := filepath.Join(string(dir), "rows")
-			if err := os.WriteFile(file, []byte(tc.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(tc.text), 0o644))
 			table := tc.source(file)
 			table.Split = tabular.Split{Train: 100}
 			e := buildOptions(t, onTable(DemographicParity{}, table, nil))
-			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 30})
-			if err != nil {
-				t.Fatal(err)
-			}
-			final, err := e.Certify(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.SaveModel(dir.Model()); err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 30}))(t)
+			final := require.Value(e.Certify(r))(t)
+			require.NoError(t, e.SaveModel(dir.Model()))
 			info := e.Describe()
-			if err := dir.WritePreparation(results.Preparation{Features: info.FeatureNames, Preparation: *info.Preparation}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, dir.WritePreparation(results.Preparation{Features: info.FeatureNames, Preparation: *info.Preparation}))
 
-			m, err := models.LoadFile(dir.Model(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := dir.ReadPreparation(rundir.Seal{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := require.Value(models.LoadFile(dir.Model(), nil))(t)
+			p := require.Value(dir.ReadPreparation(rundir.Seal{}))(t)
 			if inputs, _ := m.Architecture.Dims(); inputs != len(p.Features) {
 				t.Fatalf("%v are %d features, want %d", p.Features, len(p.Features), inputs)
 			}

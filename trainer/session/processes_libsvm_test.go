@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -45,9 +46,7 @@ func entriesFile(t *testing.T, rows int) string {
 		fmt.Fprintf(&text, "%s%s\n", label, &features)
 	}
 	path := filepath.Join(t.TempDir(), "entries")
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
 	return path
 }
 

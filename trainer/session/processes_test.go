@@ -23,6 +23,7 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -227,9 +228,7 @@ func TestProcessesDiffer(t *testing.T) {
 			fmt.Fprintf(&text, "%d,%d,%d,%d\n", i%7+x, i%5, i%2, i/3%2)
 		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
 		s := CSV(path, "y=1", "g=1")
 		return s
 	}
@@ -315,9 +314,7 @@ func salaries(t *testing.T, rows int) Table {
 		fmt.Fprintf(&text, "%d,%s,%s,%c,%d\n", age, []string{"nurse", "cook", "smith"}[rng.IntN(3)], score, "FM"[rng.IntN(2)], paid)
 	}
 	path := filepath.Join(t.TempDir(), "salaries.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
 	s := CSV(path, "paid", "sex=F")
 	s.Missing = tabular.MissingImputed
 	return s

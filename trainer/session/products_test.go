@@ -13,6 +13,7 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/load"
 )
@@ -39,9 +40,7 @@ func needDigits(t *testing.T) {
 func hasDigits(t *testing.T) error {
 	t.Helper()
 	d, err := cpu.New(kernel.Best(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = d.With(plan.Int8x3)
 	return err
 }
@@ -101,10 +100,7 @@ func TestProductsRefused(t *testing.T) {
 func TestInstructionsRefused(t *testing.T) {
 	refused := map[SIMD]string{"sse": `session: simd is "sse", which is not known; want auto or `}
 	for _, name := range []SIMD{AMX, AVX512, AVX2} {
-		level, err := kernel.ParseLevel(string(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		level := require.Value(kernel.ParseLevel(string(name)))(t)
 		if !level.Supported() {
 			refused[name] = fmt.Sprintf("session: simd is %s, which this machine does not support", name)
 		}
@@ -149,10 +145,7 @@ func TestBatchesInDigits(t *testing.T) {
 	needDigits(t)
 	run := func(batch int) *trainer.Result {
 		e := assembled(t, single(Int8x3, func(c *setup) { c.BatchSize = batch }))
-		r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 20}))(t)
 		if e.batches != nil && e.batches.Products() != "int8x3" {
 			t.Errorf("batches have products in %s", e.batches.Products())
 		}

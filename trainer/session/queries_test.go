@@ -12,6 +12,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -44,10 +45,7 @@ func TestBatchesOfQueries(t *testing.T) {
 		source.Query, source.Relevant = tabular.QueryID, "0"
 		return Options{Data: source, Task: Decisions{Minimize: constraints.Loss()}, BatchSize: 100, Settings: trainer.Settings{Seed: 3, Iterations: 40}}
 	}
-	s, err := New(context.Background(), options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(context.Background(), options()))(t)
 	defer s.Close()
 	a := s.pipeline.(*assembly)
 	train := a.splits[0].Rows
@@ -58,10 +56,7 @@ func TestBatchesOfQueries(t *testing.T) {
 	}
 	a.problem.Space().Write(problem.Iterate, x)
 	a.sampler.Space().Write(problem.Iterate, x)
-	want, err := a.problem.Forward(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := require.Value(a.problem.Forward(nil))(t)
 	passes := int(a.sampler.PerPass())
 	if rows := train.Len(); passes < rows/130 || passes > rows/75 {
 		t.Errorf("%d batches of %d rows", passes, rows)
@@ -69,16 +64,9 @@ func TestBatchesOfQueries(t *testing.T) {
 	var all []int
 	got, gradient, d := 0.0, make([]float64, n), a.sampler.Space().New()
 	for k := range 2 * passes {
-		if err := a.sampler.Sample(k); err != nil {
-			t.Fatal(err)
-		}
-		f, err := a.sampler.Forward(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := a.sampler.Backward([]float64{1}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.sampler.Sample(k))
+		f := require.Value(a.sampler.Forward(nil))(t)
+		require.NoError(t, a.sampler.Backward([]float64{1}, d))
 		block, _ := a.batches.Block(k)
 		list := a.batches.List(block)
 		share := float64(len(list)) / float64(train.Len())
@@ -103,9 +91,7 @@ func TestBatchesOfQueries(t *testing.T) {
 		t.Errorf("the batches have the mean objective %v, all rows %v", got/2, want)
 	}
 	whole := a.problem.Space().New()
-	if err := a.problem.Backward([]float64{1}, whole); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.problem.Backward([]float64{1}, whole))
 	own := make([]float64, n)
 	a.problem.Space().Read(own, whole)
 	for i, v := range own {
@@ -115,14 +101,8 @@ func TestBatchesOfQueries(t *testing.T) {
 	}
 	var objectives [2]float64
 	for k := range objectives {
-		s, err := New(context.Background(), options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Train(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(context.Background(), options()))(t)
+		r := require.Value(s.Train(context.Background()))(t)
 		objectives[k] = r.Objective
 		if err := s.Close(); err != nil {
 			t.Error(err)

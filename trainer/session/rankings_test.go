@@ -17,6 +17,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/internal/textvalue"
 	"ppal/models"
@@ -95,30 +96,18 @@ func crossErrors(m *Matrix, scores []float64, query int32) (cross [2]float64, pa
 // ranked trains on the documents, and returns the result and the scores of the training rows.
 func ranked(t *testing.T, o Options) (*Result, []float64, *assembly) {
 	t.Helper()
-	s, err := New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(context.Background(), o))(t)
 	t.Cleanup(func() { _ = s.Close() })
-	r, err := s.Train(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(s.Train(context.Background()))(t)
 	a := s.pipeline.(*assembly)
-	scores, err := a.scores64(a.splits[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	scores := require.Value(a.scores64(a.splits[0]))(t)
 	return r, scores, a
 }
 
 func pairBounds(t *testing.T, texts ...string) (list []constraints.Constraint) {
 	t.Helper()
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		list = append(list, c)
 	}
 	return list
@@ -220,12 +209,9 @@ func TestRankingRefusals(t *testing.T) {
 func TestOneQueryEachStep(t *testing.T) {
 	m := documents(12, 3, true)
 	bounds := pairBounds(t, "gap(cross_pair_error, site) <= 0.25")
-	s, err := New(context.Background(), Options{Data: Matrices{Train: m}, BatchSize: 1, Method: &method.MultiplierModel{}, Model: models.Spec{Hidden: []int{4}},
+	s := require.Value(New(context.Background(), Options{Data: Matrices{Train: m}, BatchSize: 1, Method: &method.MultiplierModel{}, Model: models.Spec{Hidden: []int{4}},
 		Task:     Decisions{SubjectTo: bounds, Minimize: constraints.PairLoss(), BoundsOn: constraints.OnSurrogate},
-		Settings: trainer.Settings{Seed: 3, Iterations: 30}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Settings: trainer.Settings{Seed: 3, Iterations: 30}}))(t)
 	defer s.Close()
 	a := s.pipeline.(*assembly)
 	drawn := a.sampler.(problem.DrawnGroup)
@@ -239,27 +225,14 @@ func TestOneQueryEachStep(t *testing.T) {
 	}
 	a.problem.Space().Write(problem.Iterate, x)
 	a.sampler.Space().Write(problem.Iterate, x)
-	if _, err := a.problem.Forward(nil); err != nil {
-		t.Fatal(err)
-	}
-	scores, err := a.scores(a.splits[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.Value(a.problem.Forward(nil))(t)
+	scores := require.Value(a.scores(a.splits[0]))(t)
 	seen := map[int]bool{}
 	for k := range lists {
-		if err := drawn.Sample(k); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, drawn.Sample(k))
 		g := make([]float64, 2)
-		f, err := drawn.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted, err := drawn.DecisionViolations()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(drawn.Forward(g))(t)
+		counted := require.Value(drawn.DecisionViolations())(t)
 		q := slices.IndexFunc(lists, func(rows []int) bool {
 			mean, row := 0.0, make([]float64, 4)
 			for _, i := range rows {
@@ -308,9 +281,7 @@ func TestOneQueryEachStep(t *testing.T) {
 	if len(seen) != len(lists) {
 		t.Errorf("%d of %d queries in a pass", len(seen), len(lists))
 	}
-	if _, err := s.Train(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Train(context.Background()))(t)
 }
 
 // A ranking that stops and continues, in the round of the loss, in the rounds of the counted pairs,
@@ -345,25 +316,19 @@ func TestRankingResumes(t *testing.T) {
 				}
 			})
 			s, err := New(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer s.Close()
 			if stop < 0 {
 				_, err = s.Resume(dir)
 			} else {
 				err = s.Open(dir)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r, err := s.Train(ctx)
 			if err == nil {
 				err = s.Save("")
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return r
 		}
 		whole := filepath.Join(t.TempDir(), "whole")

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/plots"
 	"ppal/internal/report"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/load"
@@ -22,18 +23,12 @@ import (
 // The rates of a run on a table agree with its measures. summary.json has the rates of every group.
 // The times of the summary add up to the total.
 func TestRatesOfATable(t *testing.T) {
-	s, err := New(t.Context(), Options{
+	s := require.Value(New(t.Context(), Options{
 		Data: Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit}},
 		Task: EqualizedOdds{}, Settings: trainer.Settings{Iterations: 30}, Files: Files{Renderer: report.Renderer{}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer s.Close()
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(s.Train(t.Context()))(t)
 	for _, split := range r.Splits {
 		if split.Rates == nil || split.ROC == nil {
 			t.Fatalf("%s: no rates", split.Name)
@@ -58,13 +53,8 @@ func TestRatesOfATable(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	sum, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(dir))
+	sum := require.Value(rundir.ReadSummary(rundir.Dir(dir).Summary()))(t)
 	if diff := cmp.Diff(r.Splits[2].Rates, sum.Rates[results.Test]); diff != "" {
 		t.Error(diff)
 	}
@@ -82,10 +72,7 @@ func TestRatesOfATable(t *testing.T) {
 	if sum.SecondsReading <= 0 || sum.SecondsMeasuring <= 0 || math.Abs(parts-sum.SecondsTotal) > 1e-9 {
 		t.Errorf("%v s of training, %v of reading, %v of measuring, %v in all", sum.Seconds, sum.SecondsReading, sum.SecondsMeasuring, sum.SecondsTotal)
 	}
-	data, err := os.ReadFile(rundir.Dir(dir).Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := require.Value(os.ReadFile(rundir.Dir(dir).Summary()))(t)
 	var keys struct {
 		Rates map[string]struct {
 			ByGroup []struct {
@@ -97,9 +84,7 @@ func TestRatesOfATable(t *testing.T) {
 			} `json:"by_group"`
 		}
 	}
-	if err := json.Unmarshal(data, &keys); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &keys))
 	if g := keys.Rates["test"].ByGroup; len(g) != 2 || len(g[0].Rates["fpr"].Interval) != 2 {
 		t.Errorf("%+v", g)
 	}
@@ -126,10 +111,7 @@ func TestRateGroups(t *testing.T) {
 	}
 	want := []results.Group{{Name: "sex=Female", Rows: []int{0, 2}}, {Name: "sex=Male", Rows: []int{1, 3}},
 		{Name: "age<25=no", Rows: []int{0}}, {Name: "age<25=yes", Rows: []int{2, 3}}}
-	got, err := r.RateGroups(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(r.RateGroups(nil))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

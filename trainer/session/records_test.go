@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -53,10 +54,7 @@ func TestRecordsChangeNoWeight(t *testing.T) {
 			o := options()
 			o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.Seed, o.Device.Dtype = 60, every, 1, tensor.Float32
 			a := buildOptions(t, o)
-			r, err := a.Optimize(t.Context(), a.options.Settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(a.Optimize(t.Context(), a.options.Settings))(t)
 			got := fmt.Sprintf("%s after %d iterations, output %d at %v", r.Status, r.Iterations, r.Output, a.iterate())
 			if want == "" {
 				want = got

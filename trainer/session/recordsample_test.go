@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 )
@@ -19,18 +20,10 @@ func TestRecordsOfASample(t *testing.T) {
 			t.Error("the records of a linear model are cheap")
 		}
 		if sampled {
-			weights, err := e.start()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.sampleRecords(weights); err != nil {
-				t.Fatal(err)
-			}
+			weights := require.Value(e.start())(t)
+			require.NoError(t, e.sampleRecords(weights))
 		}
-		r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 120, Recorder: recorderOf(&records)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r = require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 120, Recorder: recorderOf(&records)}))(t)
 		return r, records
 	}
 	want, all := run(false)

@@ -20,6 +20,7 @@ import (
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -49,28 +50,19 @@ func interrupt(t *testing.T, dir string, change func(o *Options)) *Session {
 			change(o)
 		}
 	})
-	if err := s.Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Train(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Open(dir))
+	require.Value(s.Train(ctx))(t)
 	if !s.Resumable() {
 		t.Error("an interrupted run left no checkpoint")
 	}
-	if err := s.Save(""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(""))
 	return s
 }
 
 // recordsOf returns the records of a run without their times.
 func recordsOf(t *testing.T, dir string) []trainer.Record {
 	t.Helper()
-	list, err := rundir.ReadMetrics(rundir.Dir(dir).Metrics())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(rundir.ReadMetrics(rundir.Dir(dir).Metrics()))(t)
 	for i := range list {
 		list[i].Seconds = 0
 	}
@@ -80,11 +72,7 @@ func recordsOf(t *testing.T, dir string) []trainer.Record {
 // bytesOf returns the contents of a file.
 func bytesOf(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return require.Value(os.ReadFile(path))(t)
 }
 
 // A run that was interrupted and then continues, and a run that was killed before its first
@@ -115,28 +103,14 @@ func resumes(t *testing.T, change func(o *Options)) {
 	dir := t.TempDir()
 	whole, torn, killed := filepath.Join(dir, "whole"), filepath.Join(dir, "torn"), filepath.Join(dir, "killed")
 	s := own(t, change)
-	if err := s.Open(whole); err != nil {
-		t.Fatal(err)
-	}
-	want, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Open(whole))
+	want := require.Value(s.Train(t.Context()))(t)
+	require.NoError(t, s.Save(""))
 	interrupt(t, torn, change)
-	if err := os.Mkdir(killed, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	config, err := os.ReadFile(rundir.Dir(torn).Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(killed, 0o755))
+	config := require.Value(os.ReadFile(rundir.Dir(torn).Config()))(t)
 	for name, content := range map[string]string{rundir.Dir(killed).Config(): string(config), rundir.Dir(killed).Metrics(): `{"iteration":0,"ep`} {
-		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
 	}
 	continued := []string{torn, killed}
 	if change != nil {
@@ -144,16 +118,9 @@ func resumes(t *testing.T, change func(o *Options)) {
 	}
 	for _, dir := range continued {
 		s := own(t, change)
-		if _, err := s.Resume(dir); err != nil {
-			t.Fatal(err)
-		}
-		got, err := s.Train(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Save(""); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Resume(dir))(t)
+		got := require.Value(s.Train(t.Context()))(t)
+		require.NoError(t, s.Save(""))
 		if diff := cmp.Diff(recordsOf(t, whole), recordsOf(t, dir)); diff != "" {
 			t.Errorf("%s: the records differ (-whole +resumed):\n%s", dir, diff)
 		}
@@ -179,17 +146,12 @@ func TestResumeRefuses(t *testing.T) {
 	alter := func(name, old, new string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, name)
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := require.Value(os.ReadFile(path))(t)
 			changed := strings.Replace(string(data), old, new, 1)
 			if changed == string(data) {
 				t.Fatalf("%s does not contain %q", name, old)
 			}
-			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
 		}
 	}
 	source := filepath.Join(t.TempDir(), "run")
@@ -206,35 +168,24 @@ func TestResumeRefuses(t *testing.T) {
 		"other settings":  {alter("config.yaml", "iterations: 300", "iterations: 301"), nil, ErrResume, "config.yaml has changed"},
 		"other records":   {alter("metrics.jsonl", `"iteration":0`, `"iteration":9`), nil, ErrResume, "records"},
 		"missing records": {func(t *testing.T, dir string) {
-			if err := os.Truncate(filepath.Join(dir, "metrics.jsonl"), 10); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Truncate(filepath.Join(dir, "metrics.jsonl"), 10))
 		}, nil, ErrResume, "records"},
 		"no settings": {func(t *testing.T, dir string) {
-			if err := os.Remove(filepath.Join(dir, "config.yaml")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(filepath.Join(dir, "config.yaml")))
 		}, nil, os.ErrNotExist, "config.yaml"},
 		"another process": {func(t *testing.T, dir string) {
-			l, err := dirlock.Take(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := require.Value(dirlock.Take(dir))(t)
 			t.Cleanup(func() { _ = l.Release() })
 		}, nil, dirlock.ErrHeld, "another ppal is at work"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.CopyFS(dir, os.DirFS(source)))
 			if c.prepare != nil {
 				c.prepare(t, dir)
 			}
 			before, err := os.ReadFile(filepath.Join(dir, "metrics.jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s := own(t, c.change)
 			_, err = s.Resume(dir)
 			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "\n") {
@@ -258,23 +209,15 @@ func TestResumeOnOtherThreads(t *testing.T) {
 	}
 	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
 	s := own(t, rows(1))
-	if err := s.Open(whole); err != nil {
-		t.Fatal(err)
-	}
-	want, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Open(whole))
+	want := require.Value(s.Train(t.Context()))(t)
 	interrupt(t, torn, rows(2))
 	s = own(t, rows(3))
 	notes, err := s.Resume(torn)
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("%q, %v, want one note", notes, err)
 	}
-	got, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(s.Train(t.Context()))(t)
 	if diff := cmp.Diff(want.Certificate, got.Certificate); diff != "" {
 		t.Error(diff)
 	}
@@ -293,16 +236,11 @@ func TestResumeElsewhere(t *testing.T) {
 	if err != nil || len(notes) != 2 {
 		t.Fatalf("%q, %v, want two notes", notes, err)
 	}
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(s.Train(t.Context()))(t)
 	if r.Training.Iterations != 300 || r.Certificate.Epsilon > 1e-3 {
 		t.Errorf("%d iterations, epsilon %v", r.Training.Iterations, r.Certificate.Epsilon)
 	}
-	if err := s.Save(""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(""))
 	if n := s.Summary().Notes; len(n) == 0 || !strings.Contains(n[0], "rounding errors") {
 		t.Errorf("notes %q", n)
 	}
@@ -317,15 +255,9 @@ func TestRescue(t *testing.T) {
 		t.Setenv("XDG_CACHE_HOME", cache)
 		dir := filepath.Join(t.TempDir(), "run")
 		s := own(t, nil)
-		if err := s.Open(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Train(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Open(dir))
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o755))
+		require.Value(s.Train(t.Context()))(t)
 		err := s.Save("")
 		var rescued *RescueError
 		if !errors.As(err, &rescued) || !strings.HasPrefix(rescued.Dir, cache) || !strings.Contains(err.Error(), rescued.Dir) || strings.Contains(err.Error(), "\n") {
@@ -345,18 +277,11 @@ func TestRescue(t *testing.T) {
 // rows.csv is written at the same time as the certificate, and is rescued with the model.
 func TestRescueRows(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	s, err := New(t.Context(), onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(t.Context(), onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil)))(t)
 	defer s.Close()
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := errors.Join(s.Open(dir), os.MkdirAll(filepath.Join(dir, "rows.csv", "in the way"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Train(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(s.Open(dir), os.MkdirAll(filepath.Join(dir, "rows.csv", "in the way"), 0o755)))
+	require.Value(s.Train(t.Context()))(t)
 	var rescued *RescueError
 	if err := s.Save(""); !errors.As(err, &rescued) {
 		t.Fatalf("error %v, want a *RescueError", err)
@@ -408,13 +333,8 @@ func TestRecordRefused(t *testing.T) {
 		o.Settings.RecordEvery = 10
 		o.Settings.Recorder = observer(func(iteration int) { disk.full = disk.full || iteration == 100 })
 	})
-	if err := s.Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Open(dir))
+	r := require.Value(s.Train(t.Context()))(t)
 	if r.Training.Status != trainer.Interrupted || r.Training.Iterations != 101 {
 		t.Errorf("status %s after %d iterations, want an interruption after 101", r.Training.Status, r.Training.Iterations)
 	}

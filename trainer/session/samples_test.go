@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 )
 
 // The measures and the graphs of a split of a table share one sample. Another split and the rows of
@@ -13,21 +14,11 @@ func TestSamplesAreShared(t *testing.T) {
 		return Rows{Labels: []int{-1, 1, 1}, Classes: []Class{{Name: "no", Label: -1}, {Name: "yes", Label: 1}}, Tabular: true}
 	}
 	r := table()
-	p, err := r.population()
-	if err != nil {
-		t.Fatal(err)
-	}
-	system, err := constraints.NewSystem(constraints.Error(), nil, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(r.population())(t)
+	system := require.Value(constraints.NewSystem(constraints.Error(), nil, p))(t)
 	shared := &samples{system: system, samples: map[*int]*constraints.Sample{}}
 	of := func(r Rows) *constraints.Sample {
-		sample, err := shared.sample(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sample
+		return require.Value(shared.sample(r))(t)
 	}
 	first := of(r)
 	if of(r) != first {

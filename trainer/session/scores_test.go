@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
@@ -41,9 +42,7 @@ func scoredTable(t *testing.T, stretch, shift float64) string {
 		text += fmt.Sprintf("%v,%s,%d,%d,%v,%v,%v,%d\n", stretch*x+shift, g, y, z, of(0), of(1), of(2), i%5)
 	}
 	path := filepath.Join(t.TempDir(), "t.csv")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -52,10 +51,7 @@ func chosen(t *testing.T, file, label string, m models.Scores, confidence float6
 	t.Helper()
 	task := Decisions{Confidence: confidence, Minimize: constraints.Error()}
 	for _, text := range bounds {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		task.SubjectTo = append(task.SubjectTo, c)
 	}
 	s, err := New(t.Context(), Options{Data: CSV(file, label), Task: task, Model: m})
@@ -90,10 +86,7 @@ func TestThresholdsOnGivenScores(t *testing.T) {
 				continue
 			}
 			m := models.Scores{Columns: c.columns, Thresholds: how}
-			r, err := chosen(t, file, c.label, m, c.confidence, c.bound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(chosen(t, file, c.label, m, c.confidence, c.bound))(t)
 			o := r.Outcome
 			if !o.Constraints[0].Met && o.Constraints[0].State != constraints.NotJudged || o.Thresholds.All != c.all[k] || !r.Thresholds || r.Training.Status != trainer.Compared {
 				t.Errorf("%s %s: %+v, %+v", c.bound, how, o.Constraints[0], o.Thresholds)
@@ -104,10 +97,7 @@ func TestThresholdsOnGivenScores(t *testing.T) {
 			if least := o.Thresholds.Least; least != nil && *least > errs[k]+1e-9 {
 				t.Errorf("%s: the bound %v is above the error %v", c.bound, *least, errs[k])
 			}
-			again, err := chosen(t, other, c.label, m, c.confidence, c.bound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := require.Value(chosen(t, other, c.label, m, c.confidence, c.bound))(t)
 			for _, split := range results.Splits() {
 				if x, y := *o.Objective.Of(split), *again.Outcome.Objective.Of(split); x != y {
 					t.Errorf("%s %s: the %s error is %v, and with other scales %v", c.bound, how, split, x, y)
@@ -127,9 +117,7 @@ func TestThresholdsOnGivenScores(t *testing.T) {
 func TestGivenScoresThatDoNotFit(t *testing.T) {
 	file := scoredTable(t, 1, 0)
 	lacking := filepath.Join(t.TempDir(), "t.csv")
-	if err := os.WriteFile(lacking, []byte("p,y\n1,0\n2,1\n,1\n3,1\n4,0\n5,0\n6,1\n7,0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(lacking, []byte("p,y\n1,0\n2,1\n,1\n3,1\n4,0\n5,0\n6,1\n7,0\n"), 0o600))
 	for name, c := range map[string]struct {
 		file, label, option, text string
 		m                         models.Scores

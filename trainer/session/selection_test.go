@@ -9,6 +9,7 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
@@ -33,16 +34,9 @@ func withValidation(output trainer.Output, patience int, recorder trainer.Record
 // trained trains and certifies a run.
 func trained(t *testing.T, o Options) *Result {
 	t.Helper()
-	s, err := New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(context.Background(), o))(t)
 	defer s.Close()
-	r, err := s.Train(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return require.Value(s.Train(context.Background()))(t)
 }
 
 // TestSelectBestValidation checks that the selected record is the best record on the validation
@@ -127,22 +121,13 @@ func TestMeritOnDecisions(t *testing.T) {
 	x := make([]float64, a.parameters)
 	x[0], x[1], x[2] = 1, 1, 0.3
 	a.problem.Space().Write(problem.Iterate, x)
-	if _, err := a.problem.Forward(make([]float64, len(a.builder.statement.Constraints))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.measure(); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(a.problem.Forward(make([]float64, len(a.builder.statement.Constraints))))(t)
+	require.Value(a.measure())(t)
 	var s trainer.Settings
-	if err := a.setMerits(&s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.setMerits(&s))
 	for name, merit := range map[results.Split]func() trainer.Merit{results.Training: s.TrainMerit, results.Validation: s.ValidationMerit} {
 		part := a.part(name)
-		scores, err := a.scores(part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scores := require.Value(a.scores(part))(t)
 		counted := countOn(t, a, part, scores)
 		gap, fpr := counted.Values[0], counted.Values[1]
 		smallest := len(part.Labels)

@@ -18,6 +18,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
 	"ppal/internal/report"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -79,10 +80,7 @@ func own(t *testing.T, change func(o *Options)) *Session {
 	if change != nil {
 		change(&o)
 	}
-	s, err := New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(New(t.Context(), o))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -94,10 +92,7 @@ func TestOwnStatement(t *testing.T) {
 	racing.Skip(t, "TestResume runs the same goroutines")
 	for _, engine := range []Engine{Plan, Gorgonia} {
 		s := own(t, func(o *Options) { o.Device.Engine = engine })
-		r, err := s.Train(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := require.Value(s.Train(t.Context()))(t)
 		const c = 0.7746 // sqrt(0.6)
 		for name, pair := range map[string][2]float64{
 			"f": {r.Objective, 1 + 0.2 - c}, "energy": {r.Values[1], 0.2}, "nu": {r.Certificate.Nu[0], 1.5/c - 1},
@@ -107,13 +102,8 @@ func TestOwnStatement(t *testing.T) {
 			}
 		}
 		dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
-		if err := s.Save(string(dir)); err != nil {
-			t.Fatal(err)
-		}
-		sum, err := rundir.ReadSummary(dir.Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Save(string(dir)))
+		sum := require.Value(rundir.ReadSummary(dir.Summary()))(t)
 		if diff := cmp.Diff(s.Summary(), sum); diff != "" {
 			t.Error(diff)
 		}
@@ -137,9 +127,7 @@ func TestOwnStatement(t *testing.T) {
 // The caller's own statement trains on mini-batches.
 func TestOwnStatementInBatches(t *testing.T) {
 	s := own(t, func(o *Options) { o.BatchSize = 40 })
-	if _, err := s.Train(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Train(t.Context()))(t)
 }
 
 // Neyman-Pearson classification runs on the caller's own matrix.
@@ -152,10 +140,7 @@ func TestOwnMatrixOfClasses(t *testing.T) {
 		o.Data, o.Task = Matrices{Train: m, Classes: []string{"low", "middle", "high"}}, NeymanPearson{}
 		o.Model = &models.Spec{Hidden: []int{4}}
 	})
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(s.Train(t.Context()))(t)
 	d := s.Describe()
 	if !cmp.Equal(d.Constraints, []string{"middle", "high"}) || d.Objective != "low" || d.Classes[1].Train != 30 {
 		t.Errorf("%+v", d)
@@ -172,25 +157,16 @@ func TestOpenAndSave(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "run")
 		s := own(t, func(o *Options) { o.Files.Renderer = report.Renderer{} })
 		if early {
-			if err := s.Open(dir); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Open(dir))
 			if err := s.Open(dir); err == nil {
 				t.Error("a directory was opened twice")
 			}
 		}
-		if _, err := s.Train(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Save(dir); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Train(t.Context()))(t)
+		require.NoError(t, s.Save(dir))
 		files[i] = map[string]int{}
 		for _, name := range []string{"config.yaml", "metrics.jsonl", "model.safetensors", "summary.json", "plots/overview.svg"} {
-			data, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := require.Value(os.ReadFile(filepath.Join(dir, name)))(t)
 			files[i][name] = bytes.Count(data, []byte("\n"))
 		}
 		if s.Dir() != dir {
@@ -209,9 +185,7 @@ func TestOpenAndSave(t *testing.T) {
 func TestStepsOutOfOrder(t *testing.T) {
 	s := own(t, func(o *Options) { o.Settings.Iterations = -1 })
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	run := filepath.Join(dir, "new")
 	for k, step := range []struct {
 		call func() error
@@ -251,9 +225,7 @@ func TestRunThatFails(t *testing.T) {
 				x.Data[0] = 1e300 // infinite in float32
 			}
 		})
-		if err := s.Open(dir); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Open(dir))
 		_, err := s.Train(t.Context())
 		if !errors.Is(err, problem.ErrNonFinite) {
 			t.Fatalf("error %v", err)

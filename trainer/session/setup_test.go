@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/picture"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -94,11 +95,7 @@ func assembled(t *testing.T, c setup) *assembly {
 
 func buildOptions(t *testing.T, o Options) *assembly {
 	t.Helper()
-	a, err := try(t, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return require.Value(try(t, o))(t)
 }
 
 // exactInBlocks returns the problem of the training rows in float64, in blocks of the given number
@@ -106,13 +103,7 @@ func buildOptions(t *testing.T, o Options) *assembly {
 func exactInBlocks(t *testing.T, a *assembly, rows int) *build.Exact {
 	t.Helper()
 	train := a.splits[0]
-	blocks, err := a.builder.BlocksOf(train.Data, rows, tensor.Float64, a.weights(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, err := a.builder.Head(a.builder.rows(train.Rows))
-	if err != nil {
-		t.Fatal(err)
-	}
+	blocks := require.Value(a.builder.BlocksOf(train.Data, rows, tensor.Float64, a.weights(t)))(t)
+	head := require.Value(a.builder.Head(a.builder.rows(train.Rows)))(t)
 	return build.NewExact(a.builder.Builder, blocks, head, a.iterate())
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -29,10 +30,7 @@ func TestShallow(t *testing.T) {
 // The graph shows the kinks of relu, the hinge and the l1 norm, in training and in the certificate.
 func TestKinks(t *testing.T) {
 	rates := func(text string) Task {
-		subject, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		subject := require.Value(constraints.Parse(text))(t)
 		return Decisions{Minimize: constraints.Error(), SubjectTo: []constraints.Constraint{subject}}
 	}
 	for name, c := range map[string]struct {
@@ -49,10 +47,7 @@ func TestKinks(t *testing.T) {
 		"a bound on the l1 norm": {rates("l1(weights) <= 5"), models.Spec{}, true},
 	} {
 		s := buildOptions(t, onTable(c.task, CSV(integersFile(t, "2"), "y", "sex=a"), func(o *Options) { o.Model = &c.model }))
-		e, err := s.builder.exact(s.splits[0], s.iterate())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(s.builder.exact(s.splits[0], s.iterate()))(t)
 		if got := problem.FeaturesOf(s.Problem()).Kinks; got != c.want || e.NonSmooth() != c.want {
 			t.Errorf("%s: kinks %t in training, %t in the certificate, want %t", name, got, e.NonSmooth(), c.want)
 		}

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 )
@@ -88,9 +89,7 @@ func TestServeFails(t *testing.T) {
 func TestCheckShared(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	for path, ok := range map[string]bool{"": true, file: true, dir: true, filepath.Join(dir, "none"): true, os.DevNull: false, inputfile.StandardInput: false} {
 		if err := checkShared(Table{Dataset: "csv", TableOptions: tabular.TableOptions{File: path}}); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
@@ -103,10 +102,7 @@ func TestCheckShared(t *testing.T) {
 
 // A process closes what it has opened if another process fails.
 func TestAgreeCloses(t *testing.T) {
-	pages, err := mapped.New(t.TempDir(), 1<<40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := require.Value(mapped.New(t.TempDir(), 1<<40))(t)
 	if _, err := mapped.Make[byte](pages, 9000); err != nil || pages.Bytes() == 0 {
 		t.Fatalf("%d bytes of pages, %v", pages.Bytes(), err)
 	}
@@ -185,9 +181,7 @@ func TestCachedReads(t *testing.T) {
 		var times atomic.Int32
 		source := Cached(counted{Matrices{Train: &Matrix{Features: matrix.NewSingles(2, 1), Labels: []int{1, -1}}}, &times})
 		for range 2 {
-			if _, err := source.Load(t.Context(), Request{load.Request{Share: share}}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(source.Load(t.Context(), Request{load.Request{Share: share}}))(t)
 		}
 		if got := int(times.Load()); got != k+1 {
 			t.Errorf("%d readings for two sessions, want %d", got, k+1)

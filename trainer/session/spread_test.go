@@ -6,6 +6,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/picture"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 )
@@ -19,14 +20,8 @@ func clothes(t *testing.T, rowsPerClass int) *picture.Selection {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
 	train, _, err := datasets.LoadImages(dir, "fashion-mnist", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := picture.Select(train, []int{0, 1, 2, 3}, rowsPerClass)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	require.NoError(t, err)
+	return require.Value(picture.Select(train, []int{0, 1, 2, 3}, rowsPerClass))(t)
 }
 
 // turned rotates the rows of each class: the rows from k on, then the rows before k. Only the order
@@ -51,14 +46,8 @@ func finish(t *testing.T, rows *picture.Selection, name string, products Product
 			c.method = &method.GDPA{}
 		}
 	}))
-	r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 1000, RecordEvery: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	final, err := e.Certify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 1000, RecordEvery: 1000}))(t)
+	final := require.Value(e.Certify(r))(t)
 	c := final.Certificate
 	return map[string]float64{"objective": final.Objective, "stationarity": c.Stationarity, "feasibility": c.Infeasibility,
 		"complementarity": c.Complementarity, "constraint 0": final.Constraints[0], "constraint 1": final.Constraints[1],

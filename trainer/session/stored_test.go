@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/session/internal/load"
 )
@@ -84,18 +85,10 @@ func TestStoredRowsEndAlike(t *testing.T) {
 			e := onSelection(t, func(s *setup) { s.Dtype, s.Products, s.BatchSize = tensor.Float32, c.products, c.batch })
 			if keep {
 				e.splits[0].Data = load.ImageRows(load.Selected(selection()), e.data.Normalization).Data
-				if err := e.buildSampler(e.splits[0].Rows, e.options.Settings.Seed, e.weights(t)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, e.buildSampler(e.splits[0].Rows, e.options.Settings.Seed, e.weights(t)))
 			}
-			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
-			final, err := e.Certify(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 4}))(t)
+			final := require.Value(e.Certify(r))(t)
 			final.Training, final.Certifying = nil, 0 // measured times
 			return final
 		}

@@ -8,6 +8,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -40,15 +41,9 @@ func TestSurrogateOutcome(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.options.Settings = trainer.Settings{Iterations: 20}
-			s, err := New(t.Context(), c.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(New(t.Context(), c.options))(t)
 			defer s.Close()
-			r, err := s.Train(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := require.Value(s.Train(t.Context()))(t)
 			o := r.Outcome
 			if o == nil || o.BoundsOn != constraints.OnSurrogate || len(o.Constraints) != len(c.want) || o.Objective.Name != c.minimum || o.GradientEvaluations < 20 {
 				t.Fatalf("%+v", o)
@@ -101,14 +96,8 @@ func TestIntersectionalOutcome(t *testing.T) {
 	source := Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit, Groups: overlapping}}
 	own := Intersectional{Epsilon: slices.Repeat([]float64{0.02}, len(overlapping))}
 	for _, task := range []Task{Intersectional{}, own, Intersectional{BoundsOn: constraints.OnDecisions}} {
-		s, err := New(t.Context(), Options{Data: source, Task: task, Settings: trainer.Settings{Iterations: 5, Seed: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Train(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(New(t.Context(), Options{Data: source, Task: task, Settings: trainer.Settings{Iterations: 5, Seed: 1}}))(t)
+		r := require.Value(s.Train(t.Context()))(t)
 		train := r.Splits[0].Rates
 		largest := math.Inf(-1)
 		for k, g := range train.ByGroup[:len(overlapping)] {

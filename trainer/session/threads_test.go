@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify/infeasible"
@@ -35,9 +36,7 @@ func traceOn(t *testing.T, o Options, threads int) *trace {
 	r := &trace{}
 	o.Device.Threads, o.Settings.Recorder = threads, r
 	s, err := New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	if r.Result, err = s.Train(t.Context()); err != nil {
 		t.Fatal(err)

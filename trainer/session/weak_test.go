@@ -16,6 +16,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/decide"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session/internal/measure"
 )
 
@@ -78,10 +79,7 @@ func weakPools(t *testing.T) []weakTable {
 		defer f.Close()
 		r := csv.NewReader(f)
 		r.Comma = comma
-		lines, err := r.ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		lines := require.Value(r.ReadAll())(t)
 		for _, line := range lines[1:] {
 			pool = append(pool, row(func(name string) string { return line[slices.Index(lines[0], name)] }))
 		}
@@ -94,11 +92,7 @@ func weakPools(t *testing.T) []weakTable {
 		return 0
 	}
 	number := func(text string) float64 {
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+		return require.Value(strconv.ParseFloat(text, 64))(t)
 	}
 	compas := weakTable{"COMPAS", read("compas/compas-scores-two-years.csv", ',', func(get func(string) string) []float64 {
 		return []float64{number(get("age")), number(get("priors_count")), number(get("juv_fel_count")), number(get("juv_misd_count")),
@@ -134,10 +128,7 @@ type weakProblem struct {
 }
 
 func newWeakProblem(t *testing.T, rows *Matrix, minimize string, bounds []string) *weakProblem {
-	rate, err := constraints.ParseObjective(minimize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rate := require.Value(constraints.ParseObjective(minimize))(t)
 	w := &weakProblem{rows: rows, task: Decisions{Minimize: rate, SubjectTo: subject(t, bounds...)}}
 	p := &constraints.Population{Classes: []string{"-1", "1"}, Attributes: rows.Attributes}
 	positive := 0
@@ -145,18 +136,10 @@ func newWeakProblem(t *testing.T, rows *Matrix, minimize string, bounds []string
 		p.Labels = append(p.Labels, (y+1)/2)
 		positive += (y + 1) / 2
 	}
-	system, err := constraints.NewSystem(rate, w.task.SubjectTo, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := system.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	system := require.Value(constraints.NewSystem(rate, w.task.SubjectTo, p))(t)
+	sample := require.Value(system.On(p))(t)
 	f, _, err := measure.NewSolution(system, sample, p.Classes, p.Len(), positive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.rates, w.target, w.unit = f.Rates, f.Target, float64(len(p.Labels))
 	if minimize == "fnr" {
 		w.unit = float64(positive)
@@ -179,10 +162,7 @@ func (w *weakProblem) along(t *testing.T, direction []float64) *decide.Exact {
 				scores[i] += sign * v * x.Data[i*x.Cols+k]
 			}
 		}
-		e, err := decide.Offsets(w.rates, w.target, scores, 1e-12)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Value(decide.Offsets(w.rates, w.target, scores, 1e-12))(t)
 		if best == nil || e.Violation < best.Violation-1e-9 || e.Violation < best.Violation+1e-9 && e.After < best.After {
 			best = e
 		}

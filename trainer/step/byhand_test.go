@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -39,19 +40,12 @@ func curved(t *testing.T, start ...float64) (p problem.Problem, points *[][]floa
 func TestProbeByHand(t *testing.T) {
 	p, points := curved(t, 2, -1)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	dir := Direction{Coefficients: []float64{1, 0.5}, Demand: Demand{PenaltyCurvature: 7}}
 	d := p.Space().New()
-	if err := at.Backward(p, dir.Coefficients, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Backward(p, dir.Coefficients, d))
 	c := newCurvature(p)
-	step, err := c.first(p, &at, d, dir, 4, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	step := require.Value(c.first(p, &at, d, dir, 4, 0))(t)
 	length := math.Hypot(6.5, 5)
 	l := math.Hypot(10*6.5, 5*5) / length / 4
 	if math.Abs(c.l-l) > 1e-9*l || c.peak != c.l || c.seen != c.l || math.Abs(step-0.8/l/4) > 1e-9*step {
@@ -105,17 +99,11 @@ func TestShorterProbes(t *testing.T) {
 			JacobianT: func(dst, _, _ []float64) { dst[0] = 0 },
 		}, []float64{1})
 		at := problem.NewPoint(p)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p))
 		d, rule := p.Space().New(), newCurvature(p)
 		dir := Direction{Coefficients: []float64{1, 0}}
-		if err := at.Backward(p, dir.Coefficients, d); err != nil {
-			t.Fatal(err)
-		}
-		if err := rule.probe(p, &at, d, dir, 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Backward(p, dir.Coefficients, d))
+		require.NoError(t, rule.probe(p, &at, d, dir, 1))
 		if math.Abs(rule.l-c.l) > 1e-6 || iterate(p)[0] != 1 || at.Objective != 1.5 {
 			t.Errorf("a wall at %v: l = %v, want %v; x = %v, f = %v", c.wall, rule.l, c.l, iterate(p), at.Objective)
 		}
@@ -187,17 +175,11 @@ func TestProbesThatFail(t *testing.T) {
 		for last, want := range map[int]float64{2: 3, 13: 3, 14: 0} {
 			p := fickle(t, inConstraint, [2]int{2, last})
 			at := problem.NewPoint(p)
-			if err := at.Forward(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, at.Forward(p))
 			d, rule := p.Space().New(), newCurvature(p)
 			dir := Direction{Coefficients: []float64{1, 0}, Demand: Demand{PenaltyCurvature: 1}}
-			if err := at.Backward(p, dir.Coefficients, d); err != nil {
-				t.Fatal(err)
-			}
-			if err := rule.probe(p, &at, d, dir, 1); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, at.Backward(p, dir.Coefficients, d))
+			require.NoError(t, rule.probe(p, &at, d, dir, 1))
 			if math.Abs(rule.l-want) > 0.2 || iterate(p)[0] != 1 || at.Objective != 1.5 {
 				t.Errorf("%d bad probes, in the constraint %v: l = %v, want %v", last-1, inConstraint, rule.l, want)
 			}
@@ -233,24 +215,14 @@ func TestAlert(t *testing.T) {
 	for _, kind := range []Kind{Nesterov, Gradient} {
 		for _, follows := range []bool{false, true} {
 			p := newProblem(t, threeTerms(problem.Abs(1, 1, 1)), []float64{2, -1, 1})
-			first, err := New(Settings{Kind: kind}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			prox, err := NewProxLinear(Settings{Kind: kind}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := require.Value(New(Settings{Kind: kind}, p))(t)
+			prox := require.Value(NewProxLinear(Settings{Kind: kind}, p))(t)
 			at := problem.NewPoint(p)
 			dir := Direction{Coefficients: []float64{1, 0, 0, 0}}
 			dir.Follows = follows
 			for _, s := range []Step{first, prox} {
-				if err := at.Forward(p); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Move(p, &at, dir); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, at.Forward(p))
+				require.NoError(t, s.Move(p, &at, dir))
 			}
 			for name, got := range map[string]bool{"descent": first.(*descent).rule.alert, "proxlinear": prox.rule.alert} {
 				if want := follows && kind == Nesterov; got != want {

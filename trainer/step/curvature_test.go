@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -27,14 +28,10 @@ func newEdge() edge { return edge{problem.NewHostSpace([]float32{1}, problem.Reg
 // If no probe moves x, the first curvature stays unknown. It is not 0/0.
 func TestProbeThatDoesNotMove(t *testing.T) {
 	p, at := newEdge(), &problem.Point{}
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	c, d := newCurvature(p), p.New()
 	p.Write(d, []float64{1})
-	if err := c.probe(p, at, d, Direction{Coefficients: []float64{1}}, 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.probe(p, at, d, Direction{Coefficients: []float64{1}}, 1))
 	if c.l != 0 || p.Slice(problem.Iterate)[0] != 1 {
 		t.Errorf("l = %v at x = %v after a probe that did not move, want 0 at 1", c.l, p.Slice(problem.Iterate)[0])
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -67,13 +68,8 @@ func graded(t *testing.T) (r *rounded, at *problem.Point, q *QuasiNewton) {
 	t.Helper()
 	r = &rounded{Problem: newProblem(t, quadratic(3), []float64{1, 1, 1})}
 	point := problem.NewPoint(r)
-	if err := point.Forward(r); err != nil {
-		t.Fatal(err)
-	}
-	q, err := NewQuasiNewton(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, point.Forward(r))
+	q = require.Value(NewQuasiNewton(r))(t)
 	return r, &point, q
 }
 
@@ -176,10 +172,7 @@ func TestStageRestored(t *testing.T) {
 		}
 	}
 	plain := newProblem(t, quadratic(3), []float64{1, 1, 1})
-	q, err := NewQuasiNewton(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := require.Value(NewQuasiNewton(plain))(t)
 	r, _, from := graded(t)
 	from.stage = accuratePasses
 	restore(from, r.Space(), q, plain.Space())
@@ -192,9 +185,7 @@ func TestStageRestored(t *testing.T) {
 func TestFirstTrialRejected(t *testing.T) {
 	r, at, q := graded(t)
 	r.Space().Write(problem.Iterate, []float64{1.00004, 1, 1})
-	if err := at.Forward(r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(r))
 	accurate := at.Objective
 	predict(t, r, at, q)
 	q.plan.decrease = 1e9

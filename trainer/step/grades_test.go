@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -57,13 +58,8 @@ func sampled(t *testing.T) (s *tilted, at *problem.Point, q *QuasiNewton) {
 	t.Helper()
 	s = &tilted{Problem: newProblem(t, quadratic(3), []float64{3, 2, 1}), grade: len(shares) - 1}
 	point := problem.NewPoint(s)
-	if err := point.Forward(s); err != nil {
-		t.Fatal(err)
-	}
-	q, err := NewQuasiNewton(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, point.Forward(s))
+	q = require.Value(NewQuasiNewton(s))(t)
 	return s, &point, q
 }
 
@@ -135,11 +131,7 @@ func TestMisled(t *testing.T) {
 	phi := Augmented{Penalty: 1}
 	misled := func(decrease float64) bool {
 		t.Helper()
-		got, err := q.misled(s, at, phi, decrease)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+		return require.Value(q.misled(s, at, phi, decrease))(t)
 	}
 	for steps, want := range map[int]int{sampleSteps - 1: 0, sampleSteps: 1} {
 		q.sampling = sampling{steps: steps}
@@ -184,17 +176,10 @@ func TestMisledWithConstraints(t *testing.T) {
 	fn.JacobianT = func(dst, _, w []float64) { clear(dst); dst[1] = w[0] }
 	s := &tilted{Problem: newProblem(t, fn, []float64{3, 2, 1})}
 	at := problem.NewPoint(s)
-	if err := at.Forward(s); err != nil {
-		t.Fatal(err)
-	}
-	q, err := NewQuasiNewton(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(s))
+	q := require.Value(NewQuasiNewton(s))(t)
 	q.stage, q.sampling.steps = firstPass+1, sampleSteps
-	if _, err := q.misled(s, &at, Augmented{Multipliers: []float64{0.5}, Penalty: 2}, 1); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(q.misled(s, &at, Augmented{Multipliers: []float64{0.5}, Penalty: 2}, 1))(t)
 	// f falls by 0.2 x_0 and g from 2.2 to 1.6: (lambda + c g)^2/(2c) falls by (4.9^2 - 3.7^2)/4.
 	want := (0.2*3 + (4.9*4.9-3.7*3.7)/4) / 4
 	if math.Abs(q.sampling.spread-want) > 1e-12 || math.Abs(at.Constraints[0]-2.2) > 1e-12 {
@@ -245,9 +230,7 @@ func TestSampleRestored(t *testing.T) {
 			t.Fatalf("after %d steps: stage %d, %+v, want %d, %+v", before, restored.stage, restored.sampling, q.stage, q.sampling)
 		}
 		from := problem.NewPoint(other)
-		if err := from.Forward(other); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, from.Forward(other))
 		for range 15 {
 			predict(t, s, at, q)
 			try(t, s, at, q)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -89,9 +90,7 @@ func ellipse() problem.Functions {
 func TestSecantJacobian(t *testing.T) {
 	p := newProblem(t, ellipse(), []float64{1, -1, 2, 3})
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	q, err := NewQuasiNewton(p)
 	if err != nil || !q.Secant() {
 		t.Fatal(err)
@@ -132,9 +131,7 @@ func TestSecantJacobian(t *testing.T) {
 				}
 			}
 		}
-		if _, err := q.Try(p, &at, phi); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(q.Try(p, &at, phi))(t)
 		if q.estimated && q.current { // a rejected step from an estimate needs the gradient
 			t.Errorf("iteration %d: the estimate is current after the step", k)
 		}
@@ -188,10 +185,7 @@ func TestRefreshRadius(t *testing.T) {
 		fn           problem.Functions
 		radius, want float64
 	}{"small": {ellipse(), 1e-9, 1e-3 * (1 + 4)}, "large": {ellipse(), 0.1, 0.1}, "without A": {quadratic(4), 1e-9, 1e-9}} {
-		q, err := NewQuasiNewton(newProblem(t, c.fn, make([]float64, 4)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := require.Value(NewQuasiNewton(newProblem(t, c.fn, make([]float64, 4))))(t)
 		q.gram.SetSym(iterateRow, iterateRow, 16)
 		q.radius = c.radius
 		if q.Refresh(); q.radius != c.want {

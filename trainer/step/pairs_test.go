@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -26,13 +27,8 @@ func TestPairsKeepTheirInnerProducts(t *testing.T) {
 	}
 	p := newProblem(t, fn, start)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	q, err := NewQuasiNewton(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
+	q := require.Value(NewQuasiNewton(p))(t)
 	full, oldest := false, 0
 	for k := range 150 {
 		if k%25 == 24 {
@@ -51,9 +47,7 @@ func TestPairsKeepTheirInnerProducts(t *testing.T) {
 				}
 			}
 		}
-		if _, err := q.Try(p, &at, Augmented{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(q.Try(p, &at, Augmented{}))(t)
 	}
 	if !full || oldest < iterateAge-1 {
 		t.Errorf("all pairs: %v, oldest row of x: %d; the test must replace pairs and add up rows", full, oldest)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -75,26 +76,16 @@ func planned(b *testing.B, m int, ball bool) (*QuasiNewton, Augmented, []float64
 	if ball {
 		fn.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 1e6}
 	}
-	p, err := fn.New(start)
-	if err != nil {
-		b.Fatal(err)
-	}
-	q, err := NewQuasiNewton(p)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := require.Value(fn.New(start))(b)
+	q := require.Value(NewQuasiNewton(p))(b)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, at.Forward(p))
 	phi := Augmented{Multipliers: make([]float64, m), Penalty: 1}
 	for range 40 {
 		if _, _, err := q.Predict(p, &at, phi); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := q.Try(p, &at, phi); err != nil {
-			b.Fatal(err)
-		}
+		require.Value(q.Try(p, &at, phi))(b)
 	}
 	if len(q.order) != pairsMost || q.jacobian.on() != (m > 0) {
 		b.Fatal(len(q.order), "pairs")

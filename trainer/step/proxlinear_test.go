@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -177,26 +178,16 @@ func TestProxLinearByHand(t *testing.T) {
 	} {
 		start := vec3{1, -0.5, 0.25}
 		p := newProblem(t, threeTerms(c.pieces), start[:])
-		s, err := NewProxLinear(c.set, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(NewProxLinear(c.set, p))(t)
 		at := problem.NewPoint(p)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p))
 		hand := &proxByHand{pieces: c.pieces, rule: !c.set.Fixed, momentum: c.set.Kind != Gradient, eta: c.set.Eta}
 		for k, lambda := range multipliers {
 			if k == 3 {
 				x := iterate(p)
 				q := newProblem(t, threeTerms(c.pieces), x)
-				if err := at.Forward(q); err != nil {
-					t.Fatal(err)
-				}
-				other, err := NewProxLinear(c.set, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, at.Forward(q))
+				other := require.Value(NewProxLinear(c.set, q))(t)
 				if kept := restore(s, p.Space(), other, q.Space()); (kept["curvature.l"] == nil) == hand.rule {
 					t.Errorf("%s: the state has the measured curvature %v", name, kept["curvature.l"])
 				}
@@ -209,9 +200,7 @@ func TestProxLinearByHand(t *testing.T) {
 			x, before := vec3(iterate(p)), at.GradientEvaluations
 			dir := Direction{Coefficients: append([]float64{1}, lambda...)}
 			dir.PenaltyCurvature = c.rho
-			if err := s.Move(p, &at, dir); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Move(p, &at, dir))
 			e, next := hand.move(t, x, lambda, c.rho, s.shares.y)
 			if got := vec3(iterate(p)); !(math.Abs(s.Last()-e) <= 1e-9*e && norm3(plus(got, -1, next)) <= 1e-9) {
 				t.Fatalf("%s, move %d: e = %v and x = %v, want %v and %v", name, k, s.Last(), got, e, next)
@@ -219,9 +208,7 @@ func TestProxLinearByHand(t *testing.T) {
 			if got, want := at.GradientEvaluations-before, c.gradients[min(k, 1)]; got != want {
 				t.Errorf("%s, move %d: %d gradients, want %d", name, k, got, want)
 			}
-			if err := at.Forward(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, at.Forward(p))
 		}
 		if s.Held != hand.held {
 			t.Errorf("%s: Held is %d, want %d", name, s.Held, hand.held)

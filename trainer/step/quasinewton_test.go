@@ -5,16 +5,13 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
 func newProblem(t *testing.T, fn problem.Functions, start []float64) problem.Problem {
 	t.Helper()
-	p, err := fn.New(start)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return require.Value(fn.New(start))(t)
 }
 
 func iterate(p problem.Problem) []float64 {
@@ -29,22 +26,14 @@ func minimise(t *testing.T, fn problem.Functions, start []float64, iterations in
 	t.Helper()
 	p := newProblem(t, fn, start)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	q, err := NewQuasiNewton(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
+	q := require.Value(NewQuasiNewton(p))(t)
 	for range iterations {
 		if _, _, err := q.Predict(p, &at, Augmented{}); err != nil {
 			t.Fatal(err)
 		}
 		before := at.Objective
-		moved, err := q.Try(p, &at, Augmented{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		moved := require.Value(q.Try(p, &at, Augmented{}))(t)
 		if !moved && at.Objective != before {
 			t.Fatalf("f changed from %v to %v without a move", before, at.Objective)
 		}

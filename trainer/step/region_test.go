@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ppal/internal/require"
 	"ppal/internal/vec"
 )
 
@@ -180,9 +181,7 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 		t.Fatal("the dense model is not positive definite")
 	}
 	want := mat.NewVecDense(n, nil)
-	if err := factor.SolveVecTo(want, gradient); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, factor.SolveVecTo(want, gradient))
 
 	g, z, d := m.direction(2*count), m.direction(2*count+1), make([]float64, m.rank)
 	if _, cut, ok := m.minimise(d, g, z, 0, math.Inf(1)); cut || !ok {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -93,20 +94,10 @@ func testScaledSteps(t *testing.T, s *problem.Scales) {
 		reference := newProblem(t, substituted(bowl(), s, ridge), u)
 		phi := Augmented{Multipliers: []float64{0.3}, Penalty: 10}
 		at, atReference := problem.NewPoint(p), problem.NewPoint(reference)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
-		if err := atReference.Forward(reference); err != nil {
-			t.Fatal(err)
-		}
-		q, err := NewQuasiNewton(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := NewQuasiNewton(reference)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p))
+		require.NoError(t, atReference.Forward(reference))
+		q := require.Value(NewQuasiNewton(p))(t)
+		r := require.Value(NewQuasiNewton(reference))(t)
 		q.limit, r.limit = 0.5, 0.5
 		rejected, rounding := 0, false
 		for k := range 40 {
@@ -117,10 +108,7 @@ func testScaledSteps(t *testing.T, s *problem.Scales) {
 				phi.Multipliers[0] = 1
 			case 12:
 				next := scaledProblem{newProblem(t, fn, numbers(p.Space(), problem.Iterate)), s}
-				again, err := NewQuasiNewton(next)
-				if err != nil {
-					t.Fatal(err)
-				}
+				again := require.Value(NewQuasiNewton(next))(t)
 				restore(q, p.Space(), again, next.Space())
 				if got, want := numbers(next.Space(), again.scaling.u), numbers(p.Space(), q.scaling.u); !slices.Equal(got, want) {
 					t.Errorf("restored u = %v, want %v", got, want)
@@ -128,25 +116,15 @@ func testScaledSteps(t *testing.T, s *problem.Scales) {
 				q, p = again, next
 			}
 			decrease, cut, err := q.Predict(p, &at, phi)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want, wantCut, err := r.Predict(reference, &atReference, phi)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			rounding = rounding || !(want > 1e-12) // rounding errors decide from here on
 			if !rounding && (math.Abs(decrease-want) > 1e-6*want || cut != wantCut) {
 				t.Errorf("ridge %v, step %d: decrease %v (cut %v), want %v (%v)", ridge, k, decrease, cut, want, wantCut)
 			}
-			moved, err := q.Try(p, &at, phi)
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantMoved, err := r.Try(reference, &atReference, phi)
-			if err != nil {
-				t.Fatal(err)
-			}
+			moved := require.Value(q.Try(p, &at, phi))(t)
+			wantMoved := require.Value(r.Try(reference, &atReference, phi))(t)
 			if moved != wantMoved && !rounding {
 				t.Errorf("ridge %v, step %d: moved %v, want %v", ridge, k, moved, wantMoved)
 			}
@@ -190,10 +168,7 @@ func TestUnusedScales(t *testing.T) {
 		"ball": scaledProblem{newProblem(t, ball, make([]float64, 3)), stretched(1, 2, 3)},
 		"I":    scaledProblem{newProblem(t, bowl(), make([]float64, 3)), problem.NewScales(3)},
 	} {
-		q, err := NewQuasiNewton(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := require.Value(NewQuasiNewton(p))(t)
 		if q.scaling.on() {
 			t.Errorf("%s: the step has scales", name)
 		}

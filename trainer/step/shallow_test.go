@@ -3,6 +3,7 @@ package step
 import (
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -18,10 +19,7 @@ func TestFirstLimit(t *testing.T) {
 		want float64
 	}{{p, 0.1}, {deep{p}, 0.05}, {scaledProblem{p, stretched(2)}, 0.1}, {scaledProblem{p, whitened(t, 1, 4)}, 0.5},
 		{scaledProblem{deep{p}, whitened(t, 1, 4)}, 0.1}, {scaledProblem{deep{p}, stretched(2)}, 0.05}} {
-		q, err := NewQuasiNewton(c.p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := require.Value(NewQuasiNewton(c.p))(t)
 		if q.limit != c.want || q.least != c.want {
 			t.Errorf("%T: the first limit is %v and the least %v, want %v", c.p, q.limit, q.least, c.want)
 		}

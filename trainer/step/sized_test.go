@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -126,9 +127,7 @@ func TestSizedSteps(t *testing.T) {
 			for i, r := range trials {
 				at := problem.NewPoint(r.p)
 				at.Iteration = k
-				if err := at.Forward(r.p); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, at.Forward(r.p))
 				if slices.Contains(asked, k) {
 					if e := r.s.Last(); i == 0 {
 						last = e
@@ -136,9 +135,7 @@ func TestSizedSteps(t *testing.T) {
 						t.Fatalf("%s, before move %d: the step size is %v, want %v", name, k, e, last)
 					}
 				}
-				if err := r.s.Move(r.p, &at, dir); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, r.s.Move(r.p, &at, dir))
 				x := iterate(r.p)
 				if i == 0 {
 					want = x

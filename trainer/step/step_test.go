@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -73,10 +74,7 @@ func TestValidate(t *testing.T) {
 
 // A blind step does not probe before its first move; Adam has no rule.
 func TestNewBlind(t *testing.T) {
-	p, err := problem.Functions{N: 1, F: func(x []float64) float64 { return x[0] * x[0] }, Gradient: func(d, x []float64) { d[0] = 2 * x[0] }}.New([]float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(problem.Functions{N: 1, F: func(x []float64) float64 { return x[0] * x[0] }, Gradient: func(d, x []float64) { d[0] = 2 * x[0] }}.New([]float64{1}))(t)
 	for blind, build := range map[bool]func(Settings, problem.Problem) (Step, error){false: New, true: NewBlind} {
 		s, err := build(Settings{}, p)
 		if err != nil || s.(*descent).rule.blind != blind {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -158,9 +159,7 @@ func TestFirstOrderStepsByHand(t *testing.T) {
 			if c.hand.inner {
 				s, err = NewInner(c.set, 4, p)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return p, s
 		}
 		p, s := build(start[:])
@@ -179,17 +178,13 @@ func TestFirstOrderStepsByHand(t *testing.T) {
 				}
 				p, s = q, other
 			}
-			if err := at.Forward(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, at.Forward(p))
 			dir := Direction{Coefficients: append([]float64{1}, w...), Demand: Demand{PenaltyCurvature: c.c}}
 			if k >= 2 {
 				dir.ScheduledStep = c.plan
 			}
 			x, before := vec3(iterate(p)), at.GradientEvaluations
-			if err := s.Move(p, &at, dir); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Move(p, &at, dir))
 			gradients := 1
 			if hand.inner {
 				gradients += 4 // grad f and three inner steps

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -117,16 +118,10 @@ func TestGiveUp(t *testing.T) {
 
 // The rows of H are the terms of the pieces that are not constant, each once.
 func TestRowTerms(t *testing.T) {
-	p, err := problem.Functions{N: 1, M: 3, F: func([]float64) float64 { return 0 }, Gradient: func(d, _ []float64) { clear(d) },
-		G: func(d, x []float64) { d[0], d[1], d[2] = x[0], 2*x[0], 1 }, JacobianT: func(d, _, w []float64) { d[0] = w[0] + 2*w[1] }}.New([]float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pw, err := problem.MakePiecewise(p, []problem.Piece{{Constraint: 0, Term: 1, Sign: 1}, {Constraint: 0, Term: 1, Sign: -1},
-		{Constraint: 1, Term: 2, Sign: 0}, {Constraint: 1, Term: 0, Sign: 0.5}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(problem.Functions{N: 1, M: 3, F: func([]float64) float64 { return 0 }, Gradient: func(d, _ []float64) { clear(d) },
+		G: func(d, x []float64) { d[0], d[1], d[2] = x[0], 2*x[0], 1 }, JacobianT: func(d, _, w []float64) { d[0] = w[0] + 2*w[1] }}.New([]float64{1}))(t)
+	pw := require.Value(problem.MakePiecewise(p, []problem.Piece{{Constraint: 0, Term: 1, Sign: 1}, {Constraint: 0, Term: 1, Sign: -1},
+		{Constraint: 1, Term: 2, Sign: 0}, {Constraint: 1, Term: 0, Sign: 0.5}}))(t)
 	if terms := RowTerms(pw); !slices.Equal(terms, []int{1, 0}) {
 		t.Errorf("%v, want 1 and 0", terms)
 	}

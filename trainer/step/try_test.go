@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -14,13 +15,8 @@ func ready(t *testing.T, fn problem.Functions, start []float64) (p problem.Probl
 	t.Helper()
 	p = newProblem(t, fn, start)
 	point := problem.NewPoint(p)
-	if err := point.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	q, err := NewQuasiNewton(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, point.Forward(p))
+	q = require.Value(NewQuasiNewton(p))(t)
 	q.limit, q.least = networkLimit, networkLimit // the numbers by hand are those of networks
 	predict(t, p, &point, q)
 	return p, &point, q
@@ -30,9 +26,7 @@ func ready(t *testing.T, fn problem.Functions, start []float64) (p problem.Probl
 func predict(t *testing.T, p problem.Problem, at *problem.Point, q *QuasiNewton) (decrease float64, cut bool) {
 	t.Helper()
 	decrease, cut, err := q.Predict(p, at, noMultipliers(p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return decrease, cut
 }
 
@@ -43,11 +37,7 @@ func noMultipliers(p problem.Problem) Augmented {
 // try takes the planned step.
 func try(t *testing.T, p problem.Problem, at *problem.Point, q *QuasiNewton) bool {
 	t.Helper()
-	moved, err := q.Try(p, at, noMultipliers(p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return moved
+	return require.Value(q.Try(p, at, noMultipliers(p)))(t)
 }
 
 // A plan says whether the largest Delta cuts the step. On f = x^2/2, the first step is 0.1 long and
@@ -164,13 +154,8 @@ func TestTryRefusesNonFiniteNumbers(t *testing.T) {
 	for _, inConstraint := range []bool{false, true} {
 		p := fickle(t, inConstraint, [2]int{2, 2})
 		at := problem.NewPoint(p)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
-		q, err := NewQuasiNewton(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p))
+		q := require.Value(NewQuasiNewton(p))(t)
 		predict(t, p, &at, q)
 		if moved := try(t, p, &at, q); moved || !near(q.radius, 0.1*shallowLimit*2) || at.GradientEvaluations != 1 ||
 			at.Objective != 1.5 || at.Constraints[0] != -1 || iterate(p)[0] != 1 || len(q.order) != 0 {
@@ -213,14 +198,8 @@ func TestStateOfFixedSteps(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
 		p := newProblem(t, quadratic(3), make([]float64, 3))
 		set := Settings{Kind: Gradient, Fixed: fixed, Eta: 0.1}
-		inner, err := NewInner(set, 3, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first, err := New(set, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inner := require.Value(NewInner(set, 3, p))(t)
+		first := require.Value(New(set, p))(t)
 		first.(*descent).rule.growing = 2
 		if kept := restore(first, p.Space(), first, p.Space()); !fixed && kept["curvature.growing"][0] != 2 {
 			t.Errorf("the growth %v, want 2", kept["curvature.growing"])
@@ -267,13 +246,8 @@ func TestQuasiNewtonResumes(t *testing.T) {
 			build := func(x []float64) (problem.Problem, *problem.Point, *QuasiNewton) {
 				p := newProblem(t, smoothTerms(r), x)
 				at := problem.NewPoint(p)
-				if err := at.Forward(p); err != nil {
-					t.Fatal(err)
-				}
-				q, err := NewQuasiNewton(p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, at.Forward(p))
+				q := require.Value(NewQuasiNewton(p))(t)
 				return p, &at, q
 			}
 			p, at, q := build([]float64{1, -0.5, 0.25})
@@ -320,10 +294,7 @@ func TestQuasiNewtonResumes(t *testing.T) {
 					if want := lagrangian(vec3(before), w); !(norm3(plus(vec3(d), -1, want)) <= tolerance) {
 						t.Errorf("step %d: the gradient is %v, want %v", k, d, want)
 					}
-					moved, err := run.q.Try(run.p, run.at, phi)
-					if err != nil {
-						t.Fatal(err)
-					}
+					moved := require.Value(run.q.Try(run.p, run.at, phi))(t)
 					if after := phiOf(phi, r, iterate(run.p)); moved == slices.Equal(before, iterate(run.p)) || after > value+1e-13 {
 						t.Errorf("step %d: moved %v, phi + r from %v to %v", k, moved, value, after)
 					}

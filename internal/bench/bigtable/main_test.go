@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // A table has the columns that the comment of write names. Its label is the comment's condition, up
@@ -14,9 +16,7 @@ import (
 func TestWrite(t *testing.T) {
 	const rows = 2000
 	var b bytes.Buffer
-	if err := write(&b, rows, 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, write(&b, rows, 1))
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	if len(lines) != rows+1 || !strings.HasPrefix(lines[0], "x0,x1,") || !strings.HasSuffix(lines[0], ",x49,sex,y") {
 		t.Fatalf("%d lines, the first is %s", len(lines), lines[0])
@@ -61,9 +61,7 @@ func TestWrite(t *testing.T) {
 func TestSeed(t *testing.T) {
 	text := func(rows int, seed uint64) string {
 		var b bytes.Buffer
-		if err := write(&b, rows, seed); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, write(&b, rows, seed))
 		return b.String()
 	}
 	first, second := text(50, 3), text(50, 3)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"ppal/internal/require"
 )
 
 // The model runs the generated assembly of the AMX kernels in Go, on every machine. It decodes the
@@ -122,11 +124,7 @@ func (f amxFunction) run(args []uint64) {
 // amxProgram parses the kernels once.
 func amxProgram(t testing.TB) map[string]amxFunction {
 	t.Helper()
-	functions, err := parseAMX()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return functions
+	return require.Value(parseAMX())(t)
 }
 
 var parseAMX = sync.OnceValues(func() (functions map[string]amxFunction, err error) {

@@ -3,6 +3,8 @@ package kernel
 import (
 	"fmt"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // BenchmarkByteKernels measures the products of BenchmarkProducts with 8-bit data and digits. The
@@ -17,10 +19,7 @@ func BenchmarkByteKernels(b *testing.B) {
 
 func benchByteKernels(b *testing.B, level Level, count, cores int) {
 	b.Run(fmt.Sprintf("%v/%d/%d", level, count, cores), func(b *testing.B) {
-		k, err := NewByteKernels(level)
-		if err != nil {
-			b.Fatal(err)
-		}
+		k := require.Value(NewByteKernels(level))(b)
 		if !k.Fast() {
 			b.Skip("no instructions for it")
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // eachByteKernels runs a test for the kernels of every level and number of digits, and for the
@@ -18,10 +19,7 @@ func eachByteKernels(t *testing.T, test func(t *testing.T, k *ByteKernels, count
 		}
 	}
 	eachLevel(t, func(t *testing.T, level Level) {
-		k, err := NewByteKernels(level)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := require.Value(NewByteKernels(level))(t)
 		run(t, k)
 	})
 	t.Run("model", func(t *testing.T) { run(t, amxModel(t)) })
@@ -241,10 +239,7 @@ func TestByteKernelsSameBits(t *testing.T) {
 			var ref *byteProblem
 			kernels := []*ByteKernels{}
 			for _, level := range Levels() {
-				k, err := NewByteKernels(level)
-				if err != nil {
-					t.Fatal(err)
-				}
+				k := require.Value(NewByteKernels(level))(t)
 				kernels = append(kernels, k)
 			}
 			for _, k := range append(kernels, amxModel(t)) {
@@ -389,14 +384,8 @@ func TestByteKernelsAllocate(t *testing.T) {
 
 // TestByteKernelsMisuse checks that a caller's mistakes panic before memory is touched.
 func TestByteKernelsMisuse(t *testing.T) {
-	k, err := NewByteKernels(Best())
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := NewByteKernels(Go)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Value(NewByteKernels(Best()))(t)
+	other := require.Value(NewByteKernels(Go))(t)
 	r := rand.New(rand.NewPCG(31, 32))
 	p := newByteProblem(t, k, shape{30, 5, 7}, 3, r, anyByte(r), normals[float32](r))
 	p.quantizeBlock(0, 30)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // TestStrips runs the AMX kernels in the model, and on tiles if this machine has tiles. It compares
@@ -24,16 +25,10 @@ func TestStrips(t *testing.T) {
 	}
 	kernels := []*ByteKernels{amxModel(t)}
 	if AMX.Supported() {
-		k, err := NewByteKernels(AMX)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := require.Value(NewByteKernels(AMX))(t)
 		kernels = append(kernels, k)
 	}
-	reference, err := NewByteKernels(fastest())
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := require.Value(NewByteKernels(fastest()))(t)
 	for i, s := range list {
 		count := 2 + i%2
 		draw := func(k *ByteKernels) *byteProblem {

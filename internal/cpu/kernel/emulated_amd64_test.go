@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"ppal/internal/require"
 )
 
 // The addresses in the emulated machine. The program is at its own addresses, from 0x400000 on. The
@@ -78,10 +80,7 @@ func TestEmulated(t *testing.T) {
 // strips returns the addresses of the kernels in this executable.
 func strips(t *testing.T) map[string]uint64 {
 	t.Helper()
-	file, err := elf.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := require.Value(elf.Open("/proc/self/exe"))(t)
 	defer file.Close()
 	symbols, err := file.Symbols()
 	if err != nil {
@@ -268,9 +267,7 @@ func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
 func write(t *testing.T, name string, b []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, b, 0o600))
 }
 
 // pageTables writes tables at the beginning of the image that map 4 GiB to themselves, in pages of
@@ -293,10 +290,7 @@ const programAt = 0x400000
 // program returns the memory of this executable as the linker laid it out.
 func program(t *testing.T) []byte {
 	t.Helper()
-	file, err := elf.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := require.Value(elf.Open("/proc/self/exe"))(t)
 	defer file.Close()
 	var image []byte
 	for _, p := range file.Progs {
@@ -307,9 +301,7 @@ func program(t *testing.T) []byte {
 		if end := begin + int(p.Filesz); end > len(image) {
 			image = append(image, make([]byte, end-len(image))...)
 		}
-		if _, err := p.ReadAt(image[begin:][:p.Filesz], 0); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(p.ReadAt(image[begin:][:p.Filesz], 0))(t)
 	}
 	if programAt+len(image) > emulatedPages {
 		t.Fatalf("the program has %d bytes", len(image))
@@ -320,10 +312,7 @@ func program(t *testing.T) []byte {
 // assembleROM assembles testdata/emulated.s with values for its symbols.
 func assembleROM(t *testing.T, dir string, symbols map[string]uint64) {
 	t.Helper()
-	source, err := filepath.Abs("testdata/emulated.s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := require.Value(filepath.Abs("testdata/emulated.s"))(t)
 	args := []string{"--64", "-o", "rom.o", source}
 	for name, v := range symbols {
 		args = append(args, "--defsym", fmt.Sprintf("%s=%#x", name, v))

@@ -8,6 +8,7 @@ import (
 
 	"ppal/internal/cpu/guardpage"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // alone is the reason why the race detector does not run the tests of the kernels. The tests of
@@ -47,11 +48,7 @@ func bothWide(t *testing.T, single, double func(t *testing.T)) {
 
 func mustNew[F Float](t testing.TB, level Level) *Kernels[F] {
 	t.Helper()
-	k, err := New[F](level)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return require.Value(New[F](level))(t)
 }
 
 // epsilon is half the distance from 1 to the next number.

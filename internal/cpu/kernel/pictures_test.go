@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // randomWindow returns a window with strides, dilation and padding, whose frame may be smaller or
@@ -59,10 +60,7 @@ func TestConvolutions(t *testing.T) {
 }
 
 func convolutionTest[F Float](t *testing.T, level Level) {
-	k, err := New[F](level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Value(New[F](level))(t)
 	random := rand.New(rand.NewPCG(61, 62))
 	s, patches := k.NewScratch(0, 0), k.NewPatches()
 	for range 1000 {
@@ -117,10 +115,7 @@ func TestMaxPool(t *testing.T) { eachKernel(t, maxPoolTest[float32], maxPoolTest
 
 func maxPoolTest[F Float](t *testing.T, level Level) {
 	racing.Skip(t, alone)
-	k, err := New[F](level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Value(New[F](level))(t)
 	random := rand.New(rand.NewPCG(63, 64))
 	values := []F{-1, 0, 1, 2, F(math.NaN()), lowest[F](), F(math.Inf(-1)), F(math.Inf(1))}
 	for i := range 400 {

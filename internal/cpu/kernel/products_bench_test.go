@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // benchRows, benchCols and benchWidth are the shape of the largest common problem: 24,000 images of
@@ -24,10 +26,7 @@ func BenchmarkProducts(b *testing.B) {
 func benchProducts[F Float](b *testing.B, level Level, cores int) {
 	var zero F
 	b.Run(fmt.Sprintf("%v/%T/%d", level, zero, cores), func(b *testing.B) {
-		k, err := New[F](level)
-		if err != nil {
-			b.Fatal(err)
-		}
+		k := require.Value(New[F](level))(b)
 		const n, d, h = benchRows, benchCols, benchWidth
 		x := k.NewPackedFloats(n, d)
 		row := make([]F, d)
@@ -102,10 +101,7 @@ func BenchmarkTile(b *testing.B) {
 func benchTile[F Float](b *testing.B, level Level) {
 	var zero F
 	b.Run(fmt.Sprintf("%v/%T", level, zero), func(b *testing.B) {
-		k, err := New[F](level)
-		if err != nil {
-			b.Fatal(err)
-		}
+		k := require.Value(New[F](level))(b)
 		const depth = 64
 		rows, cols := k.products.rows, k.products.cols
 		x, w, c := Alloc[F](depth*panelRows), Alloc[F](depth*cols), Alloc[F](rows*cols)

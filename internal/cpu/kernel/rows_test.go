@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"ppal/internal/require"
 )
 
 // holds reports whether a part of memory holds the element.
@@ -59,10 +61,7 @@ func TestRowsOfSparseForms(t *testing.T) {
 		}
 		starts = append(starts, len(columns))
 	}
-	x, err := NewSparseIn[float64](nil, 200, 30, starts, columns, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(NewSparseIn[float64](nil, 200, 30, starts, columns, values))(t)
 	grouped := *x
 	grouped.step = 0
 	grouped.groups, _ = grouped.newGroups(nil, grouped.countPairs())

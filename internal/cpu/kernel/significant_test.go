@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"ppal/internal/require"
 )
 
 // leastDerivative returns the smallest magnitude of a derivative that is not zero.
@@ -65,10 +67,7 @@ func testNegligible[F Float](t *testing.T, level Level) {
 func BenchmarkSaturated(b *testing.B) {
 	const rows, cols = RowBlock, 784
 	for _, level := range Levels()[1:] {
-		k, err := New[float32](level)
-		if err != nil {
-			b.Fatal(err)
-		}
+		k := require.Value(New[float32](level))(b)
 		x, row := k.NewPackedFloats(rows, cols), slices.Repeat([]float32{0.5}, cols)
 		for i := range rows {
 			x.SetRow(i, row)

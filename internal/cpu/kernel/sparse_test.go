@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // sparseProblem holds the operands of both products. Each operand ends (or begins) at a guard page,
@@ -58,10 +60,7 @@ func csr(r *rand.Rand, rows, cols int, density float64, kind int) (starts []int,
 func newSparseProblem[F Float](t testing.TB, k *Kernels[F], s shape, density float64, kind int, r *rand.Rand) *sparseProblem[F] {
 	atEnd := r.IntN(2) == 0
 	starts, columns, values := csr(r, s.n, s.d, density, kind)
-	x, err := NewSparseIn[F](nil, s.n, s.d, starts, columns, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(NewSparseIn[F](nil, s.n, s.d, starts, columns, values))(t)
 	p := &sparseProblem[F]{shape: s, x: x, row: make([]float64, s.h)}
 	operand := func(rows, cols int) ([]F, int) { return operand(t, r, rows, cols, atEnd, normals[F](r)) }
 	p.w, p.ldw = operand(s.d, s.h)
@@ -333,10 +332,7 @@ func TestSparseAllocate(t *testing.T) {
 // do not store values that are all equal.
 func TestSparseRefers(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
-	x, err := NewSparseIn[float64](nil, 20, 9, starts, columns, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(NewSparseIn[float64](nil, 20, 9, starts, columns, values))(t)
 	if &x.values[0] != &values[0] || &x.columns[0] != &columns[0] {
 		t.Error("the entries were copied")
 	}
@@ -350,14 +346,8 @@ func TestSparseRefers(t *testing.T) {
 func TestSparseWindow(t *testing.T) {
 	starts, columns, values := csr(rand.New(rand.NewPCG(1, 1)), 20, 9, 0.5, anyValues)
 	for _, values := range [][]float64{nil, values} {
-		whole, err := NewSparseIn[float32](nil, 20, 9, starts, columns, values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		part, err := NewSparseIn[float32](nil, 6, 9, starts[8:15], columns, values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := require.Value(NewSparseIn[float32](nil, 20, 9, starts, columns, values))(t)
+		part := require.Value(NewSparseIn[float32](nil, 6, 9, starts[8:15], columns, values))(t)
 		if part.starts[0] != 0 || part.starts[6] != len(part.columns) || len(part.columns) != starts[14]-starts[8] {
 			t.Errorf("starts %v of %d entries", part.starts, len(part.columns))
 		}

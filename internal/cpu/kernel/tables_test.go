@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // TestTables checks that every assembly level fills every field of the dispatch tables, except the
@@ -14,14 +16,8 @@ func TestTables(t *testing.T) {
 		if level == Go {
 			continue
 		}
-		single, err := New[float32](level)
-		if err != nil {
-			t.Fatal(err)
-		}
-		double, err := New[float64](level)
-		if err != nil {
-			t.Fatal(err)
-		}
+		single := require.Value(New[float32](level))(t)
+		double := require.Value(New[float64](level))(t)
 		if single.products.gemm != nil || double.products.gemm != nil {
 			t.Errorf("%v: the products of level Go", level)
 		}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // vexEncodings are the bytes of {vex} VPDPBUSD from the GNU assembler 2.40, by the operands in Go's
@@ -38,10 +40,7 @@ var vexEncodings = map[string]string{
 // run these instructions. The other instructions are the same as in the tiles with EVEX encoding,
 // whose results TestByteKernelsSameBits compares.
 func TestVEXEncoding(t *testing.T) {
-	text, err := os.ReadFile("bytetiles_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile("bytetiles_amd64.s"))(t)
 	functions := map[string][]string{} // instructions of each function, without addresses of constants
 	seen, name := map[string]bool{}, ""
 	lines := strings.Split(string(text), "\n")
@@ -58,10 +57,7 @@ func TestVEXEncoding(t *testing.T) {
 			var bytes []string
 			for range 5 {
 				at++
-				code, err := strconv.ParseUint(strings.TrimPrefix(strings.Fields(lines[at])[1], "$"), 0, 8)
-				if err != nil {
-					t.Fatal(err)
-				}
+				code := require.Value(strconv.ParseUint(strings.TrimPrefix(strings.Fields(lines[at])[1], "$"), 0, 8))(t)
 				bytes = append(bytes, strconv.FormatUint(code+0x100, 16)[1:])
 			}
 			if got := strings.Join(bytes, " "); got != vexEncodings[operands] {

@@ -14,28 +14,17 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
+	"ppal/internal/require"
 )
 
 // device opens a double and its kernel that copies float32 matrices.
 func device(t *testing.T, o double.Options) (*double.Driver, driver.Function) {
 	t.Helper()
 	d := double.Computing(o)
-	texts, err := kernels.PTX()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := fs.ReadFile(texts, "pair_f32.ptx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := d.Load(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := d.Function(m, "copy_f32")
-	if err != nil {
-		t.Fatal(err)
-	}
+	texts := require.Value(kernels.PTX())(t)
+	text := require.Value(fs.ReadFile(texts, "pair_f32.ptx"))(t)
+	m := require.Value(d.Load(string(text)))(t)
+	f := require.Value(d.Function(m, "copy_f32"))(t)
 	return d, f
 }
 
@@ -72,9 +61,7 @@ func encode(list ...float32) []byte {
 func ok(t *testing.T, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 // rig holds a device with a stream, a kernel and some memory.
@@ -24,9 +25,7 @@ const size = 64
 func must[T any](t testing.TB) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 )
 
 const testScale = 1 / 76.5 // not a power of two
@@ -299,10 +300,7 @@ func TestDigitProducts(t *testing.T) {
 // onCPU computes the product with the CPU's kernels.
 func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []float32 {
 	t.Helper()
-	k, err := kernel.NewByteKernels(kernel.Go)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Value(kernel.NewByteKernels(kernel.Go))(t)
 	x := k.NewPackedBytes(rows, inner, testScale)
 	x.SetRows(0, slices.Collect(slices.Chunk(u, inner)))
 	w := k.NewDigits(inner, cols, count)
@@ -319,10 +317,7 @@ func TestExactIndices(t *testing.T) {
 	if (kernels.ExactIndices+32)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)
 	}
-	l, err := newLab(kernels.Float32, double.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := require.Value(newLab(kernels.Float32, double.Options{}))(t)
 	for blocks, inner := range map[int]int{1: kernels.ExactIndices, 2: kernels.ExactIndices + 1} {
 		const rows, cols = 2, 2
 		r := rigOf[float32](t, 1, l)

@@ -8,6 +8,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 	"ppal/trainer/problem"
 )
@@ -64,20 +65,14 @@ func matrix(rows, cols int) kernels.Operand {
 // mapped2 compiles an expression of two operands.
 func mapped2(t *testing.T, e *describe.Expr) *kernels.Map {
 	t.Helper()
-	m, err := kernels.NewMap(e, []kernels.Operand{matrix(3, 4), matrix(3, 4)}, matrix(3, 4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return require.Value(kernels.NewMap(e, []kernels.Operand{matrix(3, 4), matrix(3, 4)}, matrix(3, 4)))(t)
 }
 
 // everything calls every launching function, in every form that has its own kernel.
 func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	do := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	const p driver.Pointer = 0x8000
 	for f := kernels.Identity; f <= kernels.ReLU; f++ {
@@ -150,9 +145,7 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer) {
 	do := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	terms := kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}
 	do(s.AddParts(q, p, 3, matrix(5, 4), true))
@@ -208,9 +201,7 @@ func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer
 		s.Sizing(q, n, p, p, p), s.DescendSized(q, n, p, p, p, map1, problem.L1, 1, p, p, p),
 		s.GroupFactors(q, n, g, p, p, p, one, one, one, p), s.GroupDescend(q, n, g, p, p, p, one, one, p, p), s.GroupScale(q, n, g, p, p),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 }
 
@@ -220,9 +211,7 @@ func TestLaunchesFitPTX(t *testing.T) {
 	for _, dtype := range []kernels.Dtype{kernels.Float32, kernels.Float64} {
 		c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
 		s, err := kernels.Load(c, dtype)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		everything(t, s, q)
 		if dtype == kernels.Float32 { // products of warpgroups
 			c.major, c.refuses = 9, true

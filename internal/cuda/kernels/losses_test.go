@@ -9,6 +9,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -145,15 +146,10 @@ func TestPartsOfMeans(t *testing.T) {
 		for k := range c.groups + 1 {
 			g.Starts = append(g.Starts, k*c.rows)
 		}
-		s, err := kernels.Load(&compiler{entries: map[string]kernels.Entry{}}, kernels.Float32)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(kernels.Load(&compiler{entries: map[string]kernels.Entry{}}, kernels.Float32))(t)
 		q := &recorder{}
 		m := kernels.NewMeans(kernels.MeansStep{Groups: g, Out: matrix(c.groups, 1)})
-		if err := s.GroupMeans(q, m, 0x8000, matrix(g.Rows, 1)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.GroupMeans(q, m, 0x8000, matrix(g.Rows, 1)))
 		if got := q.launches[0].Grid[0]; got != c.want {
 			t.Errorf("%d groups of %d rows have %d parts each, want %d", c.groups, c.rows, got, c.want)
 		}

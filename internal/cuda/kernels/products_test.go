@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
+	"ppal/internal/require"
 )
 
 // own runs a product by the package's kernel and by the double's loops, on integers that all
@@ -25,9 +26,7 @@ func own[T int8 | uint16 | float32 | float64](t *testing.T, s *kernels.Set, q *q
 		if err == nil {
 			err = q.d.Upload(0, p, content)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		held = append(held, p)
 		return p
 	}
@@ -54,34 +53,22 @@ func own[T int8 | uint16 | float32 | float64](t *testing.T, s *kernels.Set, q *q
 	for i, run := range []func() error{func() error { return s.Multiply(q, &g) }, func() error { return q.d.Multiply(0, &g) }} {
 		g.C = allocate(before)
 		results[i] = make([]byte, len(before))
-		if err := run(); err != nil {
-			t.Fatal(err)
-		}
-		if err := q.d.Download(0, results[i], g.C); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, run())
+		require.NoError(t, q.d.Download(0, results[i], g.C))
 	}
 	if !slices.Equal(results[0], results[1]) {
 		t.Errorf("%+v: the kernel and the loops differ", g)
 	}
 	for _, p := range held {
-		if err := q.d.Free(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.d.Free(p))
 	}
 }
 
 // The package's own products agree with loops for every precision, transposition, scale and batch,
 // for shapes that do and do not fill a tile, with gaps between rows.
 func TestOwnProducts(t *testing.T) {
-	single, err := labs[kernels.Float32]()
-	if err != nil {
-		t.Fatal(err)
-	}
-	double, err := labs[kernels.Float64]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	single := require.Value(labs[kernels.Float32]())(t)
+	double := require.Value(labs[kernels.Float64]())(t)
 	for _, c := range []struct{ rows, cols, inner, batch int }{{1, 1, 1, 0}, {5, 67, 18, 1}, {70, 3, 33, 3}} {
 		for _, trans := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
 			for _, scale := range [][2]float64{{1, 0}, {-2, 1}} {

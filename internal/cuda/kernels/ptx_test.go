@@ -12,16 +12,13 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/cuda/kernels/device"
+	"ppal/internal/require"
 )
 
 // archive opens the modules' PTX.
 func archive(t *testing.T) *zip.Reader {
 	t.Helper()
-	r, err := kernels.PTX()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return require.Value(kernels.PTX())(t)
 }
 
 // inPTX lists the kernels of all modules of a type.
@@ -33,10 +30,7 @@ func inPTX(t *testing.T, dtype kernels.Dtype) (names []string) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		text, err := fs.ReadFile(texts, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(fs.ReadFile(texts, file))(t)
 		for _, e := range kernels.Entries(string(text)) {
 			names = append(names, e.Name)
 		}
@@ -61,9 +55,7 @@ func TestModulesLoadWhenFirstUsed(t *testing.T) {
 	}
 	c.fails, c.loads = nil, 0
 	for range 2 {
-		if err := launch(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, launch())
 	}
 	if c.loads != 1 || len(q.launches) != 4 {
 		t.Errorf("%d modules compiled for %d launches, want 1 for 4", c.loads, len(q.launches))
@@ -80,19 +72,14 @@ func TestCompiledModules(t *testing.T) {
 		loads        int
 	}{{"sm_90", false, 0}, {"sm_90", true, 1}, {"sm_80", false, 1}} {
 		c, q := &compiler{entries: map[string]kernels.Entry{}, refuses: test.refuses, major: 9}, &recorder{}
-		s, err := kernels.Load(c, kernels.Float32)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(kernels.Load(c, kernels.Float32))(t)
 		kernels.SetBinaries(s, map[string]string{"data_f32.ptx": "machine code"}, test.architecture)
 		stopped := false
 		s.LoadCompiled(func() bool { return !stopped })
 		if s.LoadCompiled(func() bool { return stopped }); c.loads != 0 || (len(c.taken) == 1) != (test.loads == 0) {
 			t.Errorf("%+v: in advance %d compiled, %q loaded", test, c.loads, c.taken)
 		}
-		if err := s.Widen(q, matrix(5, 4), 0x8000, 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Widen(q, matrix(5, 4), 0x8000, 1))
 		taken := slices.Equal(c.taken, []string{"machine code"})
 		if c.loads != test.loads || taken != (test.loads == 0) || len(q.launches) != 1 || q.launches[0].Name != "widen_f32" {
 			t.Errorf("%+v: %d compiled, %q loaded", test, c.loads, c.taken)
@@ -103,10 +90,7 @@ func TestCompiledModules(t *testing.T) {
 // Float64 matrices have neither digits nor bfloat16 terms.
 func TestQuantizedIsFloat32(t *testing.T) {
 	c, q := &compiler{entries: map[string]kernels.Entry{}}, &recorder{}
-	s, err := kernels.Load(c, kernels.Float64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(kernels.Load(c, kernels.Float64))(t)
 	const p driver.Pointer = 0x8000
 	for _, to := range []kernels.Quantized{{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)},
 		{Terms: kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}}} {
@@ -201,10 +185,7 @@ func TestWarpgroups(t *testing.T) {
 		{compiler{major: 9, minor: 1, refuses: true}, false},
 	} {
 		c.device.entries = map[string]kernels.Entry{}
-		s, err := kernels.Load(&c.device, kernels.Float32)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(kernels.Load(&c.device, kernels.Float32))(t)
 		module := "multiply_warpgroups_f32.ptx"
 		if listed := slices.Contains(s.Modules(), module); listed != (c.device.major == 9 && c.device.minor == 0) {
 			t.Errorf("%+v: the module is listed: %v", c.device, listed)

@@ -9,6 +9,7 @@ import (
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -47,13 +48,6 @@ func pairs[T plan.Float](t *testing.T) {
 
 func mustOp(t *testing.T, r graphcases.Ranking) *constraints.PairMeans {
 	t.Helper()
-	p, err := constraints.NewPairs(r.Documents(), r.Groups, r.Each)
-	if err != nil {
-		t.Fatal(err)
-	}
-	op, err := constraints.NewPairMeans(p, r.Objective)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return op
+	p := require.Value(constraints.NewPairs(r.Documents(), r.Groups, r.Each))(t)
+	return require.Value(constraints.NewPairMeans(p, r.Objective))(t)
 }

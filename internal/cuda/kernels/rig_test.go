@@ -14,6 +14,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/internal/require"
 )
 
 // rig holds an emulated device and the memory of a plan. Every buffer exists in both. A test runs a
@@ -97,10 +98,7 @@ func newLab(dtype kernels.Dtype, o double.Options) (*lab, error) {
 // newRig returns an empty rig and releases the last rig of the same number type.
 func newRig[T plan.Float](t *testing.T, seed uint64) *rig[T] {
 	t.Helper()
-	l, err := labs[dtypeOf[T]()]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := require.Value(labs[dtypeOf[T]()]())(t)
 	return rigOf[T](t, seed, l)
 }
 

@@ -16,6 +16,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/nvidia"
 	"ppal/internal/gpustub"
+	"ppal/internal/require"
 )
 
 // asked makes the test program print the results of Open and Devices instead of running tests,
@@ -65,10 +66,7 @@ func printOpen() {
 // what the process prints.
 func openIn(t *testing.T, set ...string) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := require.Value(os.Executable())(t)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, self)
@@ -87,10 +85,7 @@ func logTo(t *testing.T) (lines func() []string) {
 	t.Setenv("PPAL_STUB_LOG", file)
 	return func() []string {
 		t.Helper()
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := require.Value(os.ReadFile(file))(t)
 		return strings.Split(strings.TrimSpace(string(content)), "\n")
 	}
 }
@@ -99,15 +94,8 @@ func logTo(t *testing.T) (lines func() []string) {
 // still held.
 func open(t testing.TB) driver.Driver {
 	t.Helper()
-	d, err := nvidia.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d := require.Value(nvidia.Open(0))(t)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
 }
 
@@ -115,18 +103,14 @@ func open(t testing.TB) driver.Driver {
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }
 
 func ok(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // buffer allocates device memory with content, and frees it when the test ends.

@@ -9,6 +9,7 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/nvidia"
 	"ppal/internal/gpucheck"
+	"ppal/internal/require"
 )
 
 // The small part of gpu-check passes on the stub: plans of every kind, kernel names from PTX,
@@ -20,12 +21,9 @@ func TestWhole(t *testing.T) {
 	}
 	parts := gpucheck.Parts()
 	small := parts[slices.IndexFunc(parts, func(p gpucheck.Part) bool { return p.Name == "small" })]
-	results, err := small.Cases[0].Run(t.Context(), gpucheck.Options{
+	results := require.Value(small.Cases[0].Run(t.Context(), gpucheck.Options{
 		Open: func() (driver.Driver, error) { return nvidia.Open(0) }, Log: t.Logf,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if len(results) == 0 {
 		t.Error("nothing was checked")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/study"
 )
 
@@ -20,10 +21,7 @@ var standIn = Dataset{Name: "synthetic-compas", Group: "race=African-American", 
 
 // The counts of a run of ppal give the values and the judgements of its outcome.
 func TestJudgedAsTrained(t *testing.T) {
-	rows, err := loadRows("", standIn, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := require.Value(loadRows("", standIn, 1))(t)
 	rows.scores = make([]float32, len(rows.labels))
 	for i, y := range rows.labels {
 		rows.scores[i] = float32(i%10) + 3*float32(y) + 2*float32(rows.groups[i])
@@ -31,10 +29,7 @@ func TestJudgedAsTrained(t *testing.T) {
 	for _, p := range []Problem{{demographicParity, standIn, 0.05, false}, {equalizedOdds, standIn, 0.05, false}, {equalizedOdds, standIn, 0.001, false},
 		{neymanPearson, standIn, 0.1, false}, {demographicParity, standIn, 0.05, true}, {equalizedOdds, standIn, 0.05, true}} {
 		fit := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: 1}
-		o, err := train(t.Context(), p, rows, 1, &fit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := require.Value(train(t.Context(), p, rows, 1, &fit))(t)
 		accepted := fit.Points[0].Accepted
 		for k, want := range o.Constraints {
 			got, m := p.judged(rows.Totals(), accepted, 0)[k], measure(p.Kind, rows.Totals(), accepted, 0)
@@ -48,19 +43,11 @@ func TestJudgedAsTrained(t *testing.T) {
 
 // The files have NumPy's format, and hold the rows of all splits in order.
 func TestRowsWrite(t *testing.T) {
-	rows, err := loadRows("", standIn, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := require.Value(loadRows("", standIn, 1))(t)
 	dir := t.TempDir()
-	if err := rows.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Write(dir))
 	read := func(name, header string) []byte {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := require.Value(os.ReadFile(filepath.Join(dir, name)))(t)
 		length := 10 + int(binary.LittleEndian.Uint16(data[8:]))
 		if !bytes.HasPrefix(data, []byte("\x93NUMPY\x01\x00")) || length%64 != 0 || data[length-1] != '\n' || !bytes.Contains(data[:length], []byte(header)) {
 			t.Errorf("%s: header %q, want %s", name, data[:length], header)
@@ -103,9 +90,7 @@ func stubLibrary(t *testing.T, answer string) *study.Python {
 	}
 	dir := t.TempDir()
 	script := "#!/bin/sh\necho '{\"result\": {\"library\": \"1.0\"}}'\nwhile read -r line; do echo \"$line\" >> " + filepath.Join(dir, "requests") + "; echo '" + answer + "'; done\n"
-	if err := os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o755))
 	return &study.Python{Interpreter: filepath.Join(dir, "python"), Modules: dir, Threads: 1, Log: filepath.Join(dir, "log")}
 }
 
@@ -122,9 +107,7 @@ func TestRun(t *testing.T) {
 	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 1, Threads: 1, Out: t.TempDir(), Python: python,
 		Progress: func(done float64, total int, _ string) { last = done / float64(total) }}
 	outcome, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// runs of the search, of ppal, and of the best setting and the next larger one
 	if want := 3 + ownRepeats + 2; len(outcome.Fits) != want || last != 1 {
 		t.Errorf("%d runs, want %d; progress %v", len(outcome.Fits), want, last)
@@ -137,18 +120,14 @@ func TestRun(t *testing.T) {
 		t.Error(outcome.Versions)
 	}
 	requests, err := os.ReadFile(filepath.Join(filepath.Dir(python.Log), "requests"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []string{`"call":"fit"`, `"contender":"fitted"`, `"kind":"dp"`, `"bound":0.01`, `"setting":{"rate":3}`, `synthetic-compas-1"`} {
 		if !strings.Contains(string(requests), want) {
 			t.Errorf("no %s in %s", want, requests)
 		}
 	}
 	before, err := os.ReadFile(filepath.Join(o.Out, resultsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = Run(t.Context(), o)
 	if after, readErr := os.ReadFile(filepath.Join(o.Out, resultsFile)); err != nil || readErr != nil || !bytes.Equal(before, after) {
 		t.Errorf("%v, %v; runs were repeated", err, readErr)

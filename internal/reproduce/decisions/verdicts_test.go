@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/study"
 )
 
@@ -138,13 +139,8 @@ func TestReport(t *testing.T) {
 	o.Fits[0].Setting, o.Fits[2].Setting, o.Fits[4].Setting = Setting{"eps": 3.}, Setting{"eps": 3.}, Setting{"eps": 3.}
 	o.Versions = map[string]string{"fairlearn": "0.15.0"}
 	dir := t.TempDir()
-	if err := o.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "summary.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.Write(dir))
+	text := require.Value(os.ReadFile(filepath.Join(dir, "summary.md")))(t)
 	for _, want := range []string{"fairlearn 0.15.0", "| demographic parity on COMPAS | **confirmed**, 2 of 2 | **confirmed**, +4.29 ± 0.48, ExponentiatedGradient |",
 		"| **confirmed**, 12.0 (10.0 to 14.0), CPU 12.0 |", "| ppal | 2 of 2 | 6.67 ± 0.00 | 0.00 |",
 		"| ExponentiatedGradient (draws) | 2 of 2 |", "- ExponentiatedGradient: eps 3", "| +4.29 ± 0.48 |",

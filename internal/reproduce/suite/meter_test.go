@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -16,14 +17,11 @@ type scripted struct {
 
 func newScripted(t *testing.T, r problem.Regularizer) *scripted {
 	t.Helper()
-	p, err := problem.Functions{N: 1, M: 1, Regularizer: r,
+	p := require.Value(problem.Functions{N: 1, M: 1, Regularizer: r,
 		F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, x []float64) { dst[0] = 1 },
 		G:         func(dst, x []float64) { dst[0] = x[0] - 1.5 },
 		JacobianT: func(dst, x, w []float64) { dst[0] = w[0] },
-	}.New([]float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.New([]float64{1}))(t)
 	return &scripted{Problem: p}
 }
 
@@ -57,13 +55,9 @@ func TestMeterCheckpoints(t *testing.T) {
 			x = 2 // infeasible
 		}
 		p.Space().Write(problem.Iterate, []float64{x})
-		if _, err := m.Forward(g); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(m.Forward(g))(t)
 	}
-	if err := m.finish(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.finish())
 	for i, want := range []float64{0.9, 0.8, 0.75, 0.75} {
 		if got := float64(checkpoints[i].Best); checkpoints[i].Checkpoint != Checkpoints()[i] || math.Abs(got-want) > 1e-12 {
 			t.Errorf("%+v, want the best value %v", checkpoints[i], want)
@@ -81,26 +75,18 @@ func TestMeterCounts(t *testing.T) {
 	m := newMeter(p, func(e Evaluation) error { seen = append(seen, e); return nil }, nil)
 	d, g := p.Space().New(), []float64{0}
 	forward := func() {
-		if _, err := m.Forward(g); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(m.Forward(g))(t)
 	}
 	forward()
 	for range 15 {
-		if err := m.Backward([]float64{1, 1}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Backward([]float64{1, 1}, d))
 	}
 	forward() // after the checkpoint 10
 	if seen[1].Evaluations != 15 || seen[1].Forwards != 2 || seen[1].Backwards != 15 {
 		t.Errorf("%+v", seen[1])
 	}
-	if err := m.returned([]float64{-3}); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Backward([]float64{1, 1}, d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.returned([]float64{-3}))
+	require.NoError(t, m.Backward([]float64{1, 1}, d))
 	got := []float64{0}
 	if p.Space().Read(got, d); got[0] != 1 {
 		t.Errorf("the gradient is at %v, want the point of the last forward pass, 1", got)
@@ -116,9 +102,7 @@ func TestMeterOutside(t *testing.T) {
 		p := newScripted(t, r)
 		m := newMeter(p, nil, nil)
 		p.Space().Write(problem.Iterate, []float64{-3})
-		if _, err := m.Forward([]float64{0}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(m.Forward([]float64{0}))(t)
 		want := 0.5
 		if r.Kind == problem.Box {
 			want = 1.0 / 3

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -55,10 +56,7 @@ func TestMeterOfSamples(t *testing.T) {
 		t.Helper()
 		q.SetGrade(grade)
 		q.Space().Write(problem.Iterate, []float64{x})
-		f, err := m.Forward(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f = require.Value(m.Forward(g))(t)
 		if q.Grade() != grade {
 			t.Fatalf("grade %d after a pass of grade %d", q.Grade(), grade)
 		}
@@ -69,9 +67,7 @@ func TestMeterOfSamples(t *testing.T) {
 		if f := pass(0, x); f != x+1 || g[0] != x-2.5 {
 			t.Errorf("the optimiser gets f = %v, g = %v at %v", f, g, x)
 		}
-		if err := m.Backward([]float64{1, 0}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Backward([]float64{1, 0}, d))
 		at := []float64{0}
 		if q.Space().Read(at, d); at[0] != x {
 			t.Errorf("the gradient is that of %v, want that of the sample at %v", at, x)

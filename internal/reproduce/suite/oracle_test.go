@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppal/internal/oracle"
+	"ppal/internal/require"
 )
 
 // client talks to an oracle as an optimiser does.
@@ -25,14 +26,8 @@ type client struct {
 // oracle and returns its trace.
 func connect(t *testing.T, name string) (*client, func() string) {
 	t.Helper()
-	list, err := Select(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Build(t.Context(), list[0], "", 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(Select(name))(t)
+	b := require.Value(Build(t.Context(), list[0], "", 0, 1))(t)
 	requests, toServer := io.Pipe()
 	fromServer, answers := io.Pipe()
 	var trace strings.Builder
@@ -44,13 +39,8 @@ func connect(t *testing.T, name string) (*client, func() string) {
 		served <- err
 	}()
 	c := &client{t: t, in: bufio.NewReader(fromServer), out: toServer}
-	line, err := c.in.ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(line, &c.Header); err != nil {
-		t.Fatal(err)
-	}
+	line := require.Value(c.in.ReadBytes('\n'))(t)
+	require.NoError(t, json.Unmarshal(line, &c.Header))
 	c.start = c.read(c.N)
 	return c, func() string {
 		toServer.Close()
@@ -136,9 +126,7 @@ func TestOracle(t *testing.T) {
 					passed++
 				}
 			}
-			if err := json.Unmarshal([]byte(lines[forwards-1+passed]), &last); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(lines[forwards-1+passed]), &last))
 			if last.Forwards != forwards || last.Backwards != 1 || last.Evaluations != forwards {
 				t.Errorf("the last evaluation is %+v, want %d forward passes", last, forwards)
 			}
@@ -166,28 +154,20 @@ func TestOracleCertifiesReturnedPoint(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(end()), "\n")
 	var at Checkpoint
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &at))
 	if at.Checkpoint != 1000 || !(float64(at.Epsilon) < 1e-9) || float64(at.Best) != 0 {
 		t.Errorf("the last checkpoint is %+v, want epsilon 0 and f 0, the value of the start", at)
 	}
 }
 
 func TestOracleRefuses(t *testing.T) {
-	list, err := Select("hs043")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(Select("hs043"))(t)
 	for requests, text := range map[string]string{
 		"X":                              `unknown request 'X', want F, B, R or Q`,
 		"F123":                           "unexpected EOF",
 		"B" + strings.Repeat("\x00", 32): "request B before the first F",
 	} {
-		b, err := Build(t.Context(), list[0], "", 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Value(Build(t.Context(), list[0], "", 0, 1))(t)
 		if err := Serve(b, strings.NewReader(requests), io.Discard, nil); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v, want %q", requests, err, text)
 		}

@@ -6,25 +6,18 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
 // Every contender of ppal spends its evaluations and reports the checkpoints up to its limit.
 func TestOwn(t *testing.T) {
-	list, err := Select("hs043", "hs113")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(Select("hs043", "hs113"))(t)
 	for _, p := range list {
 		for _, own := range owns() {
-			b, err := Build(t.Context(), p, "", 0, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := require.Value(Build(t.Context(), p, "", 0, 1))(t)
 			r := &Run{Problem: p.Name, Contender: own.Name, Limit: 300}
-			if err := own.train(t.Context(), b, p.taskName(), r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, own.train(t.Context(), b, p.taskName(), r))
 			// Quasi-Newton steps end where x rounds to itself.
 			spent := r.Spent == 300 || own.Name != "nesterov" && r.Spent < 300
 			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || !spent {
@@ -42,10 +35,7 @@ func TestOwn(t *testing.T) {
 // record.
 func TestOwnCounts(t *testing.T) {
 	list, _ := Select("hs043")
-	b, err := Build(t.Context(), list[0], "", 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Value(Build(t.Context(), list[0], "", 0, 1))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	m := newMeter(b, func(e Evaluation) error {
@@ -54,10 +44,7 @@ func TestOwnCounts(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	r, err := owns()[1].optimise(ctx, m, "", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(owns()[1].optimise(ctx, m, "", 1000))(t)
 	if got := r.Point.GradientEvaluations; got != m.last.Backwards || m.last.Evaluations != 50 {
 		t.Errorf("the method counts %d gradients, the meter %+v", got, m.last)
 	}
@@ -76,10 +63,7 @@ func TestOwnMethod(t *testing.T) {
 // A cancelled comparison is not a result.
 func TestOwnCancelled(t *testing.T) {
 	list, _ := Select("hs043")
-	b, err := Build(t.Context(), list[0], "", 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Value(Build(t.Context(), list[0], "", 0, 1))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := owns()[0].train(ctx, b, "", &Run{Limit: 50}); err != context.Canceled {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testproblems"
 	"ppal/trainer/problem"
 )
@@ -62,10 +63,7 @@ func TestProblems(t *testing.T) {
 // All test problems of the suite build, without maxima, boxes and more than 20 constraints.
 func TestBuildFunctions(t *testing.T) {
 	for _, p := range functionProblems() {
-		b, err := Build(t.Context(), p, "", 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Value(Build(t.Context(), p, "", 0, 1))(t)
 		_, m := b.Dims()
 		r := b.Space().Regularizer.Kind
 		if m < 1 || m > 20 || r != problem.NoRegularizer && r != problem.Ball {
@@ -84,16 +82,10 @@ func TestBuildTables(t *testing.T) {
 	if dir == "" {
 		t.Skip("needs the published tables (PPAL_DATA)")
 	}
-	list, err := Select("compas-dp-0.01-linear", "compas-decisions-dp-0.01-linear")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(Select("compas-dp-0.01-linear", "compas-decisions-dp-0.01-linear"))(t)
 	for _, p := range list {
 		p.Float64 = true
-		b, err := Build(t.Context(), p, dir, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Value(Build(t.Context(), p, dir, 0, 1))(t)
 		defer b.Close()
 		n, m := b.Dims()
 		if m != 2 { // a gap is two constraints
@@ -107,17 +99,12 @@ func TestBuildTables(t *testing.T) {
 		}
 		lagrangian := func() float64 {
 			space.Write(problem.Iterate, x)
-			f, err := b.Forward(g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := require.Value(b.Forward(g))(t)
 			return w[0]*f + w[1]*g[0] + w[2]*g[1]
 		}
 		lagrangian()
 		d := space.New()
-		if err := b.Backward(w, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Backward(w, d))
 		space.Read(gradient, d)
 		for _, i := range []int{0, n / 2, n - 1} {
 			const h = 1e-4

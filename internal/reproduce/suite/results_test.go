@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // A run keeps the feasible points that no earlier point dominates, up to its limit.
@@ -29,13 +31,9 @@ func TestReadTrace(t *testing.T) {
 {"evaluations":2,"forwards":2,"backwards":2,"seconds":1,"f":3,"violation":0}
 {"checkpoint":10,"seconds":2,"best":3,"epsilon":0.25,"multipliers":7}
 {"evaluations":3,"forwa`
-	if err := os.WriteFile(path, []byte(lines), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(lines), 0o644))
 	r := &Run{Limit: 10}
-	if err := r.readTrace(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.readTrace(path))
 	if !math.IsNaN(float64(r.Start)) || r.best() != 3 || r.epsilon() != 0.25 || r.Checkpoints[0].Multipliers != 7 || r.Spent != 2 {
 		t.Errorf("%+v", r)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/internal/study"
 )
 
@@ -39,26 +40,18 @@ while read -r line; do
 	echo '{}'
 done
 `
-	if err := os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o755))
 	return &study.Python{Interpreter: filepath.Join(dir, "python"), Log: filepath.Join(dir, "log")}, runs
 }
 
 // The comparison runs ppal and the other contenders once. A second call runs nothing again.
 func TestCompare(t *testing.T) {
 	python, file := library(t)
-	list, err := Select("hs043")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(Select("hs043"))(t)
 	names := []string{Default, "nesterov", "absent", "broken", "ending", "rival"}
 	o := Options{Problems: list, Contenders: names, Evaluations: 200, Workers: 2, DataDir: "/data", Out: t.TempDir(), Python: python, Program: "/a b/ppal"}
 	for range 2 {
-		outcome, err := Compare(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcome := require.Value(Compare(t.Context(), o))(t)
 		if len(outcome.Runs) != 6 || len(outcome.Missing) != 1 || outcome.Missing[0] != "absent" {
 			t.Errorf("%d runs, missing %v", len(outcome.Runs), outcome.Missing)
 		}
@@ -72,14 +65,9 @@ func TestCompare(t *testing.T) {
 				t.Errorf("no %q in\n%s", want, text)
 			}
 		}
-		if err := outcome.Write(o.Out); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, outcome.Write(o.Out))
 	}
-	ran, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ran := require.Value(os.ReadFile(file))(t)
 	want := `["--oracle","'/a b/ppal' reproduce suite --oracle hs043 --threads 1 --data-dir /data --trace`
 	if strings.Count(string(ran), "rival") != 2 || !strings.HasPrefix(string(ran), want) ||
 		!strings.Contains(string(ran), `"--contender","rival","--setting","{\"c\": 10}","--evaluations","200"]`) {
@@ -102,15 +90,9 @@ func TestCompare(t *testing.T) {
 // A run that takes too long keeps its evaluations. The next run starts a new process.
 func TestRunLimit(t *testing.T) {
 	python, _ := library(t)
-	list, err := Select("hs043")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(Select("hs043"))(t)
 	o := Options{Problems: list, Contenders: []string{"hanging", "rival"}, RunLimit: time.Second, Out: t.TempDir(), Python: python, Program: "/a b/ppal"}
-	outcome, err := Compare(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	outcome := require.Value(Compare(t.Context(), o))(t)
 	if r := outcome.Runs[0]; r.Failure != "stopped after 1s" || r.Spent > 1 {
 		t.Errorf("%+v", r)
 	}

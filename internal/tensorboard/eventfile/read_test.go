@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/require"
 	"ppal/internal/tensorboard"
 )
 
@@ -65,9 +66,7 @@ func (f *failing) Fatal(args ...any) {
 // read reads a file with the given bytes, and returns the events and the failure.
 func read(t *testing.T, data []byte) (list []Event, failure string) {
 	path := filepath.Join(t.TempDir(), "events")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 	f := &failing{TB: t}
 	done := make(chan struct{})
 	go func() {
@@ -131,9 +130,7 @@ func TestFiles(t *testing.T) {
 	var want []string
 	for _, name := range []string{tensorboard.Prefix + "1", tensorboard.Prefix + "2", "other"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
 		if name != "other" {
 			want = append(want, path)
 		}

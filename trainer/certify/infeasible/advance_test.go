@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -16,9 +17,7 @@ func newAdvance(t *testing.T, x float64) *projected {
 		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
 	q := newViolation(s.problem(t, x, problem.Regularizer{}))
 	r := newProjected(q, problem.NewScratch(q.space))
-	if err := r.begin(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.begin())
 	return r
 }
 
@@ -95,7 +94,7 @@ func slow(t *testing.T) problem.Problem {
 		start[i] = math.Sin(float64(i)) * 4
 	}
 	slope := func(i int) float64 { return math.Pow(1.3, -float64(i)) }
-	p, err := problem.Functions{N: n, M: 2 * n,
+	p := require.Value(problem.Functions{N: n, M: 2 * n,
 		F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { clear(dst) },
 		G: func(dst, x []float64) {
 			for i, v := range x {
@@ -106,10 +105,7 @@ func slow(t *testing.T) problem.Problem {
 			for i := range dst {
 				dst[i] = slope(i) * (w[2*i] - w[2*i+1])
 			}
-		}}.New(start)
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}.New(start))(t)
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -11,7 +12,7 @@ import (
 // of the rows (a, b, c).
 func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Certificate {
 	t.Helper()
-	p, err := problem.Functions{N: 2, M: len(rows),
+	p := require.Value(problem.Functions{N: 2, M: len(rows),
 		F:        func(x []float64) float64 { return 0 },
 		Gradient: func(dst, _ []float64) { clear(dst) },
 		G: func(dst, x []float64) {
@@ -25,20 +26,11 @@ func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Certificate 
 				dst[0] += w[j] * row[0]
 				dst[1] += w[j] * row[1]
 			}
-		}}.New([]float64{x, y})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}.New([]float64{x, y}))(t)
 	q := newViolation(p)
 	r := &search{violation: q, set: Settings{Sphere: 1e-12}, next: q.space.New()}
-	if _, err := r.forward(); err != nil {
-		t.Fatal(err)
-	}
-	c, err := r.certify()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	require.Value(r.forward())(t)
+	return require.Value(r.certify())(t)
 }
 
 // At (1, 2) the constraints 3x - 2, 10 - 4y and -x have the values 1, 2 and -1, so y = (1, 2, 0)/3,

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
@@ -104,9 +105,7 @@ func TestConflictOfRates(t *testing.T) {
 func TestSearchFreesVectors(t *testing.T) {
 	p := testkit.NewNarrow(t, rates(40), []float64{1, 2, 3, 4})
 	for range 40 {
-		if _, err := infeasible.Search(p, infeasible.Settings{Iterations: 10}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(infeasible.Search(p, infeasible.Settings{Iterations: 10}))(t)
 	}
 	for range 4 { // the first two may be the copy of the start and a gradient
 		if v := p.Space().New(); v > 50 {

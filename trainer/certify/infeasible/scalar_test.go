@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -174,7 +175,7 @@ func (r *recorded) Backward(coefficients []float64, d problem.Vector) error {
 
 func (s *scalar) problem(t *testing.T, x float64, r problem.Regularizer) problem.Problem {
 	t.Helper()
-	p, err := problem.Functions{N: 1, M: len(s.g), Regularizer: r,
+	p := require.Value(problem.Functions{N: 1, M: len(s.g), Regularizer: r,
 		F:        func([]float64) float64 { return 0 },
 		Gradient: func(dst, _ []float64) { dst[0] = 1 },
 		G: func(dst, x []float64) {
@@ -187,10 +188,7 @@ func (s *scalar) problem(t *testing.T, x float64, r problem.Regularizer) problem
 			for j, f := range s.slope {
 				dst[0] += w[j] * f(x[0])
 			}
-		}}.New([]float64{x})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}.New([]float64{x}))(t)
 	return p
 }
 
@@ -224,10 +222,7 @@ func TestSearchInOneVariable(t *testing.T) {
 					r = problem.Regularizer{Kind: problem.Box, Lower: c.s.lo, Upper: c.s.hi}
 				}
 				p := &recorded{Problem: c.s.problem(t, x, r), kinks: true}
-				got, err := Search(p, set)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := require.Value(Search(p, set))(t)
 				want := c.s.follow(x, set)
 				if want.certified {
 					want.points = append(want.points, p.points[len(p.points)-2]) // of the certificate's values

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer/certify/infeasible"
@@ -37,18 +38,13 @@ func search(t *testing.T, p problem.Problem) infeasible.Outcome {
 	t.Helper()
 	m := problem.Constraints(p)
 	x, g, d := testkit.Iterate(p), make([]float64, m), p.Space().New()
-	o, err := infeasible.Search(p, infeasible.Settings{Iterations: 300, Tolerance: 1e-6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := require.Value(infeasible.Search(p, infeasible.Settings{Iterations: 300, Tolerance: 1e-6}))(t)
 	for i, v := range testkit.Iterate(p) {
 		if v != x[i] {
 			t.Errorf("the search moved the iterate from %v to %v", x, testkit.Iterate(p))
 		}
 	}
-	if err := p.Backward(append([]float64{1}, g...), d); err != nil { // of the last forward pass
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Backward(append([]float64{1}, g...), d)) // of the last forward pass
 	if o.Certificate != nil && (o.Attained || o.Evaluations == 0) {
 		t.Errorf("%+v", o)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
@@ -25,12 +26,9 @@ func TestBoundByHand(t *testing.T) {
 // The model bounds f at the trial point by f~ + v.d + s/2 ||d||^2 = 3 + 1 + 4/2 0.25 = 4.5, and the
 // constraint by 2 - 1 + 0.5. A larger value needs a larger s.
 func TestNeededByHand(t *testing.T) {
-	p, err := problem.Functions{N: 1, M: 1,
+	p := require.Value(problem.Functions{N: 1, M: 1,
 		F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 },
-		G: func(dst, x []float64) { dst[0] = x[0] }, JacobianT: func(dst, _, w []float64) { dst[0] = w[0] }}.New([]float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+		G: func(dst, x []float64) { dst[0] = x[0] }, JacobianT: func(dst, _, w []float64) { dst[0] = w[0] }}.New([]float64{1}))(t)
 	n := newNearSolver(p, Settings{}, estimate.Curvature{})
 	b, u := n.model, n.q.Space().Roundoff()
 	if got, want := n.forgiven(-3), nearForgiven*u*4; got != want {
@@ -86,14 +84,9 @@ func TestAdmitByHand(t *testing.T) {
 				dst[0] += v * float64(j+10)
 			}
 		}}
-	p, err := fn.New([]float64{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(fn.New([]float64{0}))(t)
 	n := newNearSolver(p, Settings{RhoHat: 1}, estimate.Curvature{})
-	if err := n.at.Forward(n.q); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.at.Forward(n.q))
 	copy(n.values, n.at.Constraints)
 	if k := n.admit(0.5, 1); k != 1 || !slices.Equal(n.working, []int{1}) {
 		t.Errorf("%d join: %v", k, n.working)
@@ -102,9 +95,7 @@ func TestAdmitByHand(t *testing.T) {
 	if k := n.admit(0.5, 9); k != 3 || !slices.Equal(n.working, []int{1, 2, 3, 0}) || len(n.multipliers) != 4 {
 		t.Errorf("%d join: %v", k, n.working)
 	}
-	if err := n.columns(1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.columns(1))
 	for i, want := range []float64{99, 12, 13, 10} {
 		if got := n.model.Slice(n.model.columns[i])[0]; got != want || n.model.values[i] != n.values[n.working[i]] || n.model.gram.At(i, 0) != 99*want {
 			t.Errorf("column %d is %v, want %v; %v", i, got, want, n.model.values)

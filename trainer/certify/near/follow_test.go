@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
 )
@@ -165,13 +166,10 @@ func (p *traced) Backward(coefficients []float64, d problem.Vector) error {
 
 func (s *scalar) at(t *testing.T, x float64) problem.Problem {
 	t.Helper()
-	p, err := problem.Functions{N: 1, M: 1,
+	p := require.Value(problem.Functions{N: 1, M: 1,
 		F: func(x []float64) float64 { return s.f(x[0]) }, Gradient: func(dst, x []float64) { dst[0] = s.df(x[0]) },
 		G:         func(dst, x []float64) { dst[0] = s.g(x[0]) },
-		JacobianT: func(dst, x, w []float64) { dst[0] = w[0] * s.dg(x[0]) }}.New([]float64{x})
-	if err != nil {
-		t.Fatal(err)
-	}
+		JacobianT: func(dst, x, w []float64) { dst[0] = w[0] * s.dg(x[0]) }}.New([]float64{x}))(t)
 	return p
 }
 
@@ -203,10 +201,7 @@ func TestSolverInOneVariable(t *testing.T) {
 						n := newNearSolver(s.at(t, x), set, estimate.Curvature{Objective: beyond})
 						p := &traced{Problem: n.q.Problem}
 						n.q.Problem = p
-						got, err := n.run()
-						if err != nil {
-							t.Fatal(err)
-						}
+						got := require.Value(n.run())(t)
 						want := s.follow(x, set.RhoHat, n.strong, beyond, set.Tolerance, limit)
 						same := slices.EqualFunc(p.points, want.points, func(x, y float64) bool { return math.Abs(x-y) <= 1e-6*(1+math.Abs(y)) })
 						if !same || got.Iterations != want.iterations || p.passes-len(p.points) != want.backwards || (got.Reason == "") != want.solved || !(math.Abs(n.beyond-want.beyond) <= 1e-3*(1+want.beyond)) ||
@@ -232,9 +227,7 @@ func TestMeasureFails(t *testing.T) {
 	run := func(n int) (*traced, Stationarity, error) {
 		p := &traced{Problem: scalars()["quartic"].at(t, 1.2), n: n}
 		at := problem.NewPoint(p)
-		if err := at.Forward(p.Problem); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, at.Forward(p.Problem))
 		r, err := Measure(p, &at, Settings{})
 		return p, r, err
 	}
@@ -288,10 +281,7 @@ func TestNewSolverByHand(t *testing.T) {
 	}
 	fn := problem.Functions{N: 1, M: 1, Pieces: problem.Abs(1), F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { dst[0] = 0 },
 		G: func(dst, x []float64) { dst[0] = x[0] }, JacobianT: func(dst, _, w []float64) { dst[0] = w[0] }}
-	p, err := fn.New([]float64{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(fn.New([]float64{0}))(t)
 	if n := newNearSolver(p, Settings{RhoHat: 2}, estimate.Curvature{}); len(n.values) != 2 || len(n.coefficients) != 3 {
 		t.Errorf("|x| <= 1 has %d constraints in split form", len(n.values))
 	}
@@ -302,13 +292,8 @@ func TestMeasureNeedsMoreThanTheModulus(t *testing.T) {
 	s := &scalar{func(y float64) float64 { return -y * y }, func(y float64) float64 { return -2 * y }, func(float64) float64 { return -1 }, func(float64) float64 { return 0 }}
 	p := s.at(t, 1)
 	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	measured, err := estimate.Curvatures(p, &at, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
+	measured := require.Value(estimate.Curvatures(p, &at, true))(t)
 	r, err := Measure(p, &at, Settings{RhoHat: measured.Weak})
 	if err != nil || !strings.Contains(r.Reason, "at most the modulus of weak convexity") || !math.IsNaN(r.Distance) {
 		t.Errorf("%+v, %v", r, err)
@@ -344,9 +329,7 @@ func TestCertifyByHand(t *testing.T) {
 	}{{1.5, 1, 1.25, true}, {1.5, 1, 1.249, false}, {1.5, -1.5, 0.5, true}, {1.5, -1.5, 0.499, false}, {-3, 3, 3, true}, {-3, 3, 2.999, false}} {
 		n := newNearSolver(s.at(t, c.y), Settings{RhoHat: 2, Tolerance: c.tolerance}, estimate.Curvature{})
 		n.working, n.multipliers = []int{0}, []float64{c.nu}
-		if err := n.at.Forward(n.q); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, n.at.Forward(n.q))
 		result := Stationarity{Distance: -1}
 		got, err := n.certify(&result)
 		if err != nil || got != c.want || (result.Distance == 0) != c.want || result.Certificate.Nu[0] != c.nu {

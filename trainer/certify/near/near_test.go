@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
@@ -47,10 +48,7 @@ func TestNearStationarityByHand(t *testing.T) {
 			"float64": testkit.New, "float32": testkit.NewNarrow} {
 			p := make(t, testkit.Line(), []float64{test.x})
 			at := evaluated(t, p)
-			n, err := near.Measure(p, at, near.Settings{RhoHat: 1, Modulus: 0.25})
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := require.Value(near.Measure(p, at, near.Settings{RhoHat: 1, Modulus: 0.25}))(t)
 			if test.reason != "" {
 				if !math.IsNaN(n.Distance) || !strings.Contains(n.Reason, test.reason) {
 					t.Errorf("%s, x = %v: distance %v, reason %q, want %q", form, test.x, n.Distance, n.Reason, test.reason)
@@ -72,10 +70,7 @@ func TestNearStationarityOfKinksInABall(t *testing.T) {
 		G:         func(dst, x []float64) { dst[0] = x[0] + x[1] },
 		JacobianT: func(dst, _, w []float64) { dst[0], dst[1] = w[0], w[0] }}
 	p := testkit.Start(t, fn, 2, 2)
-	n, err := near.Measure(p, evaluated(t, p), near.Settings{RhoHat: 0.4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := require.Value(near.Measure(p, evaluated(t, p), near.Settings{RhoHat: 0.4}))(t)
 	if want := 2*math.Sqrt2 - 1; n.Reason != "" || math.Abs(n.Distance-want) > 1e-6 {
 		t.Errorf("distance %v, reason %q, want %v to the ball", n.Distance, n.Reason, want)
 	}
@@ -90,10 +85,7 @@ func TestNearStationarityAtKKTPoints(t *testing.T) {
 		}
 		p := testkit.ProblemOf(t, tp)
 		p.Space().Write(problem.Iterate, tp.Optimum)
-		n, err := near.Measure(p, evaluated(t, p), near.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := require.Value(near.Measure(p, evaluated(t, p), near.Settings{}))(t)
 		if n.Reason == "" && n.Distance > math.Min(n.Error+1e-7, 1e-3) {
 			t.Errorf("%s: distance %v with error %v", tp.Name, n.Distance, n.Error)
 		}
@@ -138,16 +130,12 @@ func TestNearStationarityLeavesNoTrace(t *testing.T) {
 		p := newCounting(testkit.Start(t, testkit.Line(), x))
 		at := evaluated(t, p)
 		before := *at
-		if _, err := near.Measure(p, at, near.Settings{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(near.Measure(p, at, near.Settings{}))(t)
 		if p.used.count != 0 {
 			t.Errorf("%d vectors not given back", p.used.count)
 		}
 		d := p.Space().New()
-		if err := p.Backward([]float64{1, 0}, d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward([]float64{1, 0}, d))
 		if got := p.Space().Dot(d, d); testkit.Iterate(p)[0] != x || got != (x-3)*(x-3) || at.Objective != before.Objective ||
 			at.GradientEvaluations != 0 || at.Constraints[0] != x-1 {
 			t.Errorf("left at %v with ||grad f||^2 = %v, f = %v, g = %v, %d gradients",
@@ -176,10 +164,7 @@ func TestNearStationarityInRecords(t *testing.T) {
 		return trainer.Settings{Iterations: iterations, RecordEvery: 5, NearEvery: 2, Recorder: l}
 	}
 	l := &testkit.Journal{}
-	whole, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), settings(35, l))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), settings(35, l)))(t)
 	for _, r := range l.Records {
 		if due := r.Iteration%10 == 0 || r.Iteration == 35; due != (r.NearStationarity != nil) {
 			t.Errorf("iteration %d: near stationarity %v", r.Iteration, r.NearStationarity)
@@ -190,25 +175,17 @@ func TestNearStationarityInRecords(t *testing.T) {
 		t.Errorf("from %+v to %+v", first, last)
 	}
 	plain := &testkit.Journal{}
-	without, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(),
-		trainer.Settings{Iterations: 35, RecordEvery: 5, Recorder: plain})
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(),
+		trainer.Settings{Iterations: 35, RecordEvery: 5, Recorder: plain}))(t)
 	if without.Objective != whole.Objective || plain.Records[7].GradientEvaluations != l.Records[7].GradientEvaluations {
 		t.Error("the measurement changed the run")
 	}
 	// A resumed run measures with the same rho^.
-	half, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), settings(20, &testkit.Journal{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	half := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), settings(20, &testkit.Journal{})))(t)
 	rest := &testkit.Journal{}
 	set := settings(35, rest)
 	set.Resume, set.ResumeAt = half.State, half.Point
-	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), set); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), set))(t)
 	if got := rest.Records[len(rest.Records)-1].NearStationarity; got.Distance != last.Distance || got.RhoHat != last.RhoHat {
 		t.Errorf("resumed %+v, whole %+v", got, last)
 	}

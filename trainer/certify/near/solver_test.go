@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
@@ -51,10 +52,7 @@ func TestNearStationarityOfNearlyOppositeConstraints(t *testing.T) {
 			for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
 				"float64": testkit.New, "float32": testkit.NewNarrow} {
 				p := make(t, fn, []float64{0, 0})
-				n, err := near.Measure(p, evaluated(t, p), near.Settings{RhoHat: 1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := require.Value(near.Measure(p, evaluated(t, p), near.Settings{RhoHat: 1}))(t)
 				if n.Reason != "" || math.Abs(n.Distance-want) > math.Min(n.Error+p.Space().Roundoff(), 1e-3) {
 					t.Errorf("%s, bend %v, e %v: distance %v with error %v, reason %q, want %v", form, bend, e, n.Distance, n.Error, n.Reason, want)
 				}
@@ -95,10 +93,7 @@ func TestNearStationarityOfABall(t *testing.T) {
 	for _, rho := range []float64{0.1, 1, 10} {
 		for _, x := range [][]float64{{0, 0, 0}, {0.2, 0.5, 0.1}, {0.9, 0.9, 0}, {0.8017837257372732, -0.2672612419124244, 0.5345224838248488}} {
 			p := testkit.New(t, fn, x)
-			n, err := near.Measure(p, evaluated(t, p), near.Settings{RhoHat: rho})
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := require.Value(near.Measure(p, evaluated(t, p), near.Settings{RhoHat: rho}))(t)
 			centre, free, solution := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 			xx, cc := 0.0, 0.0
 			for i, v := range x {
@@ -163,10 +158,7 @@ func TestNearStationarityUnderRegularizers(t *testing.T) {
 			fn.Pieces, fn.Regularizer = problem.Abs(eps...), r
 			p := testkit.New(t, fn, normal(0.1*float64(seed%3)))
 			set := near.Settings{RhoHat: 3}
-			got, err := near.Measure(p, evaluated(t, p), set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := require.Value(near.Measure(p, evaluated(t, p), set))(t)
 			c := got.Certificate
 			if solved := got.Reason == ""; !solved && !strings.Contains(got.Reason, "infeasible") || solved &&
 				(c.Infeasibility > 1e-7 || math.Max(c.Stationarity, c.Complementarity) > 1e-7*(1+absSum1(c.Nu)) || got.Error > 1e-3) {
@@ -198,10 +190,7 @@ func TestNearStationarityNeedsConvexity(t *testing.T) {
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = -2*x[0], -2*x[1] }}
 	for rho, convex := range map[float64]bool{1: false, 3: true} {
 		p := testkit.Start(t, fn, 1, 1)
-		n, err := near.Measure(p, evaluated(t, p), near.Settings{RhoHat: rho})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := require.Value(near.Measure(p, evaluated(t, p), near.Settings{RhoHat: rho}))(t)
 		// At rho^ = 3 the solution is 3 x.
 		if got := strings.Contains(n.Reason, "at the iterate, 2:"); got == convex || convex && math.Abs(n.Distance-2*math.Sqrt2) > 1e-6 {
 			t.Errorf("rho^ %v: distance %v, reason %q", rho, n.Distance, n.Reason)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -73,10 +74,7 @@ func TestValues(t *testing.T) {
 
 // The tables of TestValues contain every function of the package.
 func TestEveryFunctionIsTested(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "elementwise.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := require.Value(parser.ParseFile(token.NewFileSet(), "elementwise.go", nil, 0))(t)
 	count := 0
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)

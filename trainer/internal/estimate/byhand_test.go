@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -161,18 +162,14 @@ func TestSlopesByHand(t *testing.T) {
 		p, at := begun(t, cubes(m), 1)
 		q := &counted{Problem: p}
 		s := NewSlopes(q, NewTerms(q))
-		if err := s.Start(q, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Start(q, at))
 		gradients, forward := m, 0
 		if m > MostTerms {
 			gradients, forward = 0, 2
 		}
 		for _, move := range []float64{100, 0} {
 			p.Space().Write(problem.Iterate, []float64{1 + move})
-			if err := s.Along(q); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Along(q))
 			if s.Length != move {
 				t.Errorf("the length %v, want %v", s.Length, move)
 			}
@@ -190,9 +187,7 @@ func TestSlopesByHand(t *testing.T) {
 		p, at := begun(t, cubes(MostTerms+1), 1)
 		q := &counted{Problem: p, failingForward: failing}
 		s := NewSlopes(q, NewTerms(q))
-		if err := s.Start(q, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Start(q, at))
 		p.Space().Write(problem.Iterate, []float64{2})
 		if err := s.Along(q); !errors.Is(err, errPass) {
 			t.Errorf("a failure in pass %d: %v", failing, err)
@@ -303,9 +298,7 @@ func TestEstimatesFreeVectors(t *testing.T) {
 		if norm, err := Jacobian(&counted{Problem: p}, at); err != nil || !near(norm, 3) {
 			t.Fatalf("||J|| = %v, %v", norm, err)
 		}
-		if _, err := Curvatures(p, at, true); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(Curvatures(p, at, true))(t)
 	}
 	for range 9 { // some are freed vectors of the last estimate
 		if v := p.Space().New(); v > 12 {
@@ -315,10 +308,7 @@ func TestEstimatesFreeVectors(t *testing.T) {
 	if _, err := Jacobian(&counted{Problem: p, failing: 1}, at); !errors.Is(err, errPass) {
 		t.Errorf("a failed pass: %v", err)
 	}
-	pw, err := problem.MakePiecewise(&counted{Problem: p, failing: 1}, problem.Abs(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pw := require.Value(problem.MakePiecewise(&counted{Problem: p, failing: 1}, problem.Abs(1)))(t)
 	if err := NewTerms(pw).gradient(at, 0, p.Space().New()); !errors.Is(err, errPass) {
 		t.Errorf("a failed pass of terms: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -34,14 +35,9 @@ func quadraticTerms(a [3]float64, b [][3]float64, pieces []problem.Piece) proble
 
 func begun(t *testing.T, fn problem.Functions, x ...float64) (problem.Problem, *problem.Point) {
 	t.Helper()
-	p, err := fn.New(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(fn.New(x))(t)
 	at := &problem.Point{Constraints: make([]float64, problem.Constraints(p))}
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, at.Forward(p))
 	return p, at
 }
 
@@ -63,10 +59,7 @@ func TestSmoothnessOfQuadratics(t *testing.T) {
 	} {
 		p, at := begun(t, quadraticTerms(test.a, terms, test.pieces), 0.3, -0.8)
 		before := append([]float64{}, at.Constraints...)
-		s, err := Curvatures(p, at, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(Curvatures(p, at, true))(t)
 		for name, v := range map[string][2]float64{"modulus": {s.Weak, test.want.Weak}, "objective's curvature": {s.Objective, test.want.Objective},
 			"constraints' curvature": {s.Constraint, test.want.Constraint}} {
 			if math.Abs(v[0]-v[1]) > 1e-6 {
@@ -92,10 +85,7 @@ func TestSmoothnessSeesBeyondTheStart(t *testing.T) {
 		G:         func(dst, x []float64) { dst[0] = math.Sin(x[0]) },
 		JacobianT: func(dst, x, w []float64) { dst[0] = w[0] * math.Cos(x[0]) }}
 	p, at := begun(t, fn, 0)
-	s, err := Curvatures(p, at, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(Curvatures(p, at, true))(t)
 	if math.Abs(s.Weak-math.Sin(1)) > 1e-4 {
 		t.Errorf("the modulus is %v, want sin 1", s.Weak)
 	}
@@ -107,10 +97,7 @@ func TestSmoothnessStaysInTheDomain(t *testing.T) {
 	fn := problem.Functions{N: 1, F: func(x []float64) float64 { return -x[0] - math.Log(0.5-x[0]) },
 		Gradient: func(dst, x []float64) { dst[0] = -1 + 1/(0.5-x[0]) - 2 }}
 	p, at := begun(t, fn, 0)
-	s, err := Curvatures(p, at, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(Curvatures(p, at, false))(t)
 	want := 1 / (0.4 * 0.4) // at a distance of 0.1 along the negative gradient
 	if math.Abs(s.Objective-want) > 1e-2 || at.Check() != nil {
 		t.Errorf("the curvature is %v, want %v", s.Objective, want)
@@ -135,10 +122,7 @@ func TestLanczosExtremes(t *testing.T) {
 			}
 		}}
 	p, at := begun(t, fn, make([]float64, n)...)
-	s, err := Curvatures(p, at, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(Curvatures(p, at, false))(t)
 	if s.Objective > 10*(1+1e-6) || s.Objective < 9.5 || s.Weak > 3*(1+1e-6) || s.Weak < 2.8 {
 		t.Errorf("curvature %v and modulus %v, want 10 and 3 from below", s.Objective, s.Weak)
 	}
@@ -163,10 +147,7 @@ func TestJacobianNorm(t *testing.T) {
 	for _, pieces := range [][]problem.Piece{nil, fn.Pieces} {
 		fn.Pieces = pieces
 		p, at := begun(t, fn, 0, 0)
-		norm, err := Jacobian(p, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		norm := require.Value(Jacobian(p, at))(t)
 		if math.Abs(norm-math.Sqrt(3)) > 1e-6 || at.GradientEvaluations != powerIterations {
 			t.Errorf("||J|| = %v with %d gradients, want sqrt 3 with %d", norm, at.GradientEvaluations, powerIterations)
 		}
@@ -178,9 +159,7 @@ func TestBoundsAtAKink(t *testing.T) {
 	fn := quadraticTerms([3]float64{}, [][3]float64{{}, {}}, []problem.Piece{{Constraint: 0, Term: 0, Sign: 3, Offset: 0}, {Constraint: 0, Term: 0, Sign: -3, Offset: 0}, {Constraint: 0, Term: 1, Sign: 0.5, Offset: -1}, {Constraint: 1, Term: 1, Sign: 1, Offset: 0}})
 	p, at := begun(t, fn, 0, 0)
 	bound := make([]float64, 2)
-	if err := NewTerms(p).Bounds(at, bound, p.Space().New()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, NewTerms(p).Bounds(at, bound, p.Space().New()))
 	if bound[0] != 3 || bound[1] != 1 {
 		t.Errorf("bounds %v, want 3 and 1", bound)
 	}
@@ -209,24 +188,18 @@ func TestSlopesByDifferences(t *testing.T) {
 	if s.rows != nil {
 		t.Fatal("6 constraints have rows")
 	}
-	if err := s.Start(p, at); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Start(p, at))
 	want, row, weights := make([]float64, 6), p.Space().New(), make([]float64, 7)
 	move := p.Space().New()
 	p.Space().Write(move, []float64{0.03, -0.02})
 	for j := range want {
 		clear(weights)
 		weights[1+j] = 1
-		if err := p.Backward(weights, row); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Backward(weights, row))
 		want[j] = p.Space().Dot(row, move)
 	}
 	p.Space().Combine(problem.Iterate, 1, problem.Iterate, 1, move)
-	if err := s.Along(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Along(p))
 	x := make([]float64, 2)
 	p.Space().Read(x, problem.Iterate)
 	if math.Abs(x[0]-0.43) > 1e-15 || math.Abs(x[1]+0.72) > 1e-15 {

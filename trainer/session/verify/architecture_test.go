@@ -7,6 +7,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"ppal/internal/require"
 	"ppal/models"
 )
 
@@ -70,10 +71,7 @@ func TestScoresAgreeWithLoops(t *testing.T) {
 		{600, 1e-6, "on 256 rows, the scores of the CPU device differ", "the scores by plain loops: 256 of 600 rows; the CPU device in float64: all"},
 	} {
 		h := hosted{quadratic{2, 4, 2}, c.off}
-		w, err := models.Init(h, rand.New(rand.NewPCG(7, 0)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := require.Value(models.Init(h, rand.New(rand.NewPCG(7, 0))))(t)
 		x, report := rowsOf(c.rows, 2, false, 8).Features, &Report{}
 		a := &architecture{Model: models.Model{Architecture: h, Weights: w}, report: report}
 		scores := a.scores(x)

@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/rates"
+	"ppal/internal/require"
 )
 
 // population returns random rows with attributes of difficult names, overlapping groups, missing
@@ -75,16 +76,10 @@ func TestCounting(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
-			p, err := newPlan(c.Measure().String(), train)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := require.Value(newPlan(c.Measure().String(), train))(t)
 			for _, rows := range []*constraints.Population{train, other} {
 				for _, accept := range []float64{0.5, 0} { // 0: nobody is accepted
-					sample, err := system.On(rows)
-					if err != nil {
-						t.Fatal(err)
-					}
+					sample := require.Value(system.On(rows))(t)
 					outputs := classes
 					if classes == 2 {
 						outputs = 1
@@ -96,14 +91,9 @@ func TestCounting(t *testing.T) {
 							scores[i] = -1 - math.Abs(scores[i])
 						}
 					}
-					of, err := sample.Decide(scores)
-					if err != nil {
-						t.Fatal(err)
-					}
+					of := require.Value(sample.Decide(scores))(t)
 					_, smooth, err := sample.Smooth(scores)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					d := &decided{class: of, unsure: make([]bool, rows.Len()), norm: 2.5, rows: rows}
 					l := &evaluator{outputs: outputs}
 					chances := make([]float64, outputs)
@@ -113,10 +103,7 @@ func TestCounting(t *testing.T) {
 					if system.L1 {
 						smooth = append(smooth, d.norm)
 					}
-					want, err := sample.CountWith(of, smooth)
-					if err != nil {
-						t.Fatal(err)
-					}
+					want := require.Value(sample.CountWith(of, smooth))(t)
 					got := p.count(d, c.IsAtLeast())
 					if got.defined != want.Values[0].Defined || got.defined && math.Abs(got.value-want.Values[0].Value) > 1e-12 {
 						t.Errorf("%s of %d rows: %v (%t), want %v (%t)", c, rows.Len(), got.value, got.defined, want.Values[0].Value, want.Values[0].Defined)

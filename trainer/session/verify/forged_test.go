@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
@@ -89,26 +90,16 @@ func TestForgedSummaries(t *testing.T) {
 	options := runs(t)
 	for name, own := range lists {
 		dir := trained(t, options[name]())
-		text, err := os.ReadFile(dir.Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(dir.Summary()))(t)
 		for _, edits := range []map[string]edit{common, own} {
 			for what, e := range edits {
-				if err := os.WriteFile(dir.Summary(), text, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				s, err := rundir.ReadSummary(dir.Summary())
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(dir.Summary(), text, 0o644))
+				s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
 				if s.BestFeasible == nil {
 					t.Fatal("the test needs a feasible record")
 				}
 				e.change(&s)
-				if err := dir.WriteSummary(&s); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, dir.WriteSummary(&s))
 				r := verified(t, dir, options[name]())
 				if found := strings.Join(r.Problems, "\n"); r.Verified || !strings.Contains(found, e.says) {
 					t.Errorf("%s: %s: want a problem with %q, got %q", name, what, e.says, found)
@@ -135,9 +126,7 @@ func TestChangedFiles(t *testing.T) {
 		dir := trained(t, options())
 		name := strings.TrimPrefix(path(dir), string(dir)+"/")
 		text, err := os.ReadFile(path(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		last := len(text) - 3 // a digit, a space or the last byte of a weight's mantissa but one
 		changed := append([]byte{}, text...)
 		changed[last] ^= 1
@@ -147,9 +136,7 @@ func TestChangedFiles(t *testing.T) {
 			} else {
 				err = os.WriteFile(path(dir), content, 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r, err := Run(context.Background(), string(dir), options())
 			if name == "summary.json" && (what == "removed" || err != nil) {
 				if err == nil {
@@ -158,29 +145,17 @@ func TestChangedFiles(t *testing.T) {
 			} else if err != nil || r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), name) {
 				t.Errorf("%s %s: %v, %+v", name, what, err, r)
 			}
-			if err := os.WriteFile(path(dir), text, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path(dir), text, 0o644))
 		}
 	}
 	other := options()
 	other.Settings.Seed, other.Settings.Iterations = 5, 3
 	dir, from := trained(t, options()), trained(t, other)
 	for _, path := range []func(d rundir.Dir) string{rundir.Dir.Best, rundir.Dir.Model} {
-		text, err := os.ReadFile(path(from))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path(dir), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		s, err := rundir.ReadSummary(dir.Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := dir.WriteSummary(&s); err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(path(from)))(t)
+		require.NoError(t, os.WriteFile(path(dir), text, 0o644))
+		s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
+		require.NoError(t, dir.WriteSummary(&s))
 		if r := verified(t, dir, options()); r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), "objective") {
 			t.Errorf("%s of another run: %s", path(dir), r.Problems)
 		}
@@ -191,53 +166,28 @@ func TestChangedFiles(t *testing.T) {
 func TestForgedRecords(t *testing.T) {
 	options := runs(t)["dp"]
 	dir := trained(t, options())
-	records, err := rundir.ReadMetrics(dir.Metrics())
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := require.Value(rundir.ReadMetrics(dir.Metrics()))(t)
 	last := len(records) - 1
 	for what, change := range map[string]func(list []trainer.Record){
 		"objective":     func(list []trainer.Record) { list[last].Objective += 0.001 },
 		"constraints":   func(list []trainer.Record) { list[last].Constraints[0] += 0.001 },
 		"max_violation": func(list []trainer.Record) { list[1].MaxViolation = list[1].MaxViolation + 0.5 },
 	} {
-		list, err := rundir.ReadMetrics(dir.Metrics())
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept, err := os.ReadFile(dir.Metrics())
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := require.Value(rundir.ReadMetrics(dir.Metrics()))(t)
+		kept := require.Value(os.ReadFile(dir.Metrics()))(t)
 		change(list)
-		if err := os.Remove(dir.Metrics()); err != nil {
-			t.Fatal(err)
-		}
-		m, err := rundir.CreateMetrics(dir.Metrics())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(dir.Metrics()))
+		m := require.Value(rundir.CreateMetrics(dir.Metrics()))(t)
 		for k := range list {
-			if err := m.Record(&list[k]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Record(&list[k]))
 		}
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
-		s, err := rundir.ReadSummary(dir.Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := dir.WriteSummary(&s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Close())
+		s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
+		require.NoError(t, dir.WriteSummary(&s))
 		if r := verified(t, dir, options()); r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), what) {
 			t.Errorf("%s: %s", what, r.Problems)
 		}
-		if err := os.WriteFile(dir.Metrics(), kept, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(dir.Metrics(), kept, 0o644))
 	}
 }
 
@@ -246,18 +196,11 @@ func TestForgedRecords(t *testing.T) {
 func TestEarlierVersion(t *testing.T) {
 	options := runs(t)["dp"]
 	dir := trained(t, options())
-	text, err := os.ReadFile(dir.Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(dir.Summary()))(t)
 	at := strings.Index(string(text), `,
   "files": {`)
-	if err := os.WriteFile(dir.Summary(), append(text[:at:at], "\n}\n"...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(dir.Best()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(dir.Summary(), append(text[:at:at], "\n}\n"...), 0o644))
+	require.NoError(t, os.Remove(dir.Best()))
 	r := verified(t, dir, options())
 	if found := strings.Join(r.Skipped, "\n"); !r.Verified || !strings.Contains(found, "without checksums") || !strings.Contains(found, "no best.safetensors") {
 		t.Errorf("%v, not checked: %s", r.Problems, found)

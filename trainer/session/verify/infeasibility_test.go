@@ -10,6 +10,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -24,14 +25,8 @@ func TestForgedProofs(t *testing.T) {
 	for _, name := range []string{"impossible", "impossible decisions"} {
 		options := runs(t)[name]
 		dir := trained(t, options())
-		text, err := os.ReadFile(dir.Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
-		weights, err := os.ReadFile(dir.Infeasible())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(os.ReadFile(dir.Summary()))(t)
+		weights := require.Value(os.ReadFile(dir.Infeasible()))(t)
 		flipped := slices.Clone(weights)
 		flipped[len(flipped)-1] ^= 0x80 // the sign of the last weight
 		for _, test := range []struct {
@@ -53,23 +48,17 @@ func TestForgedProofs(t *testing.T) {
 			{"infeasibility.constraints[0] is", func(s *results.Summary) {}, flipped},
 		} {
 			for path, content := range map[string][]byte{dir.Summary(): text, dir.Infeasible(): weights} {
-				if err := os.WriteFile(path, content, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(path, content, 0o644))
 			}
 			s, err := rundir.ReadSummary(dir.Summary())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			test.change(&s)
 			if test.weights == nil {
 				err = os.Remove(dir.Infeasible())
 			} else if err = os.WriteFile(dir.Infeasible(), test.weights, 0o644); err == nil {
 				err = dir.WriteSummary(&s)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r := verified(t, dir, options())
 			if found := strings.Join(r.Problems, "\n"); r.Verified || !strings.Contains(found, test.says) {
 				t.Errorf("%s: want a problem with %q, got %q", name, test.says, found)
@@ -100,10 +89,7 @@ func TestProofOfSteepScores(t *testing.T) {
 	if s, err := rundir.ReadSummary(dir.Summary()); err != nil || s.Status != string(trainer.Infeasible) {
 		t.Fatalf("status %q, %v", s.Status, err)
 	}
-	r, err := Run(t.Context(), string(dir), o())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := require.Value(Run(t.Context(), string(dir), o()))(t)
 	if !r.Verified {
 		t.Errorf("%q", r.Problems)
 	}

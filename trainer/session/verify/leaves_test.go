@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/seal"
 )
 
@@ -65,17 +66,12 @@ func forged(old any) []any {
 // reseal writes a JSON file with a new checksum of its own.
 func reseal(t *testing.T, path string, v any) {
 	t.Helper()
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(json.MarshalIndent(v, "", "  "))(t)
 	text = regexp.MustCompile(`"checksum": "\w+"`).ReplaceAll(text, []byte(`"checksum": "`+seal.Blank+`"`))
 	if bytes.Contains(text, []byte(seal.Blank)) {
 		seal.Close(text)
 	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, text, 0o644))
 }
 
 // Every leaf of summary.json that is changed, with a new checksum, is found, or one of its keys is
@@ -93,16 +89,11 @@ func TestEveryLeafOfSummary(t *testing.T) {
 		options := list[name]
 		t.Run(name, func(t *testing.T) {
 			dir := trained(t, options())
-			text, err := os.ReadFile(dir.Summary())
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := require.Value(os.ReadFile(dir.Summary()))(t)
 			read := func() (v map[string]any) {
 				in := json.NewDecoder(bytes.NewReader(text))
 				in.UseNumber()
-				if err := in.Decode(&v); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, in.Decode(&v))
 				return v
 			}
 			seen := map[string]bool{}
@@ -118,10 +109,7 @@ func TestEveryLeafOfSummary(t *testing.T) {
 				shown[kind] = true
 				changes := forged(l.old)
 				if x, ok := l.old.(json.Number); ok && strings.HasPrefix(l.path, "infeasibility.") {
-					v, err := x.Float64() // the proof's gradients are of the device: proofTolerance
-					if err != nil {
-						t.Fatal(err)
-					}
+					v := require.Value(x.Float64())(t) // the proof's gradients are of the device: proofTolerance
 					changes = []any{3*v + 1e-2}
 				}
 				for _, v := range changes {

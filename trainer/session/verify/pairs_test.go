@@ -7,6 +7,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer/session"
@@ -61,10 +62,7 @@ func ranked(t *testing.T, add func(name string, data session.Source, task sessio
 // TestPairSteps checks that the table has runs with the two kinds of exact steps.
 func TestPairSteps(t *testing.T) {
 	for name, mixed := range map[string]bool{"pairs shifted": false, "pairs mixed": true} {
-		s, err := rundir.ReadSummary(trained(t, runs(t)[name]()).Summary())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(rundir.ReadSummary(trained(t, runs(t)[name]()).Summary()))(t)
 		if step := s.RankStep; step == nil || step.Mixed != mixed {
 			t.Errorf("%s: the exact step is %+v", name, step)
 		}

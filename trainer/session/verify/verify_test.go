@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -63,10 +64,7 @@ func words(t *testing.T, on constraints.BoundsOn, texts ...string) session.Decis
 	t.Helper()
 	d := session.Decisions{BoundsOn: on}
 	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(constraints.Parse(text))(t)
 		d.SubjectTo = append(d.SubjectTo, c)
 	}
 	return d
@@ -82,10 +80,7 @@ func confident(d session.Decisions, confidence float64) session.Decisions {
 // function returns options for one session.
 func runs(t *testing.T) map[string]func() session.Options {
 	two, three, overlapping := table(2, false), table(3, false), table(2, true)
-	balanced, err := constraints.ParseRate("balanced_error")
-	if err != nil {
-		t.Fatal(err)
-	}
+	balanced := require.Value(constraints.ParseRate("balanced_error"))(t)
 	list := map[string]func() session.Options{}
 	add := func(name string, data session.Source, task session.Task, change func(o *session.Options)) {
 		list[name] = func() session.Options {
@@ -130,10 +125,7 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("rate of two cells", two, words(t, constraints.OnDecisions, "balanced_error <= 0.3", "gap(balanced_error, sex) <= 0.01", "gap(balanced_error, sex) <= 0.2"), nil)
 	add("minimised rate of two cells", two, session.Decisions{Minimize: balanced, SubjectTo: words(t, "", "balanced_error[sex=*] <= 0.3").SubjectTo}, nil)
 	for _, text := range []string{"5*fnr + fpr", "2*loss[+1] + 0.5*loss[sex=m]"} {
-		sum, err := constraints.ParseObjective(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum := require.Value(constraints.ParseObjective(text))(t)
 		add("sum "+text, two, session.Decisions{Minimize: sum, SubjectTo: words(t, "", "gap(error, sex) <= 0.1").SubjectTo}, nil)
 	}
 	exponential := func(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, error) {
@@ -174,29 +166,18 @@ func runs(t *testing.T) map[string]func() session.Options {
 // trained trains a run and returns its directory.
 func trained(t *testing.T, o session.Options) rundir.Dir {
 	t.Helper()
-	s, err := session.New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(session.New(context.Background(), o))(t)
 	defer s.Close()
-	if _, err := s.Train(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Train(context.Background()))(t)
 	dir := t.TempDir() + "/run"
-	if err := s.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Save(dir))
 	return rundir.Dir(dir)
 }
 
 // verified checks a run with the options.
 func verified(t *testing.T, dir rundir.Dir, o session.Options) *Report {
 	t.Helper()
-	r, err := RunConfig(string(dir), reading(o))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return require.Value(RunConfig(string(dir), reading(o)))(t)
 }
 
 // Runs of every task and kind of model are verified. The numbers agree much better than the
@@ -213,10 +194,7 @@ func TestRuns(t *testing.T) {
 			if sampled := strings.Contains(strings.Join(r.Skipped, "\n"), "by plain loops: 256 of 360 rows"); sampled != (name == "conv") {
 				t.Errorf("not checked: %q", r.Skipped)
 			}
-			s, err := rundir.ReadSummary(dir.Summary())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
 			if name == "round of the loss alone" && (s.BestFeasible != nil || s.BoundShifts[0] != 0) {
 				t.Errorf("the best feasible record is %+v, the shifts %v", s.BestFeasible, s.BoundShifts)
 			}
@@ -240,10 +218,7 @@ func TestGradient(t *testing.T) {
 		{Inputs: 4, Outputs: 2, Hidden: []int{6}, Activation: models.LeakyReLU}, {Inputs: 4, Outputs: 3, Hidden: []int{5, 3}, Activation: models.Softplus},
 	} {
 		random := rand.New(rand.NewPCG(5, 0))
-		w, err := models.Init(spec, random)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := require.Value(models.Init(spec, random))(t)
 		center := []float64{0.5, -1, 2, 0}
 		n := newNetwork(spec, w, center)
 		x := rowsOf(7, 2, false, 9).Features
@@ -283,14 +258,8 @@ func TestGradient(t *testing.T) {
 // The derivatives of every task by the scores are those of f + nu.g.
 func TestDirection(t *testing.T) {
 	for name, options := range runs(t) {
-		in, err := session.ReadInputs(context.Background(), options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := newEvaluator(in, &in.Parts[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := require.Value(session.ReadInputs(context.Background(), options()))(t)
+		e := require.Value(newEvaluator(in, &in.Parts[0]))(t)
 		random := rand.New(rand.NewPCG(6, 0))
 		scores, nu := make([]float64, len(in.Parts[0].Classes)*in.Outputs()), make([]float64, len(in.Constraints))
 		for i := range scores {

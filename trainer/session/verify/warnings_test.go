@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -45,20 +46,13 @@ func TestWarnings(t *testing.T) {
 					Device: session.Device{Kind: session.CPU, Threads: 1}}
 			}
 			dir := trained(t, options())
-			sum, err := rundir.ReadSummary(dir.Summary())
-			if err != nil {
-				t.Fatal(err)
-			}
+			sum := require.Value(rundir.ReadSummary(dir.Summary()))(t)
 			forge := func(list []string) *Report {
 				t.Helper()
 				own := sum
 				own.Warnings = list
 				reseal(t, dir.Summary(), own)
-				r, err := Run(t.Context(), string(dir), options())
-				if err != nil {
-					t.Fatal(err)
-				}
-				return r
+				return require.Value(Run(t.Context(), string(dir), options()))(t)
 			}
 			for _, start := range test.want {
 				if !slices.ContainsFunc(sum.Warnings, func(w string) bool { return strings.HasPrefix(w, start) }) {

@@ -13,6 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -99,11 +100,7 @@ func TestWeights(t *testing.T) {
 				if r := verified(t, dir, with()); verify && (!r.Verified || len(r.Comparisons) < 20) {
 					t.Errorf("%d comparisons, %s", len(r.Comparisons), strings.Join(r.Problems, "\n"))
 				}
-				summary, err := rundir.ReadSummary(dir.Summary())
-				if err != nil {
-					t.Fatal(err)
-				}
-				return summary
+				return require.Value(rundir.ReadSummary(dir.Summary()))(t)
 			}
 			whole := ofEach(data, func(m *session.Matrix, seed uint64) *session.Matrix { return weighed(m, seed, 1) })
 			weights := run(whole, true)
@@ -151,11 +148,7 @@ func TestClassWeight(t *testing.T) {
 			if r := verified(t, dir, with()); !r.Verified {
 				t.Errorf("%d classes: %s", classes, strings.Join(r.Problems, "\n"))
 			}
-			summary, err := rundir.ReadSummary(dir.Summary())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return summary
+			return require.Value(rundir.ReadSummary(dir.Summary()))(t)
 		}
 		a, b := run(data, session.Decisions{ClassWeight: text}), run(byRow, session.Decisions{})
 		if math.Abs(a.Objective-b.Objective) > 1e-6 {
@@ -233,10 +226,7 @@ func same(t *testing.T, what string, a, b results.Summary, tolerance float64) {
 func TestWeightSteps(t *testing.T) {
 	options := runs(t)["round of the loss alone"]
 	dir := trained(t, options())
-	s, err := rundir.ReadSummary(dir.Summary())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
 	if s.Outcome.WeightStep == nil {
 		t.Fatal("the exact step changed no weights")
 	}
@@ -244,9 +234,7 @@ func TestWeightSteps(t *testing.T) {
 		t.Errorf("not verified: %s", strings.Join(r.Problems, "\n"))
 	}
 	s.Outcome.WeightStep[0] += 0.01
-	if err := dir.WriteSummary(&s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dir.WriteSummary(&s))
 	if r := verified(t, dir, options()); r.Verified {
 		t.Error("another change of the weights is verified")
 	}

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"ppal/internal/cuda/kernels/device"
+	"ppal/internal/require"
 )
 
 // kernel returns a kernel by name.
@@ -59,9 +60,7 @@ func TestLaunch(t *testing.T) {
 		if len(args) != len(k.Params) {
 			t.Fatalf("%d parameters, want %d", len(k.Params), len(args))
 		}
-		if err := k.Launch([3]int{1, 1, 1}, [3]int{8, 32, 1}, args, reverse); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, k.Launch([3]int{1, 1, 1}, [3]int{8, 32, 1}, args, reverse))
 		if out[0] != want {
 			t.Errorf("the sum is %v, want %v (reverse: %v)", out[0], want, reverse)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/cuda/kernels/device"
+	"ppal/internal/require"
 )
 
 // sources lists the embedded files with one of the endings, in alphabetical order.
@@ -36,20 +37,14 @@ func sources(t *testing.T, endings ...string) (names []string) {
 // read returns the text of a file of this folder.
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(name))(t)
 	return string(text)
 }
 
 // module returns the PTX of a module.
 func module(t *testing.T, archive *zip.Reader, name string) string {
 	t.Helper()
-	text, err := fs.ReadFile(archive, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(fs.ReadFile(archive, name))(t)
 	return string(text)
 }
 
@@ -71,11 +66,7 @@ func float32Only(t *testing.T) []string {
 // archive opens the modules' PTX.
 func archive(t *testing.T) *zip.Reader {
 	t.Helper()
-	r, err := kernels.PTX()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return require.Value(kernels.PTX())(t)
 }
 
 // The committed PTX was compiled from these sources: compile.py writes the checksum after it has
@@ -140,10 +131,7 @@ func TestEveryHeaderIsIncluded(t *testing.T) {
 	headers, used := sources(t, ".cuh"), map[string]bool{}
 	include := regexp.MustCompile(`(?m)^#include [<"](.*)[>"]`)
 	for _, name := range sources(t, ".cu", ".cuh") {
-		text, err := device.Sources.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(device.Sources.ReadFile(name))(t)
 		for _, m := range include.FindAllStringSubmatch(string(text), -1) {
 			if used[m[1]] = true; !slices.Contains(headers, m[1]) && m[1] != "host.h" {
 				t.Errorf("%s includes %s, which NVRTC does not find", name, m[1])
@@ -168,10 +156,7 @@ func TestEveryKernelIsExported(t *testing.T) {
 		return list
 	}
 	for _, source := range sources(t, ".cu") {
-		text, err := device.Sources.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := require.Value(device.Sources.ReadFile(source))(t)
 		for _, m := range regexp.MustCompile(`#include "(\w+\.cuh)"`).FindAllStringSubmatch(string(text), -1) {
 			text = append(text, read(t, m[1])...)
 		}

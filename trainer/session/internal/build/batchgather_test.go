@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/require"
 )
 
 // gather returns the listed rows in the order of the list.
@@ -38,18 +39,11 @@ func TestPackAhead(t *testing.T) {
 		b, r := squares(t, 2100, 70)
 		b.Devices.Memory = memory
 		weights := start(t, b)
-		all, err := b.Problem(r, tensor.Float32, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := require.Value(b.Problem(r, tensor.Float32, weights))(t)
 		m, sampler, err := NewBatches(b, r, 100, 1, tensor.Float32, weights, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m.From = 100
-		if err := sampler.Sample(0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sampler.Sample(0))
 		packed := 0
 		for _, p := range m.packed {
 			if p != nil {

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -19,18 +20,9 @@ import (
 // The blocks in float64 keep the scores of the last weights, and no others.
 func TestBlocksKeepScores(t *testing.T) {
 	builder, rows := squares(t, 20, 3)
-	x, err := models.Stack(builder.Model, start(t, builder))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := builder.NewExactBlocks(rows.Data, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := b.Scores(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(models.Stack(builder.Model, start(t, builder)))(t)
+	b := require.Value(builder.NewExactBlocks(rows.Data, x))(t)
+	first := require.Value(b.Scores(x))(t)
 	want := append([]float64(nil), first...)
 	first[0]++ // the caller's own memory
 	start := x[0]
@@ -57,10 +49,7 @@ func TestBlocksKeepScores(t *testing.T) {
 // through the blocks of sets on which D is not zero.
 func TestBlocksByStrata(t *testing.T) {
 	builder, rows := squares(t, 23, 3)
-	x, err := models.Stack(builder.Model, start(t, builder))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(models.Stack(builder.Model, start(t, builder)))(t)
 	strata := [][]int{{}, {}}
 	d := make([]float64, 23)
 	for i := range 23 {
@@ -72,9 +61,7 @@ func TestBlocksByStrata(t *testing.T) {
 	result := func(ordered bool) (scores, gradient []float64, read int) {
 		data := &countedRows{Dense: rows.Data.(*matrix.Dense)}
 		b, err := builder.BlocksOf(data, 4, tensor.Float64, start(t, builder))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if ordered {
 			b.ByStrata(strata)
 		}
@@ -82,9 +69,7 @@ func TestBlocksByStrata(t *testing.T) {
 			t.Fatal(err)
 		}
 		data.read, gradient = 0, make([]float64, len(x))
-		if err := b.pullBack([][]float64{gradient}, x, [][]float64{d}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.pullBack([][]float64{gradient}, x, [][]float64{d}))
 		return scores, gradient, data.read
 	}
 	scores, gradient, all := result(false)
@@ -119,18 +104,9 @@ func TestBlocksOfRowsInFiles(t *testing.T) {
 	for _, memory := range []int64{0, 1 << 20} {
 		b, rows := squares(t, 2000, 300)
 		b.Devices.Memory = memory
-		held, err := b.HeldOut(rows.Data, tensor.Float32, start(t, b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := models.Stack(b.Model, start(t, b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		exact, err := b.NewExactBlocks(rows.Data, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := require.Value(b.HeldOut(rows.Data, tensor.Float32, start(t, b)))(t)
+		x := require.Value(models.Stack(b.Model, start(t, b)))(t)
+		exact := require.Value(b.NewExactBlocks(rows.Data, x))(t)
 		if whole := held.rows == 2000 && held.lanes[0].picked == nil; whole != (memory > 0) || exact.keeps != (memory == 0) {
 			t.Errorf("memory %d: a block of all rows %v, scores are kept %v", memory, whole, exact.keeps)
 		}
@@ -170,27 +146,17 @@ func (m met) Forward(g []float64) (float64, error) {
 func TestLanesUseAllThreads(t *testing.T) {
 	const threads = 16
 	b, rows := squares(t, (threads+2)*668+5, 784)
-	device, err := cpu.New(kernel.Best(), threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := require.Value(cpu.New(kernel.Best(), threads))(t)
 	weights := start(t, b)
-	x, err := models.Stack(b.Model, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(models.Stack(b.Model, weights))(t)
 	results := func() (scores, gradient []float64) {
 		k, err := b.NewBlocks(rows.Data, tensor.Float64, weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if scores, err = k.Scores(x); err != nil {
 			t.Fatal(err)
 		}
 		gradient = make([]float64, len(x))
-		if err := k.pullBack([][]float64{gradient}, x, [][]float64{scores}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, k.pullBack([][]float64{gradient}, x, [][]float64{scores}))
 		return scores, gradient
 	}
 	scores, gradient := results()

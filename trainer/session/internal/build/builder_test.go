@@ -9,6 +9,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -18,10 +19,7 @@ import (
 // scores.
 func squares(t *testing.T, rows, cols int) (*Builder, Rows) {
 	t.Helper()
-	device, err := cpu.New(kernel.Best(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := require.Value(cpu.New(kernel.Best(), 1))(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	data := &matrix.Dense{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
 	for i := range data.Data {
@@ -59,9 +57,5 @@ func rowsOf(data matrix.Matrix) Rows {
 // start returns initial weights.
 func start(t *testing.T, b *Builder) models.Weights {
 	t.Helper()
-	w, err := models.Init(b.Model, rand.New(rand.NewPCG(3, 4)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return require.Value(models.Init(b.Model, rand.New(rand.NewPCG(3, 4))))(t)
 }

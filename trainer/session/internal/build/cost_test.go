@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/require"
 	"ppal/models"
 )
 
@@ -17,10 +18,7 @@ func TestRowCost(t *testing.T) {
 	for _, s := range []models.Spec{
 		{}, {Hidden: []int{64}}, {Hidden: []int{16, 8}, Activation: models.ReLU}, {Hidden: []int{16, 8}, Heads: models.Separate},
 	} {
-		a, err := models.Sized(s, 100, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := require.Value(models.Sized(s, 100, 4))(t)
 		b := &Builder{Model: a}
 		listed, plan := b.rowCost(), b.planCost()
 		if !near(plan.operations, listed.operations) || plan.numbers != listed.numbers {
@@ -28,10 +26,7 @@ func TestRowCost(t *testing.T) {
 		}
 	}
 	p := models.Picture{Channels: 3, Height: 32, Width: 32}
-	a, err := models.Sized(models.Conv{Channels: []int{32, 64, 128}}.On(p), p.Pixels(), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := require.Value(models.Sized(models.Conv{Channels: []int{32, 64, 128}}.On(p), p.Pixels(), 4))(t)
 	if c := (&Builder{Model: a}).rowCost(); !near(c.operations, 2*(1024*27*32+256*288*64+64*576*128+16*128*4)) || c.numbers != 71680 {
 		t.Errorf("%v: the cost of a row is %v", a, c)
 	}
@@ -58,9 +53,7 @@ func TestBlockRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		blocks, err := b.NewBlocks(r.Data, tensor.Float64, start(t, b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if blocks.rows != k.want {
 			t.Errorf("%s: blocks of %d rows, want %d", k.what, blocks.rows, k.want)
 		}

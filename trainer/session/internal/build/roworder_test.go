@@ -7,6 +7,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 )
 
 // Similar rows of a batch are neighbours: first the rows with the rarest column.
@@ -29,10 +30,7 @@ func TestRowOrder(t *testing.T) {
 // A batch of a sparse table has the rows of its strata in another order, with fewer columns in each
 // 32 rows. Rows with many entries, and rows of other matrices, keep the order of the table.
 func TestRowOrderOfBatches(t *testing.T) {
-	table, err := datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := require.Value(datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1}))(t)
 	data := table.Train.Features
 	strata := map[int][]int{}
 	for i, y := range table.Train.Labels {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -52,9 +53,7 @@ func TestScales(t *testing.T) {
 func scale(t *testing.T, b *Builder, data matrix.Matrix, labels []int) {
 	t.Helper()
 	b.Scales = problem.NewScales(b.Parameters())
-	if err := b.SetScales(data, labels); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.SetScales(data, labels))
 }
 
 // within compares numbers up to a relative difference.

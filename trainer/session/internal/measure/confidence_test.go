@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/require"
 	"ppal/internal/statistics"
 )
 
@@ -14,10 +15,7 @@ import (
 // the thresholds that meet the bound on the training rows and the umbrella's number on the
 // validation rows, the search takes the threshold with the least objective.
 func TestConfidenceComparesAllThresholds(t *testing.T) {
-	bound, err := constraints.Parse("fpr <= 0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := require.Value(constraints.Parse("fpr <= 0.1"))(t)
 	labels := func(n int) (list []int) {
 		for i := range n {
 			list = append(list, i*i%7%2)
@@ -28,26 +26,12 @@ func TestConfidenceComparesAllThresholds(t *testing.T) {
 	population := func(labels []int) *constraints.Population {
 		return &constraints.Population{Classes: []string{"no", "yes"}, Labels: labels}
 	}
-	system, err := constraints.NewSystem(constraints.FNR(), []constraints.Constraint{bound}, population(training))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := system.On(population(training))
-	if err != nil {
-		t.Fatal(err)
-	}
-	others, err := system.On(population(validation))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := NewConfidence(system, others, len(validation), 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	system := require.Value(constraints.NewSystem(constraints.FNR(), []constraints.Constraint{bound}, population(training)))(t)
+	sample := require.Value(system.On(population(training)))(t)
+	others := require.Value(system.On(population(validation)))(t)
+	c := require.Value(NewConfidence(system, others, len(validation), 0.95))(t)
 	f, _, err := NewSolution(system, sample, []string{"no", "yes"}, len(training), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(7, 8))
 	draw := func(labels []int, shift float64) (scores []float64) {
 		for _, y := range labels {

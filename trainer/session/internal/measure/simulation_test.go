@@ -11,6 +11,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/decide"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 var samples = flag.Int("samples", 40, "samples of each row of TestPromisesOfSearch; docs/evidence/promises.md has 2000")
@@ -106,26 +107,18 @@ func TestPromisesOfSearch(t *testing.T) {
 		if *samples < 100 && c.d == four { // takes long
 			continue
 		}
-		bound, err := constraints.Parse(c.bound)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bound := require.Value(constraints.Parse(c.bound))(t)
 		rng := rand.New(rand.NewPCG(21, 22))
 		promised, wrong, loss := 0, 0, 0.0
 		for range *samples {
 			p, train := c.d.draw(rng, c.rows)
 			q, held := c.d.draw(rng, c.rows/2)
-			s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{bound}, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{bound}, p))(t)
 			f, conf := solutionOf(t, s, p, q, len(c.d.shares), c.byGroup)
 			if !c.byGroup {
 				train.Groups, held.Groups = nil, nil
 			}
-			if err := f.Thresholds(train, 0, conf, func() (Scores, error) { return held, nil }); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Thresholds(train, 0, conf, func() (Scores, error) { return held, nil }))
 			thresholds := make([]float64, len(c.d.shares))
 			for g := range thresholds {
 				thresholds[g] = -f.Given.Offsets[g%len(f.Given.Offsets)]
@@ -155,14 +148,8 @@ func TestPromisesOfSearch(t *testing.T) {
 // whatever follows, and the first one if its own promises fail.
 func TestWalk(t *testing.T) {
 	p, train := (&scored{[]float64{0.6, 0.4}, []float64{0.3, 0.45}, [][2]float64{{-0.6, 0.6}, {-0.6, 0.6}}}).draw(rand.New(rand.NewPCG(1, 2)), 4000)
-	bound, err := constraints.Parse("gap(positive_rate, g) <= 0.3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{bound}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := require.Value(constraints.Parse("gap(positive_rate, g) <= 0.3"))(t)
+	s := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{bound}, p))(t)
 	for want, fails := range map[int][]int{0: {1, 2}, 3: {4}, 4: {5, 7}, 8: {}} {
 		f, c := solutionOf(t, s, p, p, 2, false)
 		found := 0
@@ -195,25 +182,14 @@ func TestWalk(t *testing.T) {
 // validation rows q.
 func solutionOf(t *testing.T, s *constraints.System, p, q *constraints.Population, groups int, byGroup bool) (*Solution, *Confidence) {
 	t.Helper()
-	sample, err := s.On(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	others, err := s.On(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := require.Value(s.On(p))(t)
+	others := require.Value(s.On(q))(t)
 	f, _, err := NewSolution(s, sample, p.Classes, p.Len(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.Given = &Given{Outputs: 1}
 	if byGroup {
 		f.Given.Names = make([]string, groups)
 	}
-	c, err := NewConfidence(s, others, q.Len(), 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(NewConfidence(s, others, q.Len(), 0.95))(t)
 	return f, c
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -13,21 +14,14 @@ import (
 // If the event file refuses a record, the run continues with one warning, and no record is lost.
 func TestEventsRefused(t *testing.T) {
 	var warnings []string
-	d, err := Create(filepath.Join(t.TempDir(), "run"), "task", "method", Options{TensorBoard: true, Clock: time.Now,
-		Warn: func(text string) { warnings = append(warnings, text) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Begin(Beginning{Config: []byte("seed: 1\n")}); err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(Create(filepath.Join(t.TempDir(), "run"), "task", "method", Options{TensorBoard: true, Clock: time.Now,
+		Warn: func(text string) { warnings = append(warnings, text) }}))(t)
+	require.NoError(t, d.Begin(Beginning{Config: []byte("seed: 1\n")}))
 	for iteration := range 4 {
 		if iteration == 2 {
 			_ = d.events.Close()
 		}
-		if err := d.Record(&trainer.Record{Iteration: iteration}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Record(&trainer.Record{Iteration: iteration}))
 	}
 	if err := d.Close(); err != nil {
 		t.Error(err)
