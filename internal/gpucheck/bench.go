@@ -48,7 +48,7 @@ func benchCases() []Case {
 			list = append(list, launchesCase(c))
 		}
 	}
-	list = append(list, microCases()...)
+	list = append(list, sweepCases()...)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if names[name] {
 			list = append(list, Case{Name: name + " errors", Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {

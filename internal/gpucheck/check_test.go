@@ -204,21 +204,14 @@ func onDouble(t *testing.T) Options {
 // The benchmark prepares, times and watches every case, and releases every object.
 func TestBenchmark(t *testing.T) {
 	results := inProcess(t, "bench", onDouble(t))
-	launches, loaded := map[string]int{}, 0
+	launches := map[string]int{}
 	results = slices.DeleteFunc(results, func(r Result) bool {
 		label, _, is := strings.Cut(r.Name, ": launch ")
 		if is {
 			launches[label]++
 		}
-		load := strings.HasPrefix(r.Name, "loading ") && strings.HasSuffix(r.Name, ".ptx")
-		if load {
-			loaded++
-		}
-		return is || load
+		return is
 	})
-	if loaded < 20 {
-		t.Errorf("%d modules were loaded, want all of float32", loaded)
-	}
 	// Kernels and products of both halves, and of the step. With int8x3, two more kernels cut W and D
 	// into digits, and two kernels join the sums of each product.
 	for label, least := range map[string]int{"mnpc-fashion-mnist int8x3": 13, "mnpc-fashion-mnist own int8x3": 13, "mnpc-fashion-mnist tf32": 10,
@@ -231,8 +224,8 @@ func TestBenchmark(t *testing.T) {
 		t.Errorf("launches of %v, want seven cases", launches)
 	}
 	// The copies; times, gap and busy of all cases; the ratio of all cases but the tables' case;
-	// errors; the cases of microCases without the modules.
-	if want := 1 + 15*4 + 14 + 2*15 + 9 + 1 + 1 + 8 + len(sweep()); len(results) != want {
+	// errors; the cases of the sweep.
+	if want := 1 + 15*4 + 14 + 2*15 + len(sweep()); len(results) != want {
 		t.Errorf("%d results, want %d", len(results), want)
 	}
 	for _, r := range results {

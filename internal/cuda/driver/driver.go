@@ -120,18 +120,3 @@ type Witness interface {
 	// about to read: a copy or a launch that writes there is not known to be done.
 	HostReads(host []byte) error
 }
-
-// Resources are the registers and the memory that a kernel needs.
-type Resources struct {
-	Registers int // of a thread
-	Local     int // bytes of a thread's memory for spilled registers and arrays
-	Shared    int // bytes of a block's static shared memory
-	Resident  int // blocks that run on a multiprocessor at the same time
-}
-
-// Inspector is a Driver that reports the resources of compiled kernels.
-type Inspector interface {
-	// Resources returns the resources of a kernel that is launched in blocks of that many threads,
-	// without dynamic shared memory.
-	Resources(f Function, threads int) (Resources, error)
-}

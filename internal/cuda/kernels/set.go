@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -137,37 +136,6 @@ func (s *Set) Prepare(module string) error {
 	}
 	return err
 }
-
-// BlockSize is the number of threads in most kernels' blocks, for Inspect.
-const BlockSize = blockSize
-
-// Inspect loads a module, which Modules lists, and returns the resources of the module's kernels by
-// the kernels' names. If the driver is not a driver.Inspector, the error is ErrNotInspected.
-func (s *Set) Inspect(module string) (map[string]driver.Resources, error) {
-	d, ok := s.driver.(driver.Inspector)
-	if !ok {
-		return nil, ErrNotInspected
-	}
-	found := map[string]driver.Resources{}
-	for name, file := range s.files {
-		if file != module {
-			continue
-		}
-		k, err := s.kernel(name)
-		if err != nil {
-			return nil, err
-		}
-		r, err := d.Resources(k.function, BlockSize)
-		if err != nil {
-			return nil, fmt.Errorf("kernels: %s: %w", k.name, err)
-		}
-		found[k.name] = r
-	}
-	return found, nil
-}
-
-// ErrNotInspected is the error of Inspect on a driver that does not report resources.
-var ErrNotInspected = errors.New("kernels: the driver does not report the resources of kernels")
 
 // load loads the compiled module of a PTX file if there is one for the device and the driver takes
 // it. Otherwise the driver compiles the PTX.

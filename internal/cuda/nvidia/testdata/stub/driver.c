@@ -297,20 +297,6 @@ API int cuModuleGetFunction(char **f, char *module, const char *name) {
   return strstr(module, entry) ? (*f = strdup(name), OK) : NOT_FOUND;
 }
 
-API int cuFuncGetAttribute(int *v, int what, char *f) {
-  BEGIN_IN_CONTEXT(cuFuncGetAttribute);
-  switch (what) {
-  case 1: *v = 4096; return f ? OK : INVALID_VALUE; // static shared memory
-  case 3: *v = 16; return OK;                       // local memory
-  case 4: *v = 80; return OK;                       // registers
-  }
-  return INVALID_VALUE;
-}
-API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, char *f, int threads, size_t shared) {
-  BEGIN_IN_CONTEXT(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-  return f && !shared ? (*blocks = 65536 / (80 * threads), OK) : INVALID_VALUE;
-}
-
 // Kernels compiled for the host (internal/cuda/kernels/device/fibers.h), if the library is linked with them.
 __attribute__((weak)) int kernels_count(void);
 __attribute__((weak)) const char *kernel_name(int i);
