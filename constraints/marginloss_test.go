@@ -198,31 +198,3 @@ func TestSecondDerivativeIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func BenchmarkMarginLoss(b *testing.B) {
-	const n, c = 24000, 4
-	rng := rand.New(rand.NewPCG(1, 1))
-	labels := make([]int, n)
-	dl := make([]float64, n)
-	for i := range labels {
-		labels[i], dl[i] = i*c/n, 1
-	}
-	scores := randoms(rng, n*c, 2)
-	for _, phi := range Phis() {
-		op := must(NewMarginLoss(labels, c, phi))
-		grad := newMarginLossGrad(op)
-		for _, dt := range dtypes {
-			s, d := dense(dt, scores, n, c), dense(dt, dl, n)
-			b.Run(phi.String()+"/"+dt.String()+"/value", func(b *testing.B) {
-				for b.Loop() {
-					_ = must(op.Do(s))
-				}
-			})
-			b.Run(phi.String()+"/"+dt.String()+"/gradient", func(b *testing.B) {
-				for b.Loop() {
-					_ = must(grad.Do(s, d))
-				}
-			})
-		}
-	}
-}

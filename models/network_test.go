@@ -301,15 +301,3 @@ func TestNetworkRefuses(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkIteration is one forward and one backward of a two-layer network.
-func BenchmarkIteration(b *testing.B) {
-	spec := Spec{Inputs: 784, Hidden: []int{64}, Outputs: 4}
-	rng := generator(1)
-	weights, _ := Init(spec, rng)
-	p := compile(b, spec, tensor.Float32, weights, normals(rng, 4000*784, 1), normals(rng, 784, 1), normals(rng, 4000*4, 1))
-	for b.Loop() {
-		run(b, p.forward)
-		run(b, p.backward)
-	}
-}

@@ -262,22 +262,6 @@ func TestDataMatrices(t *testing.T) {
 	}
 }
 
-// BenchmarkIteration measures a forward and a backward pass of the default network on 4,000 rows.
-func BenchmarkIteration(b *testing.B) {
-	n := network{spec: models.Spec{Inputs: 784, Hidden: []int{64}, Outputs: 4}, counts: []int{1000, 1000, 1000, 1000}, center: true, seed: 1}
-	for name, e := range map[string]graph.Engine{"plan": engine(b, kernel.Best(), 0), "gorgonia": graph.Tape{}} {
-		b.Run(name, func(b *testing.B) {
-			p := n.problem(b, tensor.Float32, e)
-			g, d := make([]float64, 3), p.Space().New()
-			b.ReportAllocs()
-			for b.Loop() {
-				require.Value(p.Forward(g))(b)
-				require.NoError(b, p.Backward([]float64{1, 1, 1, 1}, d))
-			}
-		})
-	}
-}
-
 // A program of float32 with narrow products reads rows of float32 in place, and every program has
 // the bits of rows of float64 that are equal. Bind leaves the rows alone.
 func TestSinglesInPlace(t *testing.T) {

@@ -101,26 +101,3 @@ func piecewise(t *testing.T, p problem.Problem, pieces []constraints.Piece) prob
 	}
 	return require.Value(problem.MakePiecewise(p, converted))(t)
 }
-
-// BenchmarkIntersectional measures a forward and a backward pass of intersectional fairness, on
-// rows with the shape of Communities and Crime. The difference from the time with a single group is
-// the cost of the groups.
-func BenchmarkIntersectional(b *testing.B) {
-	const n = 1994
-	for _, hidden := range []int{64, 256} {
-		for _, c := range []struct {
-			m     int
-			share float64
-		}{{1, 0.16}, {800, 0.02}, {800, 0.16}, {800, 0.5}} {
-			goal := graphcases.Groups(0.05, constraints.Margins{Objective: constraints.Hinge, Constraints: constraints.Hinge})
-			spec := models.Spec{Inputs: 145, Hidden: []int{hidden}, Outputs: 1, Activation: models.ReLU}
-			fair := graphcases.Fair("", spec, n, graphcases.Values, goal, graphcases.Scattered(n, c.m, c.share))
-			b.Run(fmt.Sprintf("hidden=%d/groups=%d/share=%g", hidden, c.m, c.share), func(b *testing.B) {
-				run := iteration(b, compile(b, fair, tensor.Float32, engine(b, kernel.Best(), 0)))
-				for b.Loop() {
-					run()
-				}
-			})
-		}
-	}
-}

@@ -3,18 +3,13 @@ package cpu_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/bench"
-	"ppal/internal/cpu"
-	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/require"
 	"ppal/models"
@@ -99,51 +94,4 @@ func iteration(t testing.TB, p *graph.Problem) func() {
 		require.Value(p.Forward(g))(t)
 		require.NoError(t, p.Backward(weights, d))
 	}
-}
-
-// BenchmarkOverBare compares iterations with the two bare products of the same shape, in turns. It
-// reports the ratio of the medians and the ratio of the shortest times. The second ratio is
-// steadier on a busy machine.
-func BenchmarkOverBare(b *testing.B) {
-	for _, c := range []struct {
-		name       string
-		rows, cols int
-		spec       models.Spec
-	}{
-		{"fashion/shared", 24000, 784, models.Spec{Hidden: []int{256}}},
-		{"fashion/separate", 24000, 784, models.Spec{Hidden: []int{64}, Heads: models.Separate}},
-		{"cifar/shared", 20000, 3072, models.Spec{Hidden: []int{256}}},
-	} {
-		c.spec.Inputs, c.spec.Outputs = c.cols, 4
-		data := newImages(c.rows, c.cols)
-		for _, level := range kernel.Levels()[1:] {
-			overBare[float32](b, c.name, level, c.spec, data, tensor.Float32)
-			overBare[float64](b, c.name, level, c.spec, data, tensor.Float64)
-		}
-	}
-}
-
-func overBare[T float32 | float64](b *testing.B, name string, level kernel.Level, spec models.Spec, data images, dtype tensor.Dtype) {
-	b.Run(fmt.Sprintf("%s/%v/%v", name, level, dtype), func(b *testing.B) {
-		d := require.Value(cpu.New(level, 0))(b)
-		bare := require.Value(bench.Dense[T](d, data.rows, data.cols, 256))(b)
-		run := iteration(b, classifier(b, spec, data, dtype, graph.On(d)))
-		run()
-		bare.Run()
-		var floors, times []time.Duration
-		for b.Loop() {
-			floors = append(floors, bare.Run())
-			start := time.Now()
-			run()
-			times = append(times, time.Since(start))
-		}
-		slices.Sort(floors)
-		slices.Sort(times)
-		floor, took := floors[len(floors)/2].Seconds(), times[len(times)/2].Seconds()
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(1e3*floor, "bare-ms")
-		b.ReportMetric(1e3*took, "ms")
-		b.ReportMetric(took/floor, "x-bare")
-		b.ReportMetric(times[0].Seconds()/floors[0].Seconds(), "x-bare-min")
-	})
 }
