@@ -359,3 +359,65 @@ func TestSwitchingByHand(t *testing.T) {
 		t.Errorf("x = %v after a step of %v, %v", iterateOf(p), ssg.last, err)
 	}
 }
+
+// The warning about the lag of mu appears only if mu is far from lambda and delta_k is too small
+// for mu to catch up.
+func TestLagOfMu(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		set       Perturbation
+		lambda    float64
+		delta     float64
+		violation float64
+		want      string // "": no warning
+	}{
+		{"power", Perturbation{}, 1, 0.01, 0.2, "lower --delta-p"},
+		{"harmonic", Perturbation{Delta: DeltaHarmonic}, 1, 0.01, 0.2, "raise --delta0"},
+		{"mu still moves", Perturbation{}, 1, 0.5, 0.2, ""},
+		{"mu is at lambda", Perturbation{}, 0.1, 0.01, 0.2, ""},
+		{"met", Perturbation{}, 1, 0.01, 1e-4, ""},
+	} {
+		d := perturbed{set: test.set, rho: 5, k: 10, delta: test.delta, lambda: []float64{test.lambda}, mu: []float64{0}}
+		warnings, _ := d.conclude(&problem.Point{Constraints: []float64{test.violation}}, trainer.DefaultFeasibilityTolerance)
+		if text := strings.Join(warnings, "\n"); test.want == "" && text != "" || !strings.Contains(text, test.want) {
+			t.Errorf("%s: warnings %q, want %q", test.name, warnings, test.want)
+		}
+	}
+}
+
+// layered hides that functions have no hidden layers.
+type layered struct{ problem.Problem }
+
+// The first penalty of quasi-Newton steps is 10 without hidden layers, and 1 for other problems. It
+// does not grow without bound.
+func TestFirstPenalty(t *testing.T) {
+	for _, hides := range []bool{false, true} {
+		p, at := begun(t, scaled(1, 1), 3)
+		want := 10.0
+		if hides {
+			p, want = layered{p}, 1
+		}
+		m := &ALM{}
+		require.NoError(t, m.Init(p, at))
+		if m.c != want {
+			t.Errorf("hides %v: c = %v, want %v", hides, m.c, want)
+		}
+		for range 100 {
+			m.tighten()
+		}
+		if m.c < mostPenalty || m.c > 2*mostPenalty {
+			t.Errorf("hides %v: the largest c is %v, want about %v", hides, m.c, float64(mostPenalty))
+		}
+	}
+}
+
+func TestNamesParse(t *testing.T) {
+	for k := step.Nesterov; k <= step.Adam; k++ {
+		if got, err := step.Parse(k.String()); err != nil || got != k {
+			t.Errorf("%v parses to %v, %v", k, got, err)
+		}
+	}
+	if _, err := step.Parse("newton"); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("%v", err)
+	}
+}

@@ -2,12 +2,15 @@ package method_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"ppal/internal/require"
 	"ppal/internal/testkit"
+	"ppal/internal/testproblems"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -90,6 +93,155 @@ func TestAnOverdueUpdate(t *testing.T) {
 		}
 		if got := after.State.Numbers["outer.overdue"]; !slices.Equal(got, []float64{0}) {
 			t.Errorf("overdue %v, bound %v: still %v after an iteration", c.overdue, c.bound, got)
+		}
+	}
+}
+
+// remembering is a problem whose backward pass needs the forward pass of the same iterate.
+type remembering struct {
+	problem.Problem
+	points [][]float64 // of the forward passes
+}
+
+func (*remembering) NonSmooth() bool { return false }
+
+func (r *remembering) x() []float64 {
+	n, _ := r.Dims()
+	x := make([]float64, n)
+	r.Space().Read(x, problem.Iterate)
+	return x
+}
+
+func (r *remembering) Forward(g []float64) (float64, error) {
+	r.points = append(r.points, r.x())
+	return r.Problem.Forward(g)
+}
+
+func (r *remembering) Backward(coefficients []float64, d problem.Vector) error {
+	if !slices.Equal(r.x(), r.points[len(r.points)-1]) {
+		return errors.New("the last forward pass is at another point")
+	}
+	return r.Problem.Backward(coefficients, d)
+}
+
+// valley is a steep form of Rosenbrock's function under x_0 <= -1.3. Its steps are often rejected.
+func valley() problem.Functions {
+	return problem.Functions{N: 2, M: 1,
+		F: func(x []float64) float64 { v := x[1] - x[0]*x[0]; return 1e4*v*v + (1-x[0])*(1-x[0]) },
+		Gradient: func(dst, x []float64) {
+			v := x[1] - x[0]*x[0]
+			dst[0], dst[1] = -4e4*v*x[0]-2*(1-x[0]), 2e4*v
+		},
+		G:         func(dst, x []float64) { dst[0] = x[0] + 1.3 },
+		JacobianT: func(dst, _, w []float64) { dst[0], dst[1] = w[0], 0 }}
+}
+
+// After a rejected step, f and g at the iterate are known: only a backward pass at the iterate
+// repeats the forward pass. Records and the multiplier updates see the iterate in any case.
+func TestRejectedStepsRepeatNoPass(t *testing.T) {
+	run := func(every int) *remembering {
+		t.Helper()
+		r := &remembering{Problem: testkit.Start(t, valley(), -1.2, 1)}
+		m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
+		require.Value(trainer.Train(t.Context(), r, m, trainer.Settings{Iterations: 40, RecordEvery: every, CheckEvery: 40}))(t)
+		return r
+	}
+	few, many := run(40), run(1)
+	if !slices.Equal(few.x(), many.x()) {
+		t.Errorf("x = %v with few records and %v with many", few.x(), many.x())
+	}
+	if last := many.points[len(many.points)-1]; !slices.Equal(last, many.x()) {
+		t.Errorf("the last record is at %v, and x = %v", last, many.x())
+	}
+	// A record after a rejected step repeats the pass at the iterate, and nothing else does.
+	if len(few.points) != 41 || len(many.points) <= 41 {
+		t.Errorf("%d passes with few records, want 41 for 40 steps; %d with many, want more", len(few.points), len(many.points))
+	}
+}
+
+// declared is a problem that says whether it has kinks.
+type declared struct {
+	problem.Problem
+	kinks bool
+}
+
+func (d declared) NonSmooth() bool { return d.kinks }
+
+// sampled is a problem whose steps see a sample.
+type sampled struct{ problem.Problem }
+
+func (sampled) Sample(int) error { return nil }
+
+// The choice depends on the method, on its settings and on the problem. A run takes the chosen
+// step.
+func TestChoosePrimal(t *testing.T) {
+	smooth := testkit.Named(t, "qp-one-active")
+	kinked := testkit.Named(t, "abs-kink")
+	on := func(tp testproblems.Problem, change func(*problem.Functions)) problem.Problem {
+		fn := testkit.FunctionsOf(tp)
+		if change != nil {
+			change(&fn)
+		}
+		return testkit.New(t, fn, tp.Start)
+	}
+	regularized := func(r problem.Regularizer) problem.Problem {
+		return on(smooth, func(fn *problem.Functions) { fn.Regularizer = r })
+	}
+	primal := func(s step.Settings) trainer.Method { return &method.ALM{Primal: s} }
+	for name, test := range map[string]struct {
+		m    trainer.Method
+		p    problem.Problem
+		want step.Kind
+		note string
+	}{
+		"smooth":             {&method.ALM{}, on(smooth, nil), step.LBFGS, "lbfgs"},
+		"first penalty":      {&method.ALM{Penalty: 3}, on(smooth, nil), step.LBFGS, "lbfgs"},
+		"unconstrained":      {&method.Unconstrained{}, on(smooth, nil), step.LBFGS, "lbfgs"},
+		"ball":               {&method.ALM{}, regularized(problem.Regularizer{Kind: problem.Ball, Radius: 9}), step.LBFGS, "lbfgs"},
+		"l1":                 {&method.ALM{}, regularized(problem.Regularizer{Kind: problem.L1, Weight: 1}), step.Nesterov, "the regularizer is l1"},
+		"kinks":              {&method.ALM{}, declared{on(smooth, nil), true}, step.Nesterov, "kinks"},
+		"pieces":             {&method.ALM{}, on(kinked, nil), step.Nesterov, "kinks"},
+		"sample":             {&method.ALM{}, sampled{on(smooth, nil)}, step.Nesterov, "sample of the rows"},
+		"ppala":              {&method.PPALA{}, on(smooth, nil), step.Nesterov, ""},
+		"plada":              {&method.PLADA{}, on(kinked, nil), step.Nesterov, ""},
+		"plada, inner":       {&method.PLADA{XStep: method.Inner}, on(kinked, nil), step.Gradient, ""},
+		"eta":                {primal(step.Settings{Eta: 0.1}), on(smooth, nil), step.Nesterov, ""},
+		"momentum":           {primal(step.Settings{Momentum: 0.5}), on(smooth, nil), step.Nesterov, ""},
+		"inner steps of alm": {&method.ALM{Inner: 3}, on(smooth, nil), step.Nesterov, ""},
+		"gda":                {&method.GDA{}, on(smooth, nil), step.Nesterov, ""},
+		"given":              {primal(step.Settings{Kind: step.Adam}), on(smooth, nil), step.Adam, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			note := method.ChoosePrimal(test.m, test.p)
+			got := test.m.(trainer.DualRule).PrimalStep().Kind
+			if got != test.want || !strings.Contains(note, test.note) {
+				t.Errorf("%v, %q; want %v and a note with %q", got, note, test.want, test.note)
+			}
+			if again := method.ChoosePrimal(test.m, test.p); again != note {
+				t.Errorf("%q, and for the step that was chosen %q", note, again)
+			}
+		})
+	}
+	m := &method.ALM{}
+	if _, err := trainer.Train(context.Background(), on(smooth, nil), m, trainer.Settings{Iterations: 3}); err != nil || m.Primal.Kind != step.LBFGS {
+		t.Errorf("a run takes %v, %v", m.Primal.Kind, err)
+	}
+}
+
+// Only quasi-Newton steps keep earlier vectors.
+func TestHistory(t *testing.T) {
+	lbfgs := step.Settings{Kind: step.LBFGS}
+	for name, test := range map[string]struct {
+		m    trainer.Method
+		want int
+	}{
+		"lbfgs":                    {&method.ALM{Primal: lbfgs}, lbfgs.History()},
+		"nesterov":                 {&method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, 0},
+		"the method's own step":    {&method.GDPA{}, 0},
+		"without a choice of step": {&method.SSG{}, 0},
+	} {
+		if got := method.History(test.m); got != test.want {
+			t.Errorf("%s: %d vectors, want %d", name, got, test.want)
 		}
 	}
 }

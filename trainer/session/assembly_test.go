@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
@@ -18,6 +19,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/graph"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -236,6 +238,89 @@ func TestSolvedRunsEnd(t *testing.T) {
 			if r.Status != want || want == trainer.Converged && max(r.Objective, r.Certificate.Epsilon) > least {
 				t.Errorf("%v, tolerance %v: %v after %d, f = %v, epsilon %v", dtype, tolerance, r.Status, r.Iterations, r.Objective, r.Certificate.Epsilon)
 			}
+		}
+	}
+}
+
+// The scores of blocks of rows equal the scores of all rows at once, also in the last block.
+func TestBlocksEqualTheWhole(t *testing.T) {
+	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		for _, block := range []int{1, 23, 120} {
+			e := assembled(t, small(func(c *setup) { c.Dtype = dtype }))
+			s := require.Value(e.builder.BlocksOf(e.splits[0].Data, block, e.dtype, e.weights(t)))(t)
+			x := e.iterate()
+			for range 2 { // the second pass reuses the memory of the first
+				got := require.Value(s.Scores(x))(t)
+				require.Value(e.problem.Forward(make([]float64, len(e.builder.statement.bounds()))))(t)
+				v := require.Value(e.splits[0].problem.Watched(0))(t)
+				if diff := cmp.Diff(graph.Float64s(v), got); diff != "" {
+					t.Errorf("%v, %d rows at a time: %s", dtype, block, diff)
+				}
+				for i := range x {
+					x[i] *= 0.5
+				}
+				e.problem.Space().Write(0, x)
+			}
+		}
+	}
+}
+
+// weights returns the initial weights.
+func (e *assembly) weights(t *testing.T) models.Weights {
+	t.Helper()
+	return require.Value(e.start())(t)
+}
+
+// deadlines is a pipeline that keeps the deadline of the training.
+type deadlines struct {
+	*assembly
+	certificate time.Duration
+	deadline    time.Time
+}
+
+func (d *deadlines) certifyTime() (time.Duration, error) { return d.certificate, nil }
+
+func (d *deadlines) Optimize(_ context.Context, s trainer.Settings) (*trainer.Result, error) {
+	d.deadline = s.Deadline
+	return &trainer.Result{}, nil
+}
+
+// The training ends before the time limit by the estimated time of the certificate, but has at
+// least a quarter of the limit.
+func TestTimeLimitHasTheCertificate(t *testing.T) {
+	a := assembled(t, small(nil))
+	if took, err := a.certifyTime(); err != nil || took <= 0 {
+		t.Errorf("estimate %v, %v", took, err)
+	}
+	const limit = 1000 * time.Hour
+	for _, tc := range []struct{ certificate, want time.Duration }{
+		{300 * time.Hour, 700 * time.Hour}, {0, limit}, {999 * time.Hour, 250 * time.Hour}, {5000 * time.Hour, 250 * time.Hour},
+	} {
+		p := &deadlines{assembly: a, certificate: tc.certificate}
+		o := a.options
+		o.TimeLimit = limit
+		s := Run(p, o)
+		require.Value(s.Optimize(t.Context()))(t)
+		if left := time.Until(p.deadline).Round(time.Hour); left != tc.want {
+			t.Errorf("certificate %v: %v for the training, want %v", tc.certificate, left, tc.want)
+		}
+	}
+}
+
+// The estimate leaves the certificate's blocks as they were: equal scores before and after.
+func TestClosingLeavesTheScores(t *testing.T) {
+	a := assembled(t, small(nil))
+	s := a.splits[0]
+	b := require.Value(a.builder.exactBlocks(s, a.iterate()))(t)
+	before := require.Value(b.Scores(a.iterate()))(t)
+	require.Value(a.certifyTime())(t)
+	after, err := b.Scores(a.iterate())
+	if err != nil || len(after) != len(before) {
+		t.Fatalf("%d and %d scores, %v", len(before), len(after), err)
+	}
+	for i := range before {
+		if before[i] != after[i] {
+			t.Fatalf("score %d is %v, was %v", i, after[i], before[i])
 		}
 	}
 }

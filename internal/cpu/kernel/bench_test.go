@@ -8,6 +8,94 @@ import (
 	"ppal/internal/require"
 )
 
+// BenchmarkByteKernels measures the products of BenchmarkProducts with 8-bit data and digits. The
+// time includes quantizing.
+func BenchmarkByteKernels(b *testing.B) {
+	for _, level := range Levels()[1:] {
+		for _, count := range []int{3, 2} {
+			benchByteKernels(b, level, count, 2)
+		}
+	}
+}
+
+func benchByteKernels(b *testing.B, level Level, count, cores int) {
+	b.Run(fmt.Sprintf("%v/%d/%d", level, count, cores), func(b *testing.B) {
+		k := require.Value(NewByteKernels(level))(b)
+		if !k.Fast() {
+			b.Skip("no instructions for it")
+		}
+		const n, d, h = benchRows, benchCols, benchWidth
+		x := k.NewPackedBytes(n, d, 1/255.)
+		values := make([]uint8, RowBlock*d)
+		for i := range values {
+			values[i] = uint8(i * 7919)
+		}
+		for lo := 0; lo < n; lo += RowBlock {
+			x.setRows(lo, values)
+		}
+		w := Alloc[float32](d * h)
+		for i := range w {
+			w[i] = float32(i*104729%1001)/1000 - 0.5
+		}
+		wp := k.NewDigits(d, h, count)
+		z := Alloc[float32](n * h)
+		g, s, dp := make([][]float32, cores), make([]*ByteScratch, cores), make([]*Digits, cores)
+		for c := range cores {
+			g[c], s[c], dp[c] = Alloc[float32](d*h), k.NewByteScratch(), k.NewDigits(RowBlock, h, count)
+		}
+		for b.Loop() {
+			wp.Quantize(0, wp.Panels(), w, h, x.scale)
+			inParallel(g, func(c, from, to int) {
+				for lo := from; lo < to; lo += RowBlock {
+					zb := z[lo*h:][:RowBlock*h]
+					k.Mul(zb, h, x, lo, lo+RowBlock, wp, s[c])
+					dp[c].Quantize(0, dp[c].Panels(), zb, h, x.scale)
+					k.AddMulTrans(g[c], h, x, lo, lo+RowBlock, dp[c], s[c])
+				}
+			})
+		}
+		reportProducts(b)
+	})
+}
+
+// BenchmarkPasses measures passes over a block of rows that stays in the level-2 cache, 240 x 256.
+func BenchmarkPasses(b *testing.B) {
+	for _, level := range Levels() {
+		benchPasses[float32](b, level)
+		benchPasses[float64](b, level)
+	}
+}
+
+func benchPasses[F Float](b *testing.B, level Level) {
+	k := mustNew[F](b, level)
+	const rows, cols = RowBlock, benchWidth
+	x, y, z := Alloc[F](rows*cols), Alloc[F](rows*cols), Alloc[F](rows*cols)
+	for i := range x {
+		x[i], y[i] = F(i%97)/10-5, F(i%89)/89
+	}
+	for _, c := range []struct {
+		name string
+		pass func()
+	}{
+		{"exp", func() { k.Exp(z, x) }},
+		{"sigmoid", func() { k.Sigmoid(z, x) }},
+		{"tanh", func() { k.Tanh(z, x) }},
+		{"log1p", func() { k.Log1p(z, y) }},
+		{"biassigmoid", func() { k.BiasSigmoid(z, cols, rows, y[:cols]) }},
+		{"sigmoidgrad", func() { k.SigmoidGrad(z, y) }},
+		{"axpy", func() { k.Axpy(z, 1e-3, x) }},
+		{"dot", func() { k.Dot(x, y) }},
+		{"squareddistance", func() { k.SquaredDistance(x, y) }},
+	} {
+		b.Run(fmt.Sprintf("%v/%T/%s", level, x[0], c.name), func(b *testing.B) {
+			for b.Loop() {
+				c.pass()
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/(rows*cols), "ns/element")
+		})
+	}
+}
+
 // benchRows, benchCols and benchWidth are the shape of the largest common problem: 24,000 images of
 // 784 pixels, 256 units.
 const benchRows, benchCols, benchWidth = 24000, 784, 256

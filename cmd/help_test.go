@@ -1,6 +1,10 @@
 package cmd
 
 import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,6 +153,92 @@ func TestSetCompletion(t *testing.T) {
 		got := command(t.Context(), nil, append([]string{"__complete"}, words...)...)
 		if got.status != exitDone || !strings.HasPrefix(got.stdout, want) {
 			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
+// The manual page has every command and every setting, only known requests, and no warning of
+// groff, where groff is installed.
+func TestManual(t *testing.T) {
+	got := with("", "man")
+	if got.status != exitDone {
+		t.Fatalf("%+v", got)
+	}
+	for name, command := range new(app).commands() {
+		if !command().Hidden && !strings.Contains(got.stdout, "\n.SS ppal "+roff(name)) {
+			t.Errorf("no command %s", name)
+		}
+	}
+	for _, k := range config.Keys() {
+		if !strings.Contains(got.stdout, `\fB\-\-`+roff(k.Name)+`\fR`) {
+			t.Errorf("no flag --%s", k.Name)
+		}
+	}
+	request := regexp.MustCompile(`^\.(TH|SH|SS|TP|PP|nf|fi)( |$)`)
+	for line := range strings.Lines(got.stdout) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && (line[0] == '.' || line[0] == '\'') && !request.MatchString(line) {
+			t.Errorf("unknown request %q", line)
+		}
+	}
+	if _, err := exec.LookPath("groff"); err != nil {
+		return
+	}
+	lint := exec.CommandContext(t.Context(), "groff", "-man", "-Tutf8", "-ww")
+	lint.Stdin = strings.NewReader(got.stdout)
+	var problems strings.Builder
+	if lint.Stderr = &problems; lint.Run() != nil || problems.Len() > 0 {
+		t.Errorf("groff: %s", problems.String())
+	}
+}
+
+// A command's name as the first argument gives a command line with this command only. Other
+// arguments give all commands.
+func TestRootCommand(t *testing.T) {
+	a := &app{getenv: func(string) string { return "" }}
+	names := func(args ...string) (list []string) {
+		for _, c := range a.rootCommand(args).Commands() {
+			list = append(list, c.Name())
+		}
+		return list
+	}
+	own := []string{"completion", "help"}
+	for name := range a.commands() {
+		want := slices.Sorted(slices.Values(append([]string{name}, own...)))
+		if got := names(name, "--help"); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for _, args := range [][]string{nil, {"help"}, {"help", "train"}, {"--version"}, {"trian"}, {"__complete", "train", "--"}} {
+		if got, want := len(names(args...)), len(a.commands())+len(own); got != want {
+			t.Errorf("%q: %d commands, want %d", args, got, want)
+		}
+	}
+}
+
+// The help of every command that trains states the exit statuses. testdata/commands.txt has the
+// status of every kind of wrong input.
+func TestHelpStatesExitStatuses(t *testing.T) {
+	if got := command(t.Context(), nil, "data", "check", "--help"); strings.Contains(got.stdout, "--problem") || strings.Contains(got.stdout, "--dataset") {
+		t.Errorf("data check --help names flags that it does not have:\n%s", got.stdout)
+	}
+	for _, args := range [][]string{{"--help"}, {"train", "--help"}} {
+		if got := command(t.Context(), nil, args...); !strings.Contains(got.stdout, exitText) {
+			t.Errorf("%v does not state the exit statuses", args)
+		}
+	}
+}
+
+// A missing file is named in plain words by every command that reads one.
+func TestMissingFile(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "c9:")
+	for _, args := range [][]string{
+		{"diff", none, none}, {"verify", none}, {"watch", none}, {"predict", none}, {"report", none}, {"evaluate", none},
+		{"evaluate", "--predictions", none, "--label", "y", "--decision", "d"}, {"train", "--config", none}, {"train", "--resume", none},
+		{"predict", none, "--input", none},
+	} {
+		got := command(t.Context(), nil, args...)
+		if calls := regexp.MustCompile(`\b(stat|lstat|open) `); got.status != exitUsage || calls.MatchString(got.stderr) || !strings.Contains(got.stderr, none) {
+			t.Errorf("%q: %d %s", args, got.status, got.stderr)
 		}
 	}
 }
