@@ -22,20 +22,12 @@ type rig struct {
 
 const size = 64
 
-func must[T any](t testing.TB) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		require.NoError(t, err)
-		return v
-	}
-}
-
 func newRig(t testing.TB) *rig {
 	r := &rig{Driver: double.New(double.Options{Memory: 4096}), t: t}
-	r.stream = must[driver.Stream](t)(r.NewStream())
-	r.kernel = must[driver.Function](t)(r.Function(must[driver.Module](t)(r.Load(".version")), "add"))
-	r.a, r.b = must[driver.Pointer](t)(r.Allocate(size)), must[driver.Pointer](t)(r.Allocate(size))
-	r.pinned = must[[]byte](t)(r.Pinned(size))
+	r.stream = require.Value(r.NewStream())(t)
+	r.kernel = require.Value(r.Function(require.Value(r.Load(".version"))(t), "add"))(t)
+	r.a, r.b = require.Value(r.Allocate(size))(t), require.Value(r.Allocate(size))(t)
+	r.pinned = require.Value(r.Pinned(size))(t)
 	r.ok(r.Clear(r.stream, r.a, size))
 	return r
 }
@@ -64,7 +56,7 @@ func all(p driver.Pointer) driver.Span { return driver.Span{At: p, Bytes: size} 
 var none driver.Span
 
 // map64 returns the rig's pinned memory for kernels.
-func (r *rig) map64() driver.Span { return all(must[driver.Pointer](r.t)(r.Mapped(r.pinned))) }
+func (r *rig) map64() driver.Span { return all(require.Value(r.Mapped(r.pinned))(r.t)) }
 
 // The double refuses every misuse that the package comment lists, with these words.
 func TestRefusals(t *testing.T) {
@@ -86,7 +78,7 @@ func TestRefusals(t *testing.T) {
 			return r.Multiply(r.stream, &driver.Gemm{Rows: 4, Cols: 4, Inner: 4, Beta: 1, A: r.a, B: r.a, C: r.b, StrideA: 4, StrideB: 4, StrideC: 4})
 		}, "nothing wrote"},
 		"race": {func(r *rig) error {
-			s := must[driver.Stream](r.t)(r.NewStream())
+			s := require.Value(r.NewStream())(r.t)
 			return r.launch(s, all(r.a), none)
 		}, "no event between"},
 		"allocation in a capture":      {func(r *rig) error { r.ok(r.BeginCapture(r.stream)); _, err := r.Allocate(4); return err }, "is captured"},
@@ -128,7 +120,7 @@ func TestRefusals(t *testing.T) {
 			return r.launch(r.stream, s, none)
 		}, "reads byte 56 of the 64"},
 		"mapped between streams": {func(r *rig) error {
-			s, other := r.map64(), must[driver.Stream](r.t)(r.NewStream())
+			s, other := r.map64(), require.Value(r.NewStream())(r.t)
 			r.ok(r.launch(r.stream, none, s))
 			return r.launch(other, s, none)
 		}, "no event between"},
@@ -171,14 +163,14 @@ func (r *rig) graph(reads driver.Span) driver.Graph {
 	r.t.Helper()
 	r.ok(r.BeginCapture(r.stream))
 	r.ok(r.launch(r.stream, reads, none))
-	return must[driver.Graph](r.t)(r.EndCapture(r.stream))
+	return require.Value(r.EndCapture(r.stream))(r.t)
 }
 
 // The double accepts correct calls: events between streams, work after a synchronisation, replays,
 // and the release of all objects.
 func TestWhatIsInOrder(t *testing.T) {
 	r := newRig(t)
-	other, event := must[driver.Stream](t)(r.NewStream()), must[driver.Event](t)(r.NewEvent())
+	other, event := require.Value(r.NewStream())(t), require.Value(r.NewEvent())(t)
 	r.ok(r.Record(event, r.stream))
 	r.ok(r.Wait(other, event))
 	r.ok(r.launch(other, all(r.a), all(r.b)))
@@ -196,8 +188,8 @@ func TestWhatIsInOrder(t *testing.T) {
 		t.Error("a download is not seen after the stream was waited for")
 	}
 	r.ok(r.HostReads(r.pinned))
-	at := must[driver.Pointer](t)(r.Mapped(r.pinned))
-	if again := must[driver.Pointer](t)(r.Mapped(r.pinned[8:])); again != at.Offset(8) {
+	at := require.Value(r.Mapped(r.pinned))(t)
+	if again := require.Value(r.Mapped(r.pinned[8:]))(t); again != at.Offset(8) {
 		t.Errorf("mapped at %d, and 8 bytes further at %d", at, again)
 	}
 	r.pinned[9] = 9

@@ -12,6 +12,7 @@ import (
 
 	"ppal/internal/cuda/nvidia"
 	"ppal/internal/gpucheck"
+	"ppal/internal/require"
 )
 
 // askedCase makes the test program run the case of that name instead of the tests.
@@ -53,11 +54,11 @@ func runAskedCase() {
 // driver, the next case runs, and the results say what happened.
 func TestCasesGoOn(t *testing.T) {
 	self, err := os.Executable()
-	ok(t, err)
+	require.NoError(t, err)
 	t.Setenv(askedCase, "1")
 	var seen []string
 	o := gpucheck.Options{Self: self, Args: []string{"gpu-check"}, Log: t.Logf}
-	ok(t, gpucheck.Run(t.Context(), []gpucheck.Part{badCases()}, o, func(list []gpucheck.Line) error {
+	require.NoError(t, gpucheck.Run(t.Context(), []gpucheck.Part{badCases()}, o, func(list []gpucheck.Line) error {
 		for _, l := range list {
 			seen = append(seen, l.Name+" "+string(l.Status)+" "+l.Detail)
 		}

@@ -10,17 +10,18 @@ import (
 	"testing"
 
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 // The error of a failed call has the operation, the call, the caller's place, and the driver's name
 // and description.
 func TestErrors(t *testing.T) {
 	d := open(t)
-	m := must[driver.Module](t)(d.Load(ptx))
-	f := must[driver.Function](t)(d.Function(m, "store"))
+	m := require.Value(d.Load(ptx))(t)
+	f := require.Value(d.Function(m, "store"))(t)
 	p := buffer(t, d, make([]byte, 64))
-	s := must[driver.Stream](t)(d.NewStream())
-	t.Cleanup(func() { ok(t, d.FreeStream(s)) })
+	s := require.Value(d.NewStream())(t)
+	t.Cleanup(func() { require.NoError(t, d.FreeStream(s)) })
 	launch := &driver.Launch{Function: f, Name: "store", Grid: [3]int{1, 1, 1}, Block: [3]int{64, 1, 1}, Args: make([]uint64, 4)}
 	gemm := &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 1, StrideC: 1}
 	ignore := func(_ any, err error) error { return err }
@@ -75,15 +76,15 @@ func TestErrors(t *testing.T) {
 
 func TestInstantiateFails(t *testing.T) {
 	d := open(t)
-	s := must[driver.Stream](t)(d.NewStream())
-	ok(t, d.BeginCapture(s))
+	s := require.Value(d.NewStream())(t)
+	require.NoError(t, d.BeginCapture(s))
 	t.Setenv("PPAL_STUB_FAIL", "cuGraphInstantiateWithFlags=2")
 	_, err := d.EndCapture(s)
 	t.Setenv("PPAL_STUB_FAIL", "")
 	if err == nil || !strings.Contains(err.Error(), "cuGraphInstantiateWithFlags(") || !errors.Is(err, driver.ErrOutOfMemory) {
 		t.Errorf("got %v", err)
 	}
-	ok(t, d.FreeStream(s))
+	require.NoError(t, d.FreeStream(s))
 }
 
 // A driver before CUDA 11.4 lacks cuGraphInstantiateWithFlags: the older function instantiates the
@@ -91,11 +92,11 @@ func TestInstantiateFails(t *testing.T) {
 func TestInstantiateOld(t *testing.T) {
 	lines := logTo(t)
 	d := open(t)
-	s := must[driver.Stream](t)(d.NewStream())
-	ok(t, d.BeginCapture(s))
+	s := require.Value(d.NewStream())(t)
+	require.NoError(t, d.BeginCapture(s))
 	t.Setenv("PPAL_STUB_FAIL", "cuGraphInstantiateWithFlags=34")
-	g := must[driver.Graph](t)(d.EndCapture(s))
-	ok(t, errors.Join(d.LaunchGraph(g, s), d.FreeGraph(g), d.FreeStream(s)))
+	g := require.Value(d.EndCapture(s))(t)
+	require.NoError(t, errors.Join(d.LaunchGraph(g, s), d.FreeGraph(g), d.FreeStream(s)))
 	if !slices.Contains(lines(), "instantiate as before CUDA 11.4") {
 		t.Error("the older function was not called")
 	}

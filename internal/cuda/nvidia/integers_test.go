@@ -15,6 +15,7 @@ import (
 	"ppal/internal/cuda/nvidia"
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -33,14 +34,14 @@ var unreliable = []struct{ name, value, want string }{
 func TestIntegers(t *testing.T) {
 	auto := func(want cuda.Products) {
 		t.Helper()
-		d, err := cuda.On(must[driver.Driver](t)(nvidia.Open(0)), cuda.Options{})
-		ok(t, err)
+		d, err := cuda.On(require.Value(nvidia.Open(0))(t), cuda.Options{})
+		require.NoError(t, err)
 		if got := cuda.Products(d.Products(784)); got != want {
 			t.Errorf("automatic products are %v, want %v", got, want)
 		}
-		ok(t, d.Close())
+		require.NoError(t, d.Close())
 	}
-	ok(t, open(t).Integers())
+	require.NoError(t, open(t).Integers())
 	auto(cuda.Int8x3)
 	for _, c := range unreliable {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {
@@ -62,16 +63,16 @@ func TestIntegers(t *testing.T) {
 func TestOwnProducts(t *testing.T) {
 	c := graphcases.Network(models.Spec{Inputs: 21, Hidden: []int{20}}, []int{40, 30}, constraints.Sigmoid, true, graphcases.Bytes)
 	numbers := func(products cuda.Products) [][]float64 {
-		d, err := cuda.On(must[driver.Driver](t)(nvidia.Open(0)), cuda.Options{Products: products})
-		ok(t, err)
+		d, err := cuda.On(require.Value(nvidia.Open(0))(t), cuda.Options{Products: products})
+		require.NoError(t, err)
 		p, err := c.Problem(tensor.Float32, graph.On(d))
-		ok(t, err)
+		require.NoError(t, err)
 		var n [][]float64
 		for range 3 { // launch by launch, captured, replayed
 			n, err = gpucheck.Numbers(p)
-			ok(t, err)
+			require.NoError(t, err)
 		}
-		ok(t, d.Close())
+		require.NoError(t, d.Close())
 		return n
 	}
 	for _, products := range []cuda.Products{cuda.Float32, cuda.TF32, cuda.BF16x3, cuda.Int8x3} {
@@ -93,12 +94,12 @@ func TestOwnProducts(t *testing.T) {
 		}
 	}
 	t.Setenv("PPAL_STUB_FAIL", "cublasGemmEx=13")
-	d, err := cuda.On(must[driver.Driver](t)(nvidia.Open(0)), cuda.Options{Products: cuda.Float32})
-	ok(t, err)
+	d, err := cuda.On(require.Value(nvidia.Open(0))(t), cuda.Options{Products: cuda.Float32})
+	require.NoError(t, err)
 	p, err := c.Problem(tensor.Float32, graph.On(d))
-	ok(t, err)
+	require.NoError(t, err)
 	if _, err := gpucheck.Numbers(p); err == nil || errors.Is(err, driver.ErrNotSupported) {
 		t.Errorf("an error of execution: %v, want the error", err)
 	}
-	ok(t, d.Close())
+	require.NoError(t, d.Close())
 }

@@ -100,24 +100,11 @@ func open(t testing.TB) driver.Driver {
 }
 
 // must returns a call's value, and fails the test if the call failed.
-func must[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		require.NoError(t, err)
-		return v
-	}
-}
-
-func ok(t testing.TB, err error) {
-	t.Helper()
-	require.NoError(t, err)
-}
-
 // buffer allocates device memory with content, and frees it when the test ends.
 func buffer(t testing.TB, d driver.Driver, content []byte) driver.Pointer {
 	t.Helper()
-	p := must[driver.Pointer](t)(d.Allocate(len(content)))
-	ok(t, d.Upload(0, p, content))
-	t.Cleanup(func() { ok(t, d.Free(p)) })
+	p := require.Value(d.Allocate(len(content)))(t)
+	require.NoError(t, d.Upload(0, p, content))
+	t.Cleanup(func() { require.NoError(t, d.Free(p)) })
 	return p
 }

@@ -14,6 +14,7 @@ import (
 
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/nvidia"
+	"ppal/internal/require"
 )
 
 func TestInfo(t *testing.T) {
@@ -22,7 +23,7 @@ func TestInfo(t *testing.T) {
 		t.Error(diff)
 	}
 	all, err := nvidia.Devices()
-	ok(t, err)
+	require.NoError(t, err)
 	if diff := cmp.Diff([]driver.Info{want}, all); diff != "" {
 		t.Error(diff)
 	}
@@ -86,17 +87,17 @@ func TestDevicesWithoutProducts(t *testing.T) {
 // A device can be opened again after it was closed. Its primary context is retained once for the
 // life of the process.
 func TestOpenTwice(t *testing.T) {
-	ok(t, must[driver.Driver](t)(nvidia.Open(0)).Close())
+	require.NoError(t, require.Value(nvidia.Open(0))(t).Close())
 	t.Setenv("PPAL_STUB_DEVICES", "9")
 	lines := logTo(t)
-	d := must[driver.Driver](t)(nvidia.Open(0))
-	ok(t, d.Close())
-	ok(t, d.Close()) // a second Close does nothing
+	d := require.Value(nvidia.Open(0))(t)
+	require.NoError(t, d.Close())
+	require.NoError(t, d.Close()) // a second Close does nothing
 	if _, err := d.Allocate(1); err == nil || !strings.Contains(err.Error(), "was closed") {
 		t.Errorf("allocate after close: %v", err)
 	}
-	ok(t, must[driver.Driver](t)(nvidia.Open(0)).Close())
-	ok(t, must[driver.Driver](t)(nvidia.Open(8)).Close()) // no other test opens this device
+	require.NoError(t, require.Value(nvidia.Open(0))(t).Close())
+	require.NoError(t, require.Value(nvidia.Open(8))(t).Close()) // no other test opens this device
 	if diff := cmp.Diff([]string{"retain 8"}, lines()); diff != "" {
 		t.Error(diff)
 	}
@@ -105,14 +106,14 @@ func TestOpenTwice(t *testing.T) {
 // Close releases the remaining objects and names them.
 func TestCloseNames(t *testing.T) {
 	lines := logTo(t)
-	d := must[driver.Driver](t)(nvidia.Open(0))
-	must[driver.Pointer](t)(d.Allocate(100))
-	must[driver.Pointer](t)(d.Allocate(28))
-	must[[]byte](t)(d.Pinned(7))
-	must[driver.Event](t)(d.NewEvent())
-	s := must[driver.Stream](t)(d.NewStream())
-	ok(t, d.BeginCapture(s))
-	must[driver.Graph](t)(d.EndCapture(s))
+	d := require.Value(nvidia.Open(0))(t)
+	require.Value(d.Allocate(100))(t)
+	require.Value(d.Allocate(28))(t)
+	require.Value(d.Pinned(7))(t)
+	require.Value(d.NewEvent())(t)
+	s := require.Value(d.NewStream())(t)
+	require.NoError(t, d.BeginCapture(s))
+	require.Value(d.EndCapture(s))(t)
 	err := d.Close()
 	want := "cuda: close: still held: 2 buffers of 128 bytes, 1 pinned buffer of 7 bytes, 1 stream, 1 event, 1 graph"
 	if err == nil || err.Error() != want {
@@ -132,9 +133,9 @@ func TestCloseNames(t *testing.T) {
 func copyFile(t *testing.T, file string) {
 	t.Helper()
 	content, err := os.ReadFile(os.Getenv(nvidia.ProductsFile))
-	ok(t, err)
-	ok(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	ok(t, os.WriteFile(file, content, 0o755))
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, content, 0o755))
 }
 
 // The package finds cuBLAS through the loader and in Python environments, in the versions that the
@@ -149,19 +150,19 @@ func TestFolders(t *testing.T) {
 		t.Errorf("in a virtual environment: got %q, want %q", out, want)
 	}
 	bin, wrapped := filepath.Join(dir, "env", "bin"), filepath.Join(dir, "wrapped")
-	ok(t, errors.Join(os.Mkdir(bin, 0o755), os.Mkdir(wrapped, 0o755), os.WriteFile(filepath.Join(bin, "python3"), nil, 0o755)))
+	require.NoError(t, errors.Join(os.Mkdir(bin, 0o755), os.Mkdir(wrapped, 0o755), os.WriteFile(filepath.Join(bin, "python3"), nil, 0o755)))
 	packages := filepath.Join(dir, "env", "lib", "python3.12", "site-packages")
 	for name, make := range map[string]func(file string) error{
 		"a link":   func(file string) error { return os.Symlink(filepath.Join(bin, "python3"), file) },
 		"a script": func(file string) error { return os.WriteFile(file, []byte("#!/bin/sh\necho "+packages+"\n"), 0o755) },
 	} {
 		python := filepath.Join(wrapped, "python3")
-		ok(t, make(python))
+		require.NoError(t, make(python))
 		out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH=", "PATH="+wrapped)
 		if want := "open: Stub 0 cuBLAS 12.4.5 <nil>"; !strings.Contains(out, want) {
 			t.Errorf("python3 is %s: got %q, want %q", name, out, want)
 		}
-		ok(t, os.Remove(python))
+		require.NoError(t, os.Remove(python))
 	}
 	out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH="+filepath.Dir(file))
 	if want := "open: Stub 0 cuBLAS 12.4.5 <nil>"; !strings.Contains(out, want) {
@@ -176,8 +177,8 @@ func TestFolders(t *testing.T) {
 // headers.sh prefers the headers of an installed toolkit.
 func TestHeaders(t *testing.T) {
 	home := t.TempDir()
-	ok(t, os.MkdirAll(filepath.Join(home, "include"), 0o755))
-	ok(t, os.WriteFile(filepath.Join(home, "include", "cuda.h"), nil, 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "include"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "include", "cuda.h"), nil, 0o644))
 	cmd := exec.Command("sh", "headers/headers.sh", "find")
 	cmd.Env = append(os.Environ(), "CUDA_HOME="+home)
 	out, err := cmd.Output()

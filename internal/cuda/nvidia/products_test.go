@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 // matrix is a row-major matrix with gaps between rows.
@@ -87,8 +88,8 @@ func expected(a, b, c matrix, transA, transB bool, inner int, alpha, beta float6
 // with the definition.
 func TestMultiply(t *testing.T) {
 	d := open(t)
-	s := must[driver.Stream](t)(d.NewStream())
-	t.Cleanup(func() { ok(t, d.FreeStream(s)) })
+	s := require.Value(d.NewStream())(t)
+	t.Cleanup(func() { require.NoError(t, d.FreeStream(s)) })
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rows, cols, inner = 5, 3, 4
 	for _, p := range []struct {
@@ -109,13 +110,13 @@ func TestMultiply(t *testing.T) {
 						b = small(rng, cols, inner, 1)
 					}
 					to := buffer(t, d, c.bytes(p.out))
-					ok(t, d.Multiply(s, &driver.Gemm{
+					require.NoError(t, d.Multiply(s, &driver.Gemm{
 						Precision: p.precision, Rows: rows, Cols: cols, Inner: inner, TransA: trans[0], TransB: trans[1],
 						Alpha: scale[0], Beta: scale[1], A: buffer(t, d, a.bytes(p.in)), B: buffer(t, d, b.bytes(p.in)), C: to,
 						StrideA: a.stride, StrideB: b.stride, StrideC: c.stride,
 					}))
 					got := make([]byte, len(c.values)*p.out)
-					ok(t, d.Download(s, got, to))
+					require.NoError(t, d.Download(s, got, to))
 					want := expected(a, b, c, trans[0], trans[1], inner, scale[0], scale[1])
 					if !slices.Equal(numbers(got, p.out), want) {
 						t.Errorf("got %v, want %v", numbers(got, p.out), want)
@@ -144,9 +145,9 @@ func TestMultiplyIntegers(t *testing.T) {
 		to := buffer(t, d, make([]byte, 4*rows*cols*count))
 		g := driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: cols, Inner: inner, TransB: true, Alpha: 1, A: buffer(t, d, a), B: buffer(t, d, b),
 			C: to, StrideA: inner, StrideB: inner, StrideC: cols, Batch: count, StepA: rows * inner, StepB: cols * inner, StepC: rows * cols}
-		ok(t, d.Multiply(0, &g))
+		require.NoError(t, d.Multiply(0, &g))
 		got := make([]byte, 4*rows*cols*count)
-		ok(t, d.Download(0, got, to))
+		require.NoError(t, d.Download(0, got, to))
 		for at := range rows * cols * count {
 			k, i, j := at/(rows*cols), at/cols%rows, at%cols
 			want := int32(0)
@@ -166,10 +167,10 @@ func TestPrecision(t *testing.T) {
 	x := float32(1 + 1.0/(1<<12))
 	p, q, to := buffer(t, d, float32s(x)), buffer(t, d, float32s(1)), buffer(t, d, float32s(0))
 	for precision, want := range map[driver.Precision]float32{driver.Float32: x, driver.TF32: 1} {
-		ok(t, d.Multiply(0, &driver.Gemm{Precision: precision, Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: q, C: to,
+		require.NoError(t, d.Multiply(0, &driver.Gemm{Precision: precision, Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: q, C: to,
 			StrideA: 1, StrideB: 1, StrideC: 1}))
 		got := make([]byte, 4)
-		ok(t, d.Download(0, got, to))
+		require.NoError(t, d.Download(0, got, to))
 		if x := math.Float32frombits(binary.LittleEndian.Uint32(got)); x != want {
 			t.Errorf("precision %d: %v, want %v", precision, x, want)
 		}
@@ -183,8 +184,8 @@ func TestHandles(t *testing.T) {
 	p := buffer(t, d, float32s(1))
 	g := &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 1, StrideC: 1}
 	for range 2 {
-		s := must[driver.Stream](t)(d.NewStream())
-		ok(t, errors.Join(d.Multiply(s, g), d.Multiply(s, g), d.FreeStream(s)))
+		s := require.Value(d.NewStream())(t)
+		require.NoError(t, errors.Join(d.Multiply(s, g), d.Multiply(s, g), d.FreeStream(s)))
 	}
 	all := strings.Join(lines(), "\n")
 	want := "stream flags 1\nalloc 33554432\ncreate handle\nworkspace 33554432\ndestroy handle\nfree 33554432\n"
@@ -213,5 +214,5 @@ func TestBadProducts(t *testing.T) {
 	}
 	empty := good
 	empty.Rows = 0
-	ok(t, d.Multiply(0, &empty))
+	require.NoError(t, d.Multiply(0, &empty))
 }

@@ -6,24 +6,25 @@ import (
 	"testing"
 
 	"ppal/internal/cuda/driver"
+	"ppal/internal/require"
 )
 
 // calls returns the calls of an iteration, by name.
 func calls(t testing.TB, d driver.Driver) map[string]func() error {
-	m := must[driver.Module](t)(d.Load(ptx))
-	add := must[driver.Function](t)(d.Function(m, "add"))
-	s := must[driver.Stream](t)(d.NewStream())
-	p, host := buffer(t, d, make([]byte, 64)), must[[]byte](t)(d.Pinned(64))
-	e := must[driver.Event](t)(d.NewEvent())
+	m := require.Value(d.Load(ptx))(t)
+	add := require.Value(d.Function(m, "add"))(t)
+	s := require.Value(d.NewStream())(t)
+	p, host := buffer(t, d, make([]byte, 64)), require.Value(d.Pinned(64))(t)
+	e := require.Value(d.NewEvent())(t)
 	launch := &driver.Launch{Function: add, Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Args: []uint64{uint64(p), 0}}
 	gemm := &driver.Gemm{Rows: 1, Cols: 1, Inner: 1, Alpha: 1, A: p, B: p, C: p, StrideA: 1, StrideB: 1, StrideC: 1}
-	ok(t, d.BeginCapture(s))
-	g := must[driver.Graph](t)(d.EndCapture(s))
+	require.NoError(t, d.BeginCapture(s))
+	g := require.Value(d.EndCapture(s))(t)
 	t.Cleanup(func() {
-		ok(t, d.FreeGraph(g))
-		ok(t, d.FreeEvent(e))
-		ok(t, d.FreePinned(host))
-		ok(t, d.FreeStream(s))
+		require.NoError(t, d.FreeGraph(g))
+		require.NoError(t, d.FreeEvent(e))
+		require.NoError(t, d.FreePinned(host))
+		require.NoError(t, d.FreeStream(s))
 	})
 	return map[string]func() error{
 		"launch":       func() error { return d.Launch(s, launch) },
@@ -41,8 +42,8 @@ func calls(t testing.TB, d driver.Driver) map[string]func() error {
 
 func TestNoAllocations(t *testing.T) {
 	for name, call := range calls(t, open(t)) {
-		ok(t, call())
-		if n := testing.AllocsPerRun(100, func() { ok(t, call()) }); n != 0 {
+		require.NoError(t, call())
+		if n := testing.AllocsPerRun(100, func() { require.NoError(t, call()) }); n != 0 {
 			t.Errorf("%s: %v allocations a call", name, n)
 		}
 	}
@@ -53,7 +54,7 @@ func BenchmarkCalls(b *testing.B) {
 	for name, call := range calls(b, open(b)) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				ok(b, call())
+				require.NoError(b, call())
 			}
 		})
 	}
