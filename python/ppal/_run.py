@@ -42,8 +42,8 @@ def read(path: Path) -> Any:
 
 def changed(path: Path, checksums: dict[str, str]) -> list[str]:
     """Return the files of a run that have been changed or removed since the program wrote their checksums."""
-    found = {name: path / name for name in checksums}
-    return [n for n, file in found.items() if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != checksums[n]]
+    now = {name: hashlib.sha256((path / name).read_bytes()).hexdigest() for name in checksums if (path / name).is_file()}
+    return [name for name, checksum in checksums.items() if now.get(name) != checksum]
 
 
 def _texts(raw: bytes) -> Any:
@@ -187,7 +187,7 @@ class Model:
         """
         absent = [e["column"] for e in self.encodings if e["column"] not in rows]
         if absent:
-            raise InputError(f"X has no column {absent[0]!r}, which the model uses")
+            raise InputError(f"X and sensitive_features have no column {absent[0]!r}, which the model uses: give it")
         blocks = range(0, len(next(iter(rows.values()))), BLOCK)
         features = (self.features({k: v[i : i + BLOCK] for k, v in rows.items()}, ignore_unknown) for i in blocks)
         scores = np.concatenate([self.network.forward(x)[-1] for x in features])
