@@ -57,15 +57,13 @@ func (p *parquetTable) ColumnNames() ([]string, error) {
 // Records implements BinaryTable.
 func (p *parquetTable) Records() recordio.RecordReader { return &parquetRecords{name: p.name} }
 
-// Next returns the next chunk, as Chunker.Next does. The chunks' offsets divide the file as if all
-// rows had the same number of bytes.
+// Next returns the next chunk, as Chunker.Next does.
 func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
 	rows, err := p.tableFile.Next()
 	if err != nil {
 		return recordio.Chunk{}, p.Fail(err)
 	}
-	offset := int64(float64(p.size) * float64(rows.First) / float64(p.Rows()))
-	return recordio.Chunk{Rows: rows, Record: rows.First, Offset: offset}, nil
+	return recordio.Chunk{Rows: rows, Record: rows.First}, nil
 }
 
 // Fail returns an error of the Parquet file as an error of the file. The end is an error if the

@@ -35,8 +35,8 @@ func NewReader(e tabular.PictureEncoding) *Reader {
 
 // Stored is an open file of pictures of one shape, 8 bits a pixel.
 type Stored interface {
-	// Count returns the number of pictures.
-	Count() int
+	// Len returns the number of pictures.
+	Len() int
 	// Dims returns the shape of a picture; 0: the file has no pictures.
 	Dims() (channels, height, width int)
 	// Pixels reads the picture with the given number, from 0, into dst, channel by channel.
@@ -154,8 +154,8 @@ func (r *Reader) store(dst []uint8, planes [][]uint8, height, width int) {
 // readIDX reads a picture of an IDX file.
 func (r *Reader) readIDX(table Stored, f tabular.PictureFile, dst []uint8) error {
 	channels, height, width := table.Dims()
-	if f.Row >= table.Count() {
-		return inFile(f.Path, fmt.Errorf("%w: picture %d of %d", dataerr.ErrMismatch, f.Row, table.Count()))
+	if f.Row >= table.Len() {
+		return inFile(f.Path, fmt.Errorf("%w: picture %d of %d", dataerr.ErrMismatch, f.Row, table.Len()))
 	}
 	if err := r.fits(height, width); err != nil {
 		return inFile(f.Path, err)
@@ -243,7 +243,7 @@ func Inspect(ctx context.Context, s *tabular.PictureSet, size tabular.PictureSiz
 			}
 			channels, height, width := table.Dims()
 			content := make([]byte, channels*height*width)
-			if f.Row < table.Count() { // Read reports another row
+			if f.Row < table.Len() { // Read reports another row
 				err = table.Pixels(f.Row, content)
 			}
 			list[i] = info{height, width, channels == 1, len(content), sha256.Sum256(content)}

@@ -177,7 +177,9 @@ func fillBlock[T float32 | float64](r *SheetReader, b *wideBlock, only []int, ro
 		from, end := k*height, min((k+1)*height, rows)
 		dst := (*to)[from*b.Columns : end*b.Columns]
 		if readHere {
-			failures[k] = readRuns(dst, b.Columns, only, from, end, read)
+			failures[k] = recordio.Runs(only, from, end, func(at, from, to int) error {
+				return read(dst[at*b.Columns:][:(to-from)*b.Columns], from, to)
+			})
 		}
 		if failures[k] == nil {
 			lacks[k], failures[k] = checkNumbers(b, dst, only, from)
@@ -190,24 +192,6 @@ func fillBlock[T float32 | float64](r *SheetReader, b *wideBlock, only []int, ro
 		for j, is := range lacks[k] {
 			b.lacks[j] = b.lacks[j] || is
 		}
-	}
-	return nil
-}
-
-// readRuns reads rows [from, to) of the listed rows; nil: of all rows.
-func readRuns[T float32 | float64](dst []T, columns int, only []int, from, to int, read func(dst []T, from, to int) error) error {
-	if only == nil {
-		return read(dst, from, to)
-	}
-	for i := from; i < to; {
-		end := i + 1
-		for end < to && only[end] == only[i]+end-i {
-			end++
-		}
-		if err := read(dst[(i-from)*columns:(end-from)*columns], only[i], only[i]+end-i); err != nil {
-			return err
-		}
-		i = end
 	}
 	return nil
 }

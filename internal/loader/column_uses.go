@@ -29,12 +29,12 @@ func (t *UserTable) describe(s *columnar.Sheet) {
 			t.uses = append(t.uses, u)
 			continue
 		}
-		t.uses = append(t.uses, c.use(t, s))
+		t.uses = append(t.uses, c.use(s))
 	}
 }
 
 // use returns the use of one column.
-func (c *UserColumn) use(t *UserTable, s *columnar.Sheet) tabular.ColumnUse {
+func (c *UserColumn) use(s *columnar.Sheet) tabular.ColumnUse {
 	u := tabular.ColumnUse{Name: c.Name, Missing: c.Profile.Missing}
 	var roles, details []string
 	for _, role := range []struct {

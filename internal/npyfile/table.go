@@ -2,7 +2,6 @@ package npyfile
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"unicode/utf8"
 
@@ -25,17 +24,13 @@ type field struct {
 
 // table is the table of all columns of the arrays in a file.
 type table struct {
+	recordio.RowChunks
 	name   string // for errors
-	file   recordio.RandomAccess
-	size   int64 // of the file
 	arrays []*array
 	fields []field
 	names  []string
 	texts  []int // numbers of the fields with texts
 	blocks bool  // an array has two dimensions or more
-	rows   []int // numbers of the chosen rows in the file; nil: all rows
-	atOnce int   // number of rows of a chunk
-	next   int   // first row of the next chunk
 }
 
 var _ recordio.ArrayTable = (*table)(nil)
@@ -49,7 +44,7 @@ const (
 
 // openTable opens a file of arrays.
 func openTable(file recordio.RandomAccess, size int64, name string) (recordio.BinaryTable, error) {
-	t := &table{name: name, file: file, size: size}
+	t := &table{RowChunks: recordio.RowChunks{File: file}, name: name}
 	var err error
 	if t.arrays, err = open(file, size); err != nil {
 		return nil, t.fail(err)
@@ -74,14 +69,14 @@ func openTable(file recordio.RandomAccess, size int64, name string) (recordio.Bi
 	if len(t.fields) == 0 {
 		return nil, t.fail(fmt.Errorf("the shape %s gives no columns", t.arrays[0].shapeText()))
 	}
-	t.atOnce = max(1, min(mostRows, most/width))
+	t.Count, t.AtOnce = t.arrays[0].Rows(), max(1, min(mostRows, most/width))
 	return t, nil
 }
 
 // fail adds the file's path to an error. If the file has changed, fail returns the error of the
 // change instead.
 func (t *table) fail(err error) error {
-	if changed := inputfile.ChangedSince(t.file); changed != nil {
+	if changed := inputfile.ChangedSince(t.File); changed != nil {
 		return changed
 	}
 	return &dataerr.FileError{Path: t.name, Offset: -1, Err: fmt.Errorf("%w: %w", dataerr.ErrFormat, err)}
@@ -97,44 +92,6 @@ func (t *table) ColumnNames() ([]string, error) {
 	return t.names, nil
 }
 
-// Rows implements ArrayTable.
-func (t *table) Rows() int {
-	if t.rows != nil {
-		return len(t.rows)
-	}
-	return t.arrays[0].Rows()
-}
-
-// Take implements ArrayTable.
-func (t *table) Take(rows []int) { t.rows = rows }
-
-// row returns the number of row i in the file.
-func (t *table) row(i int) int {
-	if t.rows != nil {
-		return t.rows[i]
-	}
-	return i
-}
-
-// runs divides rows [from, to) into runs that are consecutive in the file, and calls do for each
-// run. at is the position of the run among the rows [from, to).
-func (t *table) runs(from, to int, do func(at, from, to int) error) error {
-	if t.rows == nil {
-		return do(0, from, to)
-	}
-	for i := from; i < to; {
-		end := i + 1
-		for end < to && t.rows[end] == t.rows[i]+end-i {
-			end++
-		}
-		if err := do(i-from, t.rows[i], t.rows[i]+end-i); err != nil {
-			return err
-		}
-		i = end
-	}
-	return nil
-}
-
 // Blocks implements ArrayTable.
 func (t *table) Blocks() (list []recordio.Block) {
 	first := 0
@@ -144,10 +101,10 @@ func (t *table) Blocks() (list []recordio.Block) {
 			b.Read32 = func(dst []float32, from, to int) error { return readRows(t, a, dst, from, to) }
 			b.Read64 = func(dst []float64, from, to int) error { return readRows(t, a, dst, from, to) }
 			b.Fail = func(row, column int, err error) error {
-				return &dataerr.FileError{Path: t.name, Offset: -1, Row: t.row(row) + 1, Column: b.First + column + 1, Err: err}
+				return &dataerr.FileError{Path: t.name, Offset: -1, Row: t.Row(row) + 1, Column: b.First + column + 1, Err: err}
 			}
-			if t.rows == nil && a.native(a.size) && a.size >= 4 && !b.ByColumn {
-				if f, at := a.file(t.file); f != nil && at%int64(a.size) == 0 {
+			if t.Chosen == nil && a.native(a.size) && a.size >= 4 && !b.ByColumn {
+				if f, at := a.file(t.File); f != nil && at%int64(a.size) == 0 {
 					b.File, b.Offset = f, at
 				}
 			}
@@ -160,7 +117,7 @@ func (t *table) Blocks() (list []recordio.Block) {
 
 // readRows writes the elements of rows [from, to) of the table to dst.
 func readRows[T float32 | float64](t *table, a *array, dst []T, from, to int) error {
-	err := t.runs(from, to, func(at, from, to int) error {
+	err := recordio.Runs(t.Chosen, from, to, func(at, from, to int) error {
 		return readNumbers(a, dst[at*a.columns:][:(to-from)*a.columns], from, to)
 	})
 	if err != nil {
@@ -191,20 +148,6 @@ func (t *table) Aside(field int) bool {
 func (t *table) Single(field int) bool {
 	a := t.arrays[t.fields[field].array]
 	return a.kind == floats && a.size == 4
-}
-
-// Next implements BinaryTable. Next reads no rows: the workers read the rows of their chunks.
-func (t *table) Next([]byte) (recordio.Chunk, error) {
-	from := t.next
-	if from == t.Rows() {
-		if changed := inputfile.ChangedSince(t.file); changed != nil {
-			return recordio.Chunk{}, changed
-		}
-		return recordio.Chunk{}, io.EOF
-	}
-	t.next = min(t.Rows(), from+t.atOnce)
-	offset := int64(float64(t.size) * float64(from) / float64(t.Rows()))
-	return recordio.Chunk{Rows: recordio.RowRange{From: from, To: t.next}, Record: from, Offset: offset}, nil
 }
 
 // Records implements BinaryTable.
@@ -242,7 +185,7 @@ func (r *records) element(field int) (*array, []byte) {
 // read returns the bytes of an array in the given rows. It uses the memory of buffer.
 func (t *table) read(a *array, buffer []byte, rows recordio.RowRange) ([]byte, error) {
 	buffer = buffer[:0]
-	err := t.runs(rows.From, rows.To, func(_, from, to int) error {
+	err := recordio.Runs(t.Chosen, rows.From, rows.To, func(_, from, to int) error {
 		part, err := a.bytes(buffer[len(buffer):], from, to)
 		if len(buffer) == 0 {
 			buffer = part
@@ -328,7 +271,7 @@ func (r *records) Key(field int) uint64 {
 
 // Position implements RecordReader: the row of the file, from 1.
 func (r *records) Position(field int) (line, column int) {
-	return r.table.row(r.rows.From+r.row) + 1, field + 1
+	return r.table.Row(r.rows.From+r.row) + 1, field + 1
 }
 
 // Fail implements RecordReader.

@@ -138,7 +138,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 	want := fmt.Sprintf("a row of %s, 0 to %d", name, j.ArrayTable.Rows()-1)
 	for at, array := range names {
 		if array == key && j.ArrayTable.Aside(at) {
-			known, err := j.keysOf(name, at)
+			known, err := j.keysOf(at)
 			if err != nil {
 				return nil, err
 			}
@@ -164,7 +164,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 }
 
 // keysOf returns the row of each value in a column of the arrays. A value in two rows is an error.
-func (j *joined) keysOf(name string, field int) (map[string]int, error) {
+func (j *joined) keysOf(field int) (map[string]int, error) {
 	known := make(map[string]int, j.ArrayTable.Rows())
 	records := j.ArrayTable.Records()
 	twice := false

@@ -57,6 +57,67 @@ type Array struct {
 // RowRange is a range of rows, from 0.
 type RowRange struct{ From, To int }
 
+// RowChunks has the rows of an array table: the rows of the file, or those that Take has chosen.
+type RowChunks struct {
+	File   RandomAccess
+	Count  int   // number of rows of the file
+	AtOnce int   // number of rows of a chunk
+	Chosen []int // numbers of the chosen rows in the file; nil: all rows
+	next   int   // first row of the next chunk
+}
+
+// Rows implements ArrayTable.
+func (r *RowChunks) Rows() int {
+	if r.Chosen != nil {
+		return len(r.Chosen)
+	}
+	return r.Count
+}
+
+// Take implements ArrayTable.
+func (r *RowChunks) Take(rows []int) { r.Chosen = rows }
+
+// Row returns the number of row i in the file.
+func (r *RowChunks) Row(i int) int {
+	if r.Chosen != nil {
+		return r.Chosen[i]
+	}
+	return i
+}
+
+// Next implements BinaryTable. Next reads no rows: the workers read the rows of their chunks.
+func (r *RowChunks) Next([]byte) (Chunk, error) {
+	from := r.next
+	if from == r.Rows() {
+		if changed := inputfile.ChangedSince(r.File); changed != nil {
+			return Chunk{}, changed
+		}
+		return Chunk{}, io.EOF
+	}
+	r.next = min(r.Rows(), from+r.AtOnce)
+	return Chunk{Rows: RowRange{from, r.next}, Record: from}, nil
+}
+
+// Runs divides entries [from, to) of a list of rows into runs that are consecutive in the file, and
+// calls do for each run of rows. at is the position of the run among the entries. chosen nil: all
+// rows.
+func Runs(chosen []int, from, to int, do func(at, from, to int) error) error {
+	if chosen == nil {
+		return do(0, from, to)
+	}
+	for i := from; i < to; {
+		end := i + 1
+		for end < to && chosen[end] == chosen[i]+end-i {
+			end++
+		}
+		if err := do(i-from, chosen[i], chosen[i]+end-i); err != nil {
+			return err
+		}
+		i = end
+	}
+	return nil
+}
+
 // Block is a run of neighbouring columns of a table whose numbers lie together in the file. Its
 // functions may be called from several goroutines at the same time.
 type Block struct {

@@ -29,7 +29,6 @@ type Chunk struct {
 	Last bool // the text ends with this chunk
 	// Record is the number of the first record in the text, from 0, if the reader knows it
 	Record int
-	Offset int64 // bytes of the text before the chunk
 	// number of records, if an earlier reading has counted them; see Only
 	records int
 	// Rows holds the rows of a binary format, instead of the text
@@ -47,7 +46,6 @@ type Chunker struct {
 	r      *bufio.Reader
 	line   int    // number of lines before rest
 	offset int64  // number of bytes read
-	cut    int64  // number of bytes before rest
 	rest   []byte // bytes after the last cut
 	err    error  // an error of r after rest
 	Most   int    // largest number of bytes of a record
@@ -95,8 +93,7 @@ func (c *Chunker) Next(buffer []byte) (Chunk, error) {
 			continue
 		}
 		c.rest = append(c.rest[:0], buffer[cut:]...)
-		out := Chunk{Text: buffer[:cut], Line: c.line + 1, Last: end, Offset: c.cut}
-		c.cut += int64(cut)
+		out := Chunk{Text: buffer[:cut], Line: c.line + 1, Last: end}
 		c.line += bytes.Count(out.Text, []byte{'\n'})
 		return out, nil
 	}

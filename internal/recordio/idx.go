@@ -34,12 +34,9 @@ type IDX struct {
 	// channels, height and width are the shape of a picture; 0: the file has labels.
 	channels, height, width int
 
+	RowChunks
 	name  string // for errors
-	file  RandomAccess
-	count int
-	rows  []int // numbers of the chosen rows in the file; nil: all rows
-	first int64 // byte of the first value
-	next  int   // first row of the next chunk
+	first int64  // byte of the first value
 }
 
 var _ ArrayTable = (*IDX)(nil)
@@ -65,7 +62,7 @@ func openIDX(file RandomAccess, size int64, name string) (*IDX, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &IDX{name: name, file: file, count: dims[0], first: int64(4 + 4*n)}
+	t := &IDX{RowChunks: RowChunks{File: file, Count: dims[0], AtOnce: idxChunk}, name: name, first: int64(4 + 4*n)}
 	switch n {
 	case 3:
 		t.channels, t.height, t.width = 1, dims[1], dims[2]
@@ -85,7 +82,7 @@ func openIDX(file RandomAccess, size int64, name string) (*IDX, error) {
 
 // Pixels reads the picture with the given number in the file into dst, channel by channel.
 func (t *IDX) Pixels(number int, dst []byte) error {
-	_, err := t.file.ReadAt(dst, t.first+int64(number)*int64(len(dst)))
+	_, err := t.File.ReadAt(dst, t.first+int64(number)*int64(len(dst)))
 	return t.fail(err)
 }
 
@@ -97,8 +94,8 @@ func (t *IDX) fail(err error) error {
 	return inputfile.FileError(t.name, err)
 }
 
-// Count returns the number of pictures or labels of the file.
-func (t *IDX) Count() int { return t.count }
+// Len returns the number of pictures or labels of the file.
+func (t *IDX) Len() int { return t.RowChunks.Count }
 
 // Dims returns the shape of a picture; 0: the file has labels.
 func (t *IDX) Dims() (channels, height, width int) { return t.channels, t.height, t.width }
@@ -110,17 +107,6 @@ func (t *IDX) ColumnNames() ([]string, error) {
 	}
 	return []string{inputfile.FolderPicture}, nil
 }
-
-// Rows implements ArrayTable.
-func (t *IDX) Rows() int {
-	if t.rows != nil {
-		return len(t.rows)
-	}
-	return t.count
-}
-
-// Take implements ArrayTable.
-func (t *IDX) Take(rows []int) { t.rows = rows }
 
 // Blocks implements ArrayTable: pixels are no columns.
 func (t *IDX) Blocks() []Block { return nil }
@@ -137,19 +123,6 @@ func (t *IDX) Single(int) bool { return false }
 // idxChunk is the number of rows of a chunk.
 const idxChunk = 1024
 
-// Next implements BinaryTable.
-func (t *IDX) Next([]byte) (Chunk, error) {
-	from := t.next
-	if from == t.Rows() {
-		if changed := inputfile.ChangedSince(t.file); changed != nil {
-			return Chunk{}, changed
-		}
-		return Chunk{}, io.EOF
-	}
-	t.next = min(t.Rows(), from+idxChunk)
-	return Chunk{Rows: RowRange{from, t.next}, Record: from, Offset: t.first + int64(from)}, nil
-}
-
 // Records implements BinaryTable.
 func (t *IDX) Records() RecordReader { return &idxRecords{table: t} }
 
@@ -165,12 +138,10 @@ type idxRecords struct {
 func (r *idxRecords) Each(c Chunk, visit func() error) error {
 	rows := c.Rows.(RowRange)
 	for i := rows.From; i < rows.To; i++ {
-		if r.row = i; r.table.rows != nil {
-			r.row = r.table.rows[i]
-		}
+		r.row = r.table.Row(i)
 		if r.table.height == 0 {
 			var value [1]byte
-			if _, err := r.table.file.ReadAt(value[:], r.table.first+int64(r.row)); r.table.fail(err) != nil {
+			if _, err := r.table.File.ReadAt(value[:], r.table.first+int64(r.row)); r.table.fail(err) != nil {
 				return r.table.fail(err)
 			}
 			r.label = value[0]
