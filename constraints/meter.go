@@ -3,6 +3,7 @@ package constraints
 import (
 	"fmt"
 	"math"
+	"runtime"
 )
 
 // Meter computes the values of Sample for many scores of the same rows: Decide, Smooth and
@@ -14,16 +15,18 @@ type Meter struct {
 	kind []int32
 	// hits lists, for each cell, the kinds of the cell's rows with the decisions that count.
 	hits [][]kindHit
-	// chances holds the probabilities of both classes of a block, row by row; counts holds the
-	// numbers of rows of each kind that are decided to be of each class.
-	chances []float64
-	counts  []int
-	masses  []mass // of the rows of each kind, as counts; nil: the rows have no weights
-	next    []int  // next position in each cell's rows
+	// chances holds the probabilities of both classes of a block, row by row, and losses the losses
+	// of the rows; nil: no cell is a loss. counts holds the numbers of rows of each kind that are
+	// decided to be of each class.
+	chances, losses []float64
+	counts          []int
+	masses          []mass // of the rows of each kind, as counts; nil: the rows have no weights
+	next            []int  // next position in each cell's rows
 }
 
-// meterBlock is the number of rows whose probabilities a Meter holds at a time.
-const meterBlock = 2048
+// meterBlock returns the number of rows whose probabilities a Meter of n rows holds at a time: each
+// core computes some of them.
+func meterBlock(n int) int { return max(1, min(n, leastPart*runtime.GOMAXPROCS(0))) }
 
 // kindHit says that a decision counts on the rows of a kind.
 type kindHit struct{ kind, decision int32 }
@@ -35,13 +38,14 @@ func (s *Sample) Meter() *Meter {
 	if len(s.p.Classes) != 2 || s.system.Margins != nil || s.ranked != nil {
 		return nil
 	}
-	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*min(n, meterBlock)),
+	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*meterBlock(n)),
 		hits: make([][]kindHit, len(s.cells)), next: make([]int, len(s.cells))}
 	kinds := int32(1)
 	states := make([]uint8, n) // of one cell: 0 for no decision that counts, else 1 + the decision
 	for k := range s.cells {
 		cell := &s.cells[k]
 		if cell.loss {
+			m.losses = make([]float64, meterBlock(n))
 			continue
 		}
 		clear(states)
@@ -98,13 +102,15 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 	clear(m.masses)
 	clear(m.next)
 	smooth = make([]float64, len(s.cells))
-	for from := 0; from < len(scores); from += meterBlock {
-		to := min(from+meterBlock, len(scores))
-		if err := m.chance(scores, from, to); err != nil {
+	block := len(m.chances) / 2
+	for from := 0; from < len(scores); from += block {
+		to := min(from+block, len(scores))
+		inParts(to-from, func(first, end int) { m.chance(scores, from, from+first, from+end) })
+		if err := m.count(scores, from, to); err != nil {
 			return 0, nil, Counted{}, err
 		}
 		for k := range s.cells {
-			smooth[k] = m.add(smooth[k], k, scores, from, to)
+			smooth[k] = m.add(smooth[k], k, from, to)
 		}
 	}
 	for k := range s.cells {
@@ -123,22 +129,37 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 	return objective, smooth, counted, err
 }
 
-// chance sets the probabilities of rows [from, to) and counts their decisions.
-func (m *Meter) chance(scores []float64, from, to int) error {
+// chance sets the probabilities and the losses of rows [first, end) of the block that begins at row
+// from.
+func (m *Meter) chance(scores []float64, from, first, end int) {
+	for i := first; i < end; i++ {
+		// Both probabilities and the loss follow from one exponential, by the formulas of Phi.Value.
+		score := scores[i]
+		e := math.Exp(-math.Abs(score))
+		own, class := m.chances[2*(i-from):][:2], decided(score)
+		own[class], own[1-class] = 1/(1+e), e/(1+e)
+		if m.losses != nil {
+			m.losses[i-from] = Logistic.valueWith(float64(2*m.s.p.Labels[i]-1)*score, e)
+		}
+	}
+}
+
+// decided returns the class that a score decides, without a branch: the signs of scores are hard to
+// predict.
+func decided(score float64) (class int) {
+	if score > 0 {
+		class = 1
+	}
+	return class
+}
+
+// count counts the decisions of rows [from, to).
+func (m *Meter) count(scores []float64, from, to int) error {
 	for i, score := range scores[from:to] {
 		if math.IsNaN(score) {
 			return fmt.Errorf("constraints: score 0 of row %d is NaN", from+i)
 		}
-		// Both probabilities follow from one exponential, by the formulas of Sigmoid.Value.
-		e := math.Exp(-math.Abs(score))
-		likely, unlikely := 1/(1+e), e/(1+e)
-		at := 2 * m.kind[from+i]
-		if score > 0 {
-			m.chances[2*i], m.chances[2*i+1] = unlikely, likely
-			at++
-		} else {
-			m.chances[2*i], m.chances[2*i+1] = likely, unlikely
-		}
+		at := 2*int(m.kind[from+i]) + decided(score)
 		m.counts[at]++
 		if m.masses != nil {
 			m.masses[at].add(m.s.p.Weights[from+i])
@@ -149,7 +170,7 @@ func (m *Meter) chance(scores []float64, from, to int) error {
 
 // add adds the probabilities or losses of the rows [from, to) of cell k to sum, in the order of
 // Sample.Smooth.
-func (m *Meter) add(sum float64, k int, scores []float64, from, to int) float64 {
+func (m *Meter) add(sum float64, k, from, to int) float64 {
 	cell := &m.s.cells[k]
 	rows := cell.rows[m.next[k]:]
 	n := 0
@@ -162,14 +183,14 @@ func (m *Meter) add(sum float64, k int, scores []float64, from, to int) float64 
 	case cell.weights != nil:
 		for _, i := range rows {
 			if t := cell.targetOf(i); cell.loss {
-				sum += cell.weights[i] * Logistic.Value(float64(2*cell.labels[i]-1)*scores[i])
+				sum += cell.weights[i] * m.losses[int(i)-from]
 			} else if t >= 0 {
 				sum += cell.weights[i] * m.chances[2*(int(i)-from)+t]
 			}
 		}
 	case cell.loss:
 		for _, i := range rows {
-			sum += Logistic.Value(float64(2*cell.labels[i]-1) * scores[i])
+			sum += m.losses[int(i)-from]
 		}
 	case cell.target >= 0 && cell.joint == jointNone:
 		for _, i := range rows {

@@ -2,6 +2,7 @@ package constraints_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -26,10 +27,11 @@ func repeated(p *constraints.Population, times int) *constraints.Population {
 }
 
 // TestMeterRepeatsSample compares a meter with the functions of Sample, to the bit, for all kinds
-// of cells, for several blocks of rows, and for scores that are 0, tiny and huge.
+// of cells, for several blocks of rows on one core and on two, and for scores that are 0, tiny and
+// huge.
 func TestMeterRepeatsSample(t *testing.T) {
 	few, _ := people()
-	p := repeated(few, 450)
+	p := repeated(few, 2000)
 	var subject []constraints.Constraint
 	for _, text := range []string{
 		"positive_rate <= 0.5", "fpr[Female] <= 0.05", "precision >= 0.7", "error[race=*] <= 0.1", "gap(tpr, sex) <= 0.01",
@@ -40,8 +42,14 @@ func TestMeterRepeatsSample(t *testing.T) {
 	}
 	system := require.Value(constraints.NewSystem(constraints.Error(), subject, p))(t)
 	sample := require.Value(system.On(p))(t)
-	meter, rng, norm := sample.Meter(), rand.New(rand.NewPCG(1, 2)), []float64{2.5}
-	for round := range 8 {
+	var meter *constraints.Meter
+	rng, norm := rand.New(rand.NewPCG(1, 2)), []float64{2.5}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for round := range 4 {
+		if round%2 == 0 {
+			runtime.GOMAXPROCS(1 + round/2)
+			meter = sample.Meter()
+		}
 		scores := make([]float64, p.Len())
 		for i := range scores {
 			scores[i] = []float64{0, 1e-300, -1e-9, 800, -800, rng.NormFloat64(), 20 * rng.NormFloat64()}[rng.IntN(7)]

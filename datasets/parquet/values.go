@@ -189,7 +189,8 @@ func decimal(v *big.Int, scale int) string {
 
 // halfNumbers holds the number with the shortest decimal form among those whose nearest number of
 // 16 bits is that of the index's bits.
-var halfNumbers = sync.OnceValue(func() (all [1 << 16]float64) {
+var halfNumbers = sync.OnceValue(func() *[1 << 16]float64 {
+	all := new([1 << 16]float64)
 	for bits := range all {
 		x := textvalue.Half(uint16(bits))
 		if all[bits] = x; x-x == 0 {

@@ -153,37 +153,40 @@ func (f *softmaxFit) start() []float64 {
 
 // minimise returns the parameters of the least loss, by Newton steps from x.
 func (f *softmaxFit) minimise(x []float64) []float64 {
+	value := f.loss(x)
 	for range softmaxSteps {
 		step, slope, ok := f.newton(x)
 		if !ok {
 			break
 		}
-		next := f.search(x, step, slope)
+		next, least := f.search(x, step, value, slope)
 		if next == nil { // within rounding of the solution
 			break
 		}
-		x = next
+		x, value = next, least
 	}
 	return x
 }
 
-// search halves the step from x until the loss falls by a share of what its slope promises. It
-// returns nil if no step does, or if the promised decrease is below the rounding of the loss.
-func (f *softmaxFit) search(x, step []float64, slope float64) []float64 {
-	value, next, t := f.loss(x), make([]float64, len(x)), 1.0
+// search halves the step from x, where the loss is value, until the loss falls by a share of what
+// its slope promises. It returns the next parameters and their loss, or nil if no step does, or if
+// the promised decrease is below the rounding of the loss.
+func (f *softmaxFit) search(x, step []float64, value, slope float64) (next []float64, least float64) {
+	next = make([]float64, len(x))
+	t := 1.0
 	for range softmaxHalvings {
 		if -t*slope <= softmaxRounding*value {
-			return nil
+			return nil, value
 		}
 		for k := range x {
 			next[k] = x[k] + t*step[k]
 		}
-		if f.loss(next) < value+1e-4*t*slope {
-			return next
+		if least = f.loss(next); least < value+1e-4*t*slope {
+			return next, least
 		}
 		t /= 2
 	}
-	return nil
+	return nil, value
 }
 
 // set sets the parameters.
@@ -212,7 +215,11 @@ func (f *softmaxFit) loss(x []float64) float64 {
 		}
 		total := 0.0
 		for k, z := range f.p {
-			total += math.Exp(z - largest)
+			if z == largest {
+				total++
+			} else {
+				total += math.Exp(z - largest)
+			}
 			t := other
 			if k == y {
 				t = own

@@ -108,7 +108,7 @@ func TestSoftmaxSolves(t *testing.T) {
 			if !ok {
 				break
 			}
-			next := f.search(x, step, slope)
+			next, _ := f.search(x, step, f.loss(x), slope)
 			if next == nil || f.loss(next) >= f.loss(x) {
 				t.Fatalf("step %d from %v: %v does not lower the loss", steps, start, next)
 			}
@@ -138,10 +138,10 @@ func TestSoftmaxSolves(t *testing.T) {
 	for k := range step {
 		step[k] = -step[k]
 	}
-	if next := f.search(x, step, slope); next != nil {
+	if next, _ := f.search(x, step, f.loss(x), slope); next != nil {
 		t.Errorf("a step uphill: %v", next)
 	}
-	if next := f.search(x, step, -slope); next != nil {
+	if next, _ := f.search(x, step, f.loss(x), -slope); next != nil {
 		t.Errorf("a step uphill whose slope is known: %v", next)
 	}
 }
@@ -152,10 +152,11 @@ func TestSoftmaxSearchEndsAtRounding(t *testing.T) {
 	f := smallFit()
 	x := f.start()
 	step, slope, ok := f.newton(x)
-	if !ok || f.search(x, step, slope) == nil {
-		t.Fatalf("no step from the start: slope %v, %v", slope, ok)
+	value := f.loss(x)
+	if next, least := f.search(x, step, value, slope); !ok || next == nil || least != f.loss(next) {
+		t.Fatalf("step from the start to %v with the loss %v: slope %v, %v", next, least, slope, ok)
 	}
-	if next := f.search(x, step, -softmaxRounding*f.loss(x)/2); next != nil {
+	if next, _ := f.search(x, step, value, -softmaxRounding*value/2); next != nil {
 		t.Errorf("a step to %v", next)
 	}
 }

@@ -101,7 +101,7 @@ func TestSoftmaxSearchFollowsTheSlope(t *testing.T) {
 	for k := range step {
 		step[k] *= -1e-6
 	}
-	if next := f.search(x, step, slope); next != nil {
+	if next, _ := f.search(x, step, f.loss(x), slope); next != nil {
 		t.Errorf("from %v to %v, and the loss from %v to %v", x, next, f.loss(x), f.loss(next))
 	}
 }

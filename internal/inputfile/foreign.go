@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/option"
@@ -58,12 +59,12 @@ func pandasReads(function string) string {
 }
 
 // foreignPatterns are the compiled patterns of ForeignForms.
-var foreignPatterns = func() (list []*regexp.Regexp) {
+var foreignPatterns = sync.OnceValue(func() (list []*regexp.Regexp) {
 	for _, f := range ForeignForms {
 		list = append(list, regexp.MustCompile(`^(?s:`+f.begin+`)`))
 	}
 	return list
-}()
+})
 
 // latin returns a text whose characters are the bytes.
 func latin(head []byte) []rune {
@@ -84,8 +85,9 @@ func CheckText(head []byte, name, want string) error {
 		return &dataerr.FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: "+format, append([]any{dataerr.ErrFormat}, args...)...), Advice: advice}
 	}
 	begin := string(latin(head[:min(len(head), formBytes)]))
+	patterns := foreignPatterns()
 	for i, f := range ForeignForms {
-		if foreignPatterns[i].MatchString(begin) {
+		if patterns[i].MatchString(begin) {
 			return fail("to read it: "+strings.ReplaceAll(f.Convert, "%s", option.ShellWord(name)), "it is %s, want %s", f.form, want)
 		}
 	}

@@ -221,7 +221,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	shared := &samples{system: system, samples: map[*int]*constraints.Sample{}}
 	var s *Statement
 	s = &Statement{
-		samples: shared, named: nameRates, pure: t.Margins != nil, Weighted: t.Objective == nil,
+		samples: shared, named: nameRates, pure: t.Objective == nil && !system.OfPairs(), Weighted: t.Objective == nil,
 		Name: NameRates, Objective: t.Minimize.String(), system: system, boundsOn: on, confidence: t.Confidence,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
 			sample, err := shared.sample(rows)

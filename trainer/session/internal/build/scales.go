@@ -151,13 +151,21 @@ func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, s
 	if s, ok := data.(matrix.Sparse); ok && b.Center == nil && b.Scale == nil {
 		starts, columns, values := s.Entries()
 		for i := from; i < to; i += stride {
+			if own := columns[starts[i]:starts[i+1]]; values == nil { // add(i) without the factors 1
+				weight := 1 / classes[labels[i]]
+				for k, j := range own {
+					to := sums[int(j)*n:][:n]
+					for _, l := range own[k:] {
+						to[l] += weight
+					}
+					to[n-1] += weight
+				}
+				sums[n*n-1] += weight
+				continue
+			}
 			entries = entries[:0]
 			for k := starts[i]; k < starts[i+1]; k++ {
-				v := 1.0
-				if values != nil {
-					v = float64(values[k])
-				}
-				z[columns[k]], entries = v, append(entries, int(columns[k]))
+				z[columns[k]], entries = float64(values[k]), append(entries, int(columns[k]))
 			}
 			entries = append(entries, n-1)
 			add(i)

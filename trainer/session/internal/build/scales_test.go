@@ -108,6 +108,18 @@ func TestWhitenedScales(t *testing.T) {
 			t.Errorf("%s: whitened %v (-want +got): %s", name, b.Scales.Whitened(), diff)
 		}
 	}
+	ones := &matrix.CSR{Rows: n, Cols: 2, Starts: sparse.Starts, Columns: sparse.Columns}
+	with := &matrix.CSR{Rows: n, Cols: 2, Starts: sparse.Starts, Columns: sparse.Columns, Values: slices.Repeat([]float64{1}, len(sparse.Columns))}
+	var moments [2]*mat.SymDense
+	for k, data := range []matrix.Matrix{ones, with} {
+		moments[k] = mat.NewSymDense(3, nil)
+		if err := (&Builder{}).moments(moments[k], data, labels, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !mat.Equal(moments[0], moments[1]) {
+		t.Errorf("the moments of features without values are %v, want those of values of 1, %v", moments[0], moments[1])
+	}
 	l2 := &Builder{Model: models.Spec{Inputs: 2, Outputs: 2}, Regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 0.1}}
 	scale(t, l2, dense, labels)
 	for i := range 3 {

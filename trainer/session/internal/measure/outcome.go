@@ -7,6 +7,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/decide"
 	"ppal/internal/rates"
+	"ppal/internal/relay"
 	"ppal/trainer/session/results"
 )
 
@@ -44,6 +45,13 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*results
 	if splits[0].Classes == 2 && !pairs {
 		o.AcceptanceRate = &results.SplitValues{}
 	}
+	on := splits[max(0, slices.IndexFunc(splits, func(s Judged) bool { return s.Split == results.Validation }))]
+	probability := relay.Start(func() (p *results.Probability, _ error) {
+		if !pairs && b.System.Margins == nil { // the scores of a ranking give no probabilities
+			p = on.probability()
+		}
+		return p, nil
+	})
 	for _, s := range splits {
 		counted, smooth, err := s.count(parameters)
 		if err != nil {
@@ -65,14 +73,10 @@ func (b Bounds) Outcome(splits []Judged, parameters, values []float64) (*results
 			b.setConstraint(&o.Constraints[j], j, s.Split, counted, smooth, values)
 		}
 	}
-	if pairs { // the scores of a ranking give no probabilities
-		return o, nil
+	o.Probability, _ = probability()
+	if !pairs {
+		o.Probabilities = on.probabilities()
 	}
-	on := splits[max(0, slices.IndexFunc(splits, func(s Judged) bool { return s.Split == results.Validation }))]
-	if b.System.Margins == nil {
-		o.Probability = on.probability()
-	}
-	o.Probabilities = on.probabilities()
 	return o, nil
 }
 
