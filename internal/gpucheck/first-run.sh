@@ -54,6 +54,10 @@ unpack() {
 unpack ppal-gpu
 gpu=$work/ppal-gpu
 chmod +x "$gpu"
+if [ -f "$folder/ppal-mpi-gpu.xz" ]; then
+  unpack ppal-mpi-gpu
+  chmod +x "$work/ppal-mpi-gpu"
+fi
 for f in "$folder"/fashion-mnist/*; do
   case $f in
   *.xz) unpack "fashion-mnist/$(basename "$f" .xz)" ;;
