@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -92,9 +93,7 @@ func cross(path, method string, points []config.Values, key, list *yaml.Node) ([
 				return nil, gridError(path, item, "%s: want plain values", key.Value)
 			}
 			next := config.Values{found.Name: item.Value}
-			for k, v := range p {
-				next[k] = v
-			}
+			maps.Copy(next, p)
 			crossed = append(crossed, next)
 		}
 	}

@@ -293,10 +293,7 @@ func ranked(tried []Trying) []int {
 
 func merged(a, b config.Values) config.Values {
 	all := config.Values{}
-	for _, values := range []config.Values{a, b} {
-		for k, v := range values {
-			all[k] = v
-		}
-	}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -152,16 +153,11 @@ type job struct {
 
 // job returns the job of a contender, with the settings of a grid point unless point is -1.
 func (s *Study) job(c Contender, seed uint64, point int) job {
-	values := config.Values{}
-	for k, v := range c.Values {
-		values[k] = v
-	}
+	values := merged(c.Values, nil)
 	part := fmt.Sprintf("%s-seed%d", c.Name, seed)
 	if point >= 0 {
 		part = fmt.Sprintf("%s-point%d-seed%d", c.Name, point, seed)
-		for k, v := range c.Grid[point] {
-			values[k] = v
-		}
+		maps.Copy(values, c.Grid[point])
 	}
 	values["seed"] = fmt.Sprint(seed)
 	values["threads"] = fmt.Sprint(s.threads())

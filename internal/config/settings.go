@@ -49,7 +49,7 @@ type group struct {
 
 // ofTask sets the default of an option that the problem decides. text returns the default of a
 // task; the help shows that of session.DefaultTask as the usual default.
-func ofTask(o *option.Option, text func(d session.Defaults) string) *option.Option {
+func ofTask(o *option.Option, text func(d session.Defaults) string) {
 	usual := ""
 	var others []string // defaults that differ from the usual one
 	names := map[string][]string{}
@@ -68,7 +68,7 @@ func ofTask(o *option.Option, text func(d session.Defaults) string) *option.Opti
 			o.For(other, onProblem(names[other]...))
 		}
 	}
-	return o.Or(usual)
+	o.Or(usual)
 }
 
 // onProblem is the condition that the run's problem is one of the names.

@@ -108,9 +108,9 @@ func (a *assembly) exactStep(f *measure.Solution) error {
 	}
 	return f.ExactStep(scores, resolution, a.confidence, func() ([]float64, error) {
 		if f.Weights == nil {
-			return a.scores64(a.part(results.Validation))
+			return a.scores64(a.validation())
 		}
-		return scoresOn(a.part(results.Validation), slices.Clone(f.Weights))
+		return scoresOn(a.validation(), slices.Clone(f.Weights))
 	})
 }
 
@@ -294,22 +294,15 @@ func startIf[T any](concurrently bool, f func() (T, error)) (wait func() (T, err
 	return func() (T, error) { return result, err }
 }
 
-// certifyTimer is a Pipeline that can estimate the wall time of Certify before the training. A
-// session with a time limit ends the training earlier by that time.
-type certifyTimer interface {
-	certifyTime() (time.Duration, error)
-}
-
-var _ certifyTimer = (*assembly)(nil)
-
 // certifyPasses is the number of forward and backward passes in float64 that Certify takes, for
 // each row: the values, the gradients with two multipliers in one pass, and the scores for the
 // measures.
 const certifyPasses = 3
 
-// certifyTime implements certifyTimer. It times a forward and a backward pass of one block of
-// training rows in float64, and multiplies by the number of blocks of all splits and by
-// certifyPasses.
+// certifyTime estimates the wall time of Certify before the training. It times a forward and a
+// backward pass of one block of training rows in float64, and multiplies by the number of blocks of
+// all splits and by certifyPasses. A session with a time limit ends the training earlier by that
+// time.
 func (a *assembly) certifyTime() (time.Duration, error) {
 	x := a.iterate()
 	b, err := a.builder.exactBlocks(a.splits[0], x)
@@ -328,10 +321,11 @@ func (a *assembly) certifyTime() (time.Duration, error) {
 }
 
 // SaveModel implements Pipeline. The weights of the file act on raw rows.
-func (a *assembly) SaveModel(path string) error { return a.SaveWeights(path, a.iterate()) }
+func (a *assembly) SaveModel(path string) error { return a.saveWeights(path, a.iterate()) }
 
-// SaveWeights implements weightsSaver.
-func (a *assembly) SaveWeights(path string, x []float64) error {
+// saveWeights writes the stacked weights x, as trained, as SaveModel writes the weights of the
+// output.
+func (a *assembly) saveWeights(path string, x []float64) error {
 	model, n := a.builder.Model, a.data.Normalization
 	trained, err := models.Unstack(model, x)
 	if err != nil {

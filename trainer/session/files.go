@@ -132,8 +132,8 @@ func (s *Session) openToSave(dir string) error {
 // and the training r.
 func (s *Session) savedModel(d Description, r *trainer.Result) save.Model {
 	m := save.Model{Training: r, Output: s.pipeline.SaveModel, Preparation: d.preparation(), Members: d.Members}
-	if to, ok := s.pipeline.(weightsSaver); ok {
-		m.Weights = to.SaveWeights
+	if s.own != nil {
+		m.Weights = s.own.saveWeights
 	}
 	if d.Model.Kind != "" && s.result != nil {
 		m.Description = d.modelFile(s.result.Outcome)

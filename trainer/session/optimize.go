@@ -181,7 +181,7 @@ func (a *assembly) newConfidence() (*measure.Confidence, error) {
 	if level == 0 {
 		return nil, nil
 	}
-	validation := a.part(results.Validation)
+	validation := a.validation()
 	if validation == nil {
 		return nil, &OptionError{Option: "confidence", Problem: "needs validation rows, " + takeValidationRows}
 	}
@@ -315,7 +315,7 @@ const takeValidationRows = "take some with --split, as in 70/15/15 for tables an
 // checkSelection returns an error if the settings choose weights by validation rows and the run
 // has no validation rows.
 func (a *assembly) checkSelection() error {
-	if a.part(results.Validation) != nil {
+	if a.validation() != nil {
 		return nil
 	}
 	switch {
@@ -336,7 +336,7 @@ func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 			return err
 		}
 	}
-	if held := a.part(results.Validation); held != nil {
+	if held := a.validation(); held != nil {
 		s.ValidationMerit, err = a.merit(held)
 	}
 	return err
@@ -374,7 +374,7 @@ func (a *assembly) meritOnDecisions(s *split) (func(values []float64) trainer.Me
 // judge returns the function for the merit of the last measured iterate on the validation rows,
 // with offsets of the scores; nil if the run has no validation rows.
 func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), error) {
-	held, d := a.part(results.Validation), a.decided()
+	held, d := a.validation(), a.decided()
 	if held == nil {
 		return nil, nil
 	}

@@ -118,7 +118,7 @@ func (s *Session) commonSummary(r *trainer.Result) results.Summary {
 		OutputIteration: r.Output, ResidualDecay: results.NewResidualDecay(r.Decay),
 		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}
-	if a, ok := s.pipeline.(*assembly); ok {
+	if a := s.own; a != nil {
 		sum.SecondsOpening = a.devices.Opening.Seconds()
 	}
 	sum.SecondsReading, sum.SecondsTotal = s.reading.Seconds(), s.spent.Seconds()
@@ -148,7 +148,7 @@ func (d Description) deviceAndMemory() string {
 func (s *Session) ended(o *results.Outcome) measure.Run {
 	run := measure.Run{Circumstances: s.circumstances(o), Training: s.training, Constraints: boundedNames(s.pipeline.Describe()),
 		FeasibilityTolerance: s.options.feasibilityTolerance()}
-	if a, ok := s.pipeline.(*assembly); ok && a.solved != nil && a.solved.Rounds != nil {
+	if a := s.own; a != nil && a.solved != nil && a.solved.Rounds != nil {
 		rounds := a.solved.Rounds.Rounds
 		run.Shifts = rounds[len(rounds)-1].Shifts
 	}
@@ -158,8 +158,8 @@ func (s *Session) ended(o *results.Outcome) measure.Run {
 // circumstances returns the circumstances of a certified run.
 func (s *Session) circumstances(o *results.Outcome) measure.Circumstances {
 	c := measure.Circumstances{Status: s.training.Status}
-	if a, ok := s.pipeline.(*assembly); ok {
-		c = a.circumstances(s.training.Status)
+	if s.own != nil {
+		c = s.own.circumstances(s.training.Status)
 	} else { // a pipeline of the caller's own
 		c.Float32, c.Batches = s.options.Device.dtype() == tensor.Float32, s.options.BatchSize > 0
 		c.Patience, c.Tolerance = s.options.Settings.Patience, s.options.Settings.Tolerance

@@ -51,9 +51,13 @@ func (s *Session) resume(dir string, extension *save.Extension) (notes []string,
 	if s.files, err = save.Reopen(dir, s.fileOptions()); err != nil {
 		return nil, err
 	}
+	from := func(int) error { return nil }
+	if s.own != nil {
+		from = s.own.continueFrom
+	}
 	now := s.Describe()
 	before, err := s.files.Resume(save.Continuing{
-		Version: now.Version, Device: now.Device, Data: now.Data, Init: now.Init, From: s.continueFrom, Extension: extension,
+		Version: now.Version, Device: now.Device, Data: now.Data, Init: now.Init, From: from, Extension: extension,
 		Note: func(notes ...string) { s.options.Files.Notes = append(slices.Clip(s.options.Files.Notes), notes...) },
 	})
 	if err != nil {
@@ -72,38 +76,19 @@ func (s *Session) resume(dir string, extension *save.Extension) (notes []string,
 // run.
 func (s *Session) Resumable() bool { return s.files.Resumable() }
 
-// limited is a Pipeline that can say what depends on the limits of a run.
-type limited interface {
-	// limitsMatter says why a run that is extended from the limit of iterations may differ from an
-	// uninterrupted run; "": it does not differ.
-	limitsMatter(before int) string
-	// continueFrom makes the run continue as if it had begun with the limit first, or returns why it
-	// cannot.
-	continueFrom(first int) error
-}
-
-var _ limited = (*assembly)(nil)
-
-// limitsMatter asks the pipeline.
+// limitsMatter says why a run that is extended from the limit of iterations may differ from an
+// uninterrupted run; "": it does not differ.
 func (s *Session) limitsMatter(before int) string {
-	if s.options.TimeLimit > 0 {
+	switch {
+	case s.options.TimeLimit > 0:
 		return "the time limit ends it after another number of iterations"
+	case s.own == nil:
+		return ""
 	}
-	if p, ok := s.pipeline.(limited); ok {
-		return p.limitsMatter(before)
-	}
-	return ""
+	return s.own.limitsMatter(before)
 }
 
-// continueFrom tells the pipeline.
-func (s *Session) continueFrom(first int) error {
-	if p, ok := s.pipeline.(limited); ok {
-		return p.continueFrom(first)
-	}
-	return nil
-}
-
-// limitsMatter implements limited.
+// limitsMatter is Session.limitsMatter without a time limit.
 func (a *assembly) limitsMatter(before int) string {
 	set := a.options.Settings
 	switch {
@@ -126,8 +111,9 @@ func (a *assembly) limitsMatter(before int) string {
 	return ""
 }
 
-// continueFrom implements limited. A run on mini-batches goes on with all rows from the iteration
-// on from which it used them: the state of the steps belongs to all rows.
+// continueFrom makes the run continue as if it had begun with the limit first, or returns why it
+// cannot. A run on mini-batches goes on with all rows from the iteration on from which it used
+// them: the state of the steps belongs to all rows.
 func (a *assembly) continueFrom(first int) error {
 	switch {
 	case len(a.finishes) == 0 || first == a.options.Settings.Iterations:

@@ -15,7 +15,6 @@ import (
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
-	"ppal/trainer/session/results"
 )
 
 // scored are the features of a model of given scores.
@@ -178,7 +177,7 @@ func (s *scored) given(rows load.Rows) measure.Scores {
 func (a *assembly) chooseThresholds(f *measure.Solution, p problem.Problem, tell func(trainer.Warnings), early trainer.Warnings) (*trainer.Result, error) {
 	began, s := time.Now(), a.scored
 	f.Given = &measure.Given{Column: s.column, Names: s.names, Outputs: a.builder.Outputs()}
-	held := func() (measure.Scores, error) { return s.given(a.part(results.Validation).Rows), nil }
+	held := func() (measure.Scores, error) { return s.given(a.validation().Rows), nil }
 	if err := f.Thresholds(s.given(a.splits[0].Rows), measure.Resolution(false), a.confidence, held); err != nil {
 		return nil, err
 	}

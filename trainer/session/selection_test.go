@@ -131,8 +131,8 @@ func TestMeritOnDecisions(t *testing.T) {
 	require.Value(a.measure())(t)
 	var s trainer.Settings
 	require.NoError(t, a.setMerits(&s))
-	for name, merit := range map[results.Split]func() trainer.Merit{results.Training: s.TrainMerit, results.Validation: s.ValidationMerit} {
-		part := a.part(name)
+	for part, merit := range map[*split]func() trainer.Merit{a.splits[0]: s.TrainMerit, a.validation(): s.ValidationMerit} {
+		name := part.Name
 		scores := require.Value(a.scores(part))(t)
 		counted := countOn(t, a, part, scores)
 		gap, fpr := counted.Values[0], counted.Values[1]

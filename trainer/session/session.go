@@ -37,18 +37,11 @@ type Pipeline interface {
 
 var _ Pipeline = (*assembly)(nil)
 
-// weightsSaver is a Pipeline that can save the weights of any iterate: it writes the stacked
-// weights x, as trained, as SaveModel writes the weights of the output.
-type weightsSaver interface {
-	SaveWeights(path string, x []float64) error
-}
-
-var _ weightsSaver = (*assembly)(nil)
-
 // Session is a single run, from its data to its files. A session is not safe for concurrent use.
 type Session struct {
 	options  Options
 	pipeline Pipeline
+	own      *assembly        // the pipeline that New built; nil: the caller's
 	files    *save.Directory  // the run's directory; nil while it is not open
 	records  []trainer.Record // records from the time without an open directory
 	last     *trainer.Record  // the last record; nil before the first
@@ -103,7 +96,8 @@ func (o Options) prepare(ctx context.Context, err error) (a *assembly, _ error) 
 func Run(p Pipeline, o Options) *Session { return run(p, o.withProgram()) }
 
 func run(p Pipeline, o Options) *Session {
-	return &Session{options: o, pipeline: p, warnings: slices.Clone(p.Describe().Warnings)}
+	own, _ := p.(*assembly)
+	return &Session{options: o, pipeline: p, own: own, warnings: slices.Clone(p.Describe().Warnings)}
 }
 
 // Describe describes the run.
@@ -141,8 +135,14 @@ func (s *Session) Train(ctx context.Context) (*Result, error) {
 	return s.Certify()
 }
 
-// The training has at least 1/leastTraining of the time that a time limit leaves after the reading.
+// leastTraining: the training has at least 1/leastTraining of the time after the reading.
 const leastTraining = 4
+
+// beforeCertificate returns the time of the training: what the certificate leaves of a time limit
+// after the reading.
+func beforeCertificate(left, certifying time.Duration) time.Duration {
+	return max(left-certifying, left/leastTraining)
+}
 
 // Optimize runs the method. A session can call Optimize once. Each record goes to the open
 // directory and to the recorder of the settings. If the directory refuses a record, the training
@@ -177,12 +177,12 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 				"and building the problem took %.1f s; use a longer --time-limit", limit, s.spent.Seconds())})
 		}
 		left := limit - s.spent
-		if p, ok := s.pipeline.(certifyTimer); ok && left > 0 {
-			certifying, err := p.certifyTime()
+		if s.own != nil && left > 0 {
+			certifying, err := s.own.certifyTime()
 			if err != nil {
 				return nil, s.fail(nil, err)
 			}
-			left = max(left-certifying, left/leastTraining)
+			left = beforeCertificate(left, certifying)
 		}
 		set.Deadline = began.Add(left)
 	}
@@ -229,8 +229,8 @@ func (s *Session) Certify() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := s.pipeline.(rowChecker); ok {
-		if err := p.checkRows(); err != nil {
+	if s.own != nil {
+		if err := s.own.checkRows(); err != nil {
 			again := "train again"
 			if dir := s.Dir(); dir != "" {
 				again += " (ppal train --config " + option.ShellWord(rundir.Dir(dir).Config()) + ")"
@@ -246,15 +246,8 @@ func (s *Session) Certify() (*Result, error) {
 	return r, nil
 }
 
-// rowChecker is a Pipeline that can say whether its rows have changed since they were read.
-type rowChecker interface {
-	checkRows() error
-}
-
-var _ rowChecker = (*assembly)(nil)
-
-// checkRows implements rowChecker. Rows in kept files may have been changed by another program.
-// Each process compares its own.
+// checkRows returns an error if rows in kept files have changed since they were read: another
+// program may have written there. Each process compares its own.
 func (a *assembly) checkRows() error {
 	if err := a.check(nil); err != nil {
 		return err

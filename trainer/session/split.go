@@ -34,10 +34,10 @@ type split struct {
 	room    []float64
 }
 
-// part returns the split with the name, or nil.
-func (a *assembly) part(name results.Split) *split {
+// validation returns the split of the validation rows, or nil.
+func (a *assembly) validation() *split {
 	for _, s := range a.splits {
-		if s.Name == name {
+		if s.Name == results.Validation {
 			return s
 		}
 	}

@@ -12,7 +12,6 @@ import (
 type Given struct {
 	Column  string   // of the groups; "": all rows are one group
 	Names   []string // of the groups; nil: all rows are one group
-	Groups  []int32  // of the training rows
 	Outputs int      // scores of a row
 	// Offsets are minus the thresholds, those of each group one after the other. A group without
 	// training rows has the mean of the others, by the weights of their rows.
