@@ -23,6 +23,7 @@ import (
 	"ppal/internal/mapped"
 	"ppal/internal/newrows"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // embedded is a table in several kinds of files with the same rows.
@@ -130,9 +131,7 @@ func sameTables(t *testing.T, name string, want, got *tabular.Tables) {
 func TestArraysAreTheSameTable(t *testing.T) {
 	racing.Skip(t, "TestArraysWithATestFile starts the same goroutines")
 	pages, err := mapped.New(t.TempDir(), 1<<40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pages.Close()
 	for name, opts := range map[string]tabular.TableOptions{
 		"":           {Groups: []string{"sex"}},
@@ -220,25 +219,15 @@ func TestArraysWithATestFile(t *testing.T) {
 // A file of arrays in the order of C, with the elements of the machine, is mapped and not copied.
 // A later change of the file is an error.
 func TestArraysAreMapped(t *testing.T) {
-	pages, err := mapped.New(t.TempDir(), 1<<40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := require.Value(mapped.New(t.TempDir(), 1<<40))(t)
 	defer pages.Close()
 	opts := embeddings(t, 500, false).arrays["table"]
 	opts.Label, opts.Pages = "y", pages
 	got := loaded(t, "csv", opts)
-	if err := pages.Check(); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.OpenFile(opts.File, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pages.Check())
+	file := require.Value(os.OpenFile(opts.File, os.O_RDWR, 0))(t)
 	defer file.Close()
-	if _, err := file.WriteAt(make([]byte, 500*12*4), 128); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(file.WriteAt(make([]byte, 500*12*4), 128))(t)
 	x := make([]float64, 12)
 	got.Train.Features.Float64(x, 0, 1)
 	e := got.Preparation.Encodings
@@ -303,11 +292,8 @@ func TestKeyOfBothFiles(t *testing.T) {
 	dir := t.TempDir()
 	arrays := datatest.NPZ(t, false, datatest.Array{Name: "X", Type: "<f8", Shape: []int{4, 1}, Numbers: []float64{1, 2, 3, 5}},
 		datatest.Array{Name: "id", Type: "<i8", Shape: []int{4}, Numbers: []float64{10, 20, 30, 40}})
-	got, err := LoadTable("", "csv", tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", arrays), Label: "y", Key: "id", Features: []string{"X0", "id"},
-		Beside: datatest.Write(t, dir, "rows.csv", []byte("sex,id,y\nf,40,1\nm,10,0\nf,20,1\nm,30,0\n")), Groups: []string{"sex=m"}, Split: tabular.Split{Train: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(LoadTable("", "csv", tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", arrays), Label: "y", Key: "id", Features: []string{"X0", "id"},
+		Beside: datatest.Write(t, dir, "rows.csv", []byte("sex,id,y\nf,40,1\nm,10,0\nf,20,1\nm,30,0\n")), Groups: []string{"sex=m"}, Split: tabular.Split{Train: 100}}))(t)
 	x := make([]float64, 8)
 	got.Train.Features.Float64(x, 0, 4)
 	e := got.Preparation.Encodings

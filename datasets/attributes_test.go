@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // peopleText has numbers, categories, a column of names and missing values.
@@ -35,9 +36,7 @@ func TestValues(t *testing.T) {
 	opts := tabular.TableOptions{Label: "income", Missing: tabular.MissingImputed, Ignore: []string{"name"}, Split: tabular.Split{Train: 100}, Attributes: []string{"race"},
 		Values: []string{"Black", "f", "Eve", "income=1", "unknown"}}
 	got, err := everything(t, peopleText, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := []string{"race", "sex"}; !slices.Equal(names(got.Train.Attributes), want) || !slices.Equal(got.Train.Attributes[1].Of, []int{0, 1, 1, 0, 0}) {
 		t.Errorf("%v, want %v", got.Train.Attributes, want)
 	}
@@ -88,10 +87,7 @@ func TestAttributesKeepTheSplit(t *testing.T) {
 
 // TestAttributesOfAdult compares the attribute sex with the groups of the two sexes.
 func TestAttributesOfAdult(t *testing.T) {
-	tables, err := LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1, Attributes: []string{"sex", "race", "sex=Female", "occupation"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := require.Value(LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1, Attributes: []string{"sex", "race", "sex=Female", "occupation"}}))(t)
 	for _, p := range tables.Parts() {
 		sex, race := p.Attributes[0], p.Attributes[1]
 		for k, g := range sex.Groups() {
@@ -109,10 +105,7 @@ func TestAttributesOfAdult(t *testing.T) {
 			t.Error("no occupation is missing")
 		}
 	}
-	dropped, err := LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1, Attributes: []string{"race"}, DropSensitive: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dropped := require.Value(LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1, Attributes: []string{"race"}, DropSensitive: true}))(t)
 	left := strings.Join(dropped.Train.Columns, " ")
 	if strings.Contains(left, "race=") || !strings.Contains(left, "sex=Male") {
 		t.Errorf("the features are %s", left)
@@ -121,11 +114,8 @@ func TestAttributesOfAdult(t *testing.T) {
 
 // TestAttributesOutsideTheFeatures reads columns of the published files that are not features.
 func TestAttributesOutsideTheFeatures(t *testing.T) {
-	tables, err := LoadTable(datatest.RealData(t), "compas", tabular.TableOptions{Seed: 1,
-		Attributes: []string{"race", "sex", "age_cat", "decile_score>=5", "decile_score", "score_text"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := require.Value(LoadTable(datatest.RealData(t), "compas", tabular.TableOptions{Seed: 1,
+		Attributes: []string{"race", "sex", "age_cat", "decile_score>=5", "decile_score", "score_text"}}))(t)
 	a := tables.Train.Attributes
 	if len(a[0].Values) != 6 || len(a[1].Values) != 2 || len(a[2].Values) != 3 || len(a[3].Values) != 2 || len(a[4].Values) != 10 {
 		t.Errorf("%d attributes", len(a))

@@ -18,15 +18,14 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // A record that never ends is refused. Records up to the limit are read.
 func TestEndlessRecords(t *testing.T) {
 	for name, begin := range map[string]string{"row": "a,b\n1,2\n", "quotes": "a,b\n1,\""} {
 		d, err := recordio.NewDelimited(io.MultiReader(strings.NewReader(begin), datatest.Again("ab")), "file", tabular.Layout{Separator: ","})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if d.Text.Most != recordio.MaxLine {
 			t.Errorf("the limit is %d", d.Text.Most)
 		}
@@ -35,10 +34,7 @@ func TestEndlessRecords(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	d, err := recordio.NewDelimited(strings.NewReader("a,b\n"+strings.Repeat(strings.Repeat("1", 40_000)+",2\n", 20)), "file", tabular.Layout{Separator: ","})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(recordio.NewDelimited(strings.NewReader("a,b\n"+strings.Repeat(strings.Repeat("1", 40_000)+",2\n", 20)), "file", tabular.Layout{Separator: ","}))(t)
 	d.Text.Most = 1 << 17
 	rows := 0
 	if err := eachRow(d, func([]string) error { rows++; return nil }); err != nil || rows != 20 {
@@ -51,12 +47,8 @@ func TestLabelBomb(t *testing.T) {
 	var text bytes.Buffer
 	zip := gzip.NewWriter(&text)
 	header := binary.BigEndian.AppendUint32([]byte{0, 0, inputfile.IDXBytes, 1}, 1<<31-1)
-	if _, err := zip.Write(header); err != nil {
-		t.Fatal(err)
-	}
-	if err := zip.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(zip.Write(header))(t)
+	require.NoError(t, zip.Close())
 	_, err := newrows.ReadIDXLabels(&text, "labels.gz")
 	datatest.CheckFileError(t, err, dataerr.ErrFormat, "2147483647 labels, want at most 16777216")
 }

@@ -22,6 +22,7 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // TestCIFARSizes checks the sizes of a batch.
@@ -63,10 +64,7 @@ func TestJoinedStores(t *testing.T) {
 // TestDivideByHand divides 4 and 2 chosen rows, and checks the places of the rows in both parts.
 func TestDivideByHand(t *testing.T) {
 	set := &picture.Pictures{Labels: []byte{1, 0, 1, 2, 1, 0, 1}, Classes: []string{"a", "b", "c"}}
-	c, err := set.Choose([]int{1, 0}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(set.Choose([]int{1, 0}, 0))(t)
 	for seed := range uint64(8) {
 		checkDivided(t, set, c, seed)
 	}
@@ -80,10 +78,7 @@ func TestDivideByHand(t *testing.T) {
 
 func checkDivided(t *testing.T, set *picture.Pictures, c *picture.Choice, seed uint64) {
 	t.Helper()
-	d, err := c.Divide(tabular.Split{Train: 50, Validation: 50}, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(c.Divide(tabular.Split{Train: 50, Validation: 50}, seed))(t)
 	for part, s := range map[string]picture.Selection{"training": d.Train, "validation": d.Validation} {
 		if !slices.Equal(s.Offsets, []int{0, 2, 3}) || s.Rows() != 3 || !slices.Equal(s.Labels(), []int{0, 0, 1}) || !slices.Equal(s.Names, []string{"b", "a"}) {
 			t.Errorf("%s: offsets %v, labels %v of %v", part, s.Offsets, s.Labels(), s.Names)

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/cases"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // TestTables loads the tables of testdata/tables.txt.
@@ -66,9 +67,7 @@ func optionsOf(t *testing.T, c *cases.Case) tabular.TableOptions {
 		o.Split = tabular.Split{}
 	}
 	if text := c.Arg("split"); text != "" {
-		if _, err := fmt.Sscanf(text, "%d/%d/%d", &o.Split.Train, &o.Split.Validation, &o.Split.Test); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(fmt.Sscanf(text, "%d/%d/%d", &o.Split.Train, &o.Split.Validation, &o.Split.Test))(t)
 	}
 	return o
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/require"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,10 +31,7 @@ func states(r *Report) []State {
 
 func TestCheckSynthetic(t *testing.T) {
 	racing.Skip(t, "TestSyntheticTwice draws with the same goroutines")
-	report, err := Check(context.Background(), "", "synthetic", tabular.TableOptions{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := require.Value(Check(context.Background(), "", "synthetic", tabular.TableOptions{Seed: 1}))(t)
 	want := &Counts{Rows: 7200, PerClass: []int{1200, 1200, 1200, 1200, 1200, 1200}}
 	if diff := cmp.Diff(want, report.Train); diff != "" || len(report.Files)+len(report.Warnings) > 0 {
 		t.Errorf("%s %v %v", diff, report.Files, report.Warnings)
@@ -43,19 +41,14 @@ func TestCheckSynthetic(t *testing.T) {
 func TestCheckFashion(t *testing.T) {
 	dir := writeFashion(t, 20)
 	packed := filepath.Join(dir, "fashion-mnist/t10k-labels-idx1-ubyte.gz")
-	if err := os.Remove(packed); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(packed))
 	report, err := Check(context.Background(), dir, "fashion-mnist", tabular.TableOptions{Seed: 0})
 	datatest.CheckError(t, err, fs.ErrNotExist, packed)
 	if diff := cmp.Diff([]State{Different, Different, Different, Missing}, states(report)); diff != "" {
 		t.Error(diff)
 	}
 	datatest.Write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", datatest.IDX(make([]byte, 20), 20))
-	report, err = Check(context.Background(), dir, "fashion-mnist", tabular.TableOptions{Seed: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report = require.Value(Check(context.Background(), dir, "fashion-mnist", tabular.TableOptions{Seed: 0}))(t)
 	if diff := cmp.Diff([]State{Different, Different, Different, Unverified}, states(report)); diff != "" {
 		t.Error(diff)
 	}
@@ -81,9 +74,7 @@ func TestCheckCIFAR(t *testing.T) {
 	dir := t.TempDir()
 	datatest.Write(t, dir, cifarArchive, archive(cifarFiles(), batchNames...))
 	report, err := Check(context.Background(), dir, "cifar10", tabular.TableOptions{Seed: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]State{Different}, states(report)); diff != "" {
 		t.Error(diff)
 	}
@@ -105,9 +96,7 @@ func TestCheckCIFAR(t *testing.T) {
 func TestVerifyStates(t *testing.T) {
 	ctx := context.Background()
 	report, err := Verify(ctx, t.TempDir(), "fashion-mnist")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]State{Missing, Missing, Missing, Missing}, states(report)); diff != "" || len(report.Warnings) > 0 {
 		t.Errorf("%s warnings %q", diff, report.Warnings)
 	}
@@ -142,9 +131,7 @@ func TestCheckTable(t *testing.T) {
 	}
 	path := datatest.Write(t, t.TempDir(), "own.csv", []byte(text.String()))
 	report, err := Check(context.Background(), "", "csv", tabular.TableOptions{File: path, Label: "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if report.Tables == nil || report.Tables.Train.Rows() != 28 {
 		t.Errorf("tables %+v", report.Tables)
 	}

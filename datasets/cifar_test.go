@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // records returns CIFAR records; the pixels of record i are fill + i.
@@ -62,9 +63,7 @@ func TestLoadCIFAR(t *testing.T) {
 	for name, dir := range map[string]string{"folder": folder, "archive": packed} {
 		t.Run(name, func(t *testing.T) {
 			train, test, err := LoadImages(dir, "cifar10", 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff([]byte{0, 1, 2, 3, 0, 0, 9}, train.Labels); diff != "" {
 				t.Error(diff)
 			}

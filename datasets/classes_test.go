@@ -10,6 +10,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/newrows"
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -80,10 +81,7 @@ func TestRareClasses(t *testing.T) {
 	if strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
-	got, err := rare("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(rare("train"))(t)
 	want := "The split leaves no rows of class oak (validation rows), oak (test rows): the rates of these classes are not known there."
 	if got.Test == nil || !slices.Contains(got.Warnings, want) {
 		t.Errorf("warnings %q, want %q", got.Warnings, want)

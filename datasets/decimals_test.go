@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // TestDecimalCommas reads a European table: its numbers must be the same as in an American one.
@@ -21,14 +22,8 @@ func TestDecimalCommas(t *testing.T) {
 		bill := strings.Replace(fmt.Sprintf("%.1f", 30+float64(i)/3), ".", ",", 1)
 		return fmt.Sprintf("%s;%d.%03d,25;0,%03d;%d", bill, (1000+37*i)/1000, (1000+37*i)%1000, 13*i, i*i/7%2)
 	})
-	want, err := everything(t, american, tabular.TableOptions{Label: "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := everything(t, european, tabular.TableOptions{Label: "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := require.Value(everything(t, american, tabular.TableOptions{Label: "y"}))(t)
+	got := require.Value(everything(t, european, tabular.TableOptions{Label: "y"}))(t)
 	if diff := cmp.Diff(denseOf(t, want).Data, denseOf(t, got).Data); diff != "" || len(got.Train.Columns) != 3 {
 		t.Error(diff)
 	}

@@ -15,6 +15,7 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // TestDivision checks that a division stores every chosen row once, in the right part. Each part
@@ -38,27 +39,14 @@ func TestDivision(t *testing.T) {
 
 func checkDivision(t *testing.T, dir, dataset string) {
 	set, _, err := LoadImages(dir, dataset, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	classes := []int{2, 0, 3}
-	whole, err := picture.Select(set, classes, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := openAgain(t, dir, dataset, set).Choose(classes, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := c.Divide(tabular.Split{Train: 70, Validation: 30}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := require.Value(picture.Select(set, classes, 0))(t)
+	c := require.Value(openAgain(t, dir, dataset, set).Choose(classes, 0))(t)
+	d := require.Value(c.Divide(tabular.Split{Train: 70, Validation: 30}, 5))(t)
 	cols := set.Pixels.Cols
 	train, validation := matrix.NewBytes(d.Train.Rows(), cols, picture.PixelScale), matrix.NewBytes(d.Validation.Rows(), cols, picture.PixelScale)
-	if err := d.Read(train, validation); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Read(train, validation))
 	for k := range classes {
 		all, part := whole.Offsets[k+1]-whole.Offsets[k], d.Validation.Offsets[k+1]-d.Validation.Offsets[k]
 		if diff := 10*part - 3*all; diff < -10 || diff > 10 {
@@ -102,19 +90,10 @@ func ofClass(x *matrix.Bytes, s *picture.Selection, k int) []string {
 func TestDivisionSeed(t *testing.T) {
 	racing.Skip(t, "TestDivision runs the same goroutines")
 	open, _, err := OpenImages("", "synthetic", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	divide := func(s tabular.Split, seed uint64) *picture.Division {
-		c, err := open.Choose([]int{0, 1}, 50)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := c.Divide(s, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		c := require.Value(open.Choose([]int{0, 1}, 50))(t)
+		return require.Value(c.Divide(s, seed))(t)
 	}
 	a, b, other := divide(tabular.Split{Train: 80, Validation: 20, Test: 0}, 1), divide(tabular.Split{Train: 80, Validation: 20, Test: 0}, 1), divide(tabular.Split{Train: 80, Validation: 20, Test: 0}, 2)
 	if !slices.Equal(a.Places, b.Places) {
@@ -131,9 +110,7 @@ func TestDivisionSeed(t *testing.T) {
 func TestDivisionErrors(t *testing.T) {
 	racing.Skip(t, "TestDivision runs the same goroutines")
 	open, _, err := OpenImages("", "synthetic", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct {
 		split   tabular.Split
 		rows    int
@@ -144,10 +121,7 @@ func TestDivisionErrors(t *testing.T) {
 		{tabular.Split{Train: 0, Validation: 100, Test: 0}, 0, "there must be training rows"},
 		{tabular.Split{Train: 99, Validation: 1, Test: 0}, 3, "has no validation rows left"},
 	} {
-		choice, err := open.Choose([]int{0, 1}, c.rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		choice := require.Value(open.Choose([]int{0, 1}, c.rows))(t)
 		if _, err := choice.Divide(c.split, 1); !errors.Is(err, dataerr.ErrSplit) || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%v: %v, want %q", c.split, err, c.message)
 		}

@@ -18,6 +18,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
+	"ppal/internal/require"
 )
 
 // fetchCase is the expected result of a download from one kind of server.
@@ -143,9 +144,7 @@ func (test fetchCase) run(t *testing.T) {
 		t.Errorf("%d answers of %d are not closed", requests.open, len(requests.contexts))
 	}
 	if test.want == nil {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkFetched(t, dir)
 		return
 	}

@@ -20,6 +20,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // The zero value has the documented defaults, and set fields stay.
@@ -53,9 +54,7 @@ func TestFetchPresentWhileLocked(t *testing.T) {
 	dir := t.TempDir()
 	datatest.Write(t, dir, "set/file.bin", fetchBody)
 	lock, err := lockFolder(context.Background(), filepath.Join(dir, "set"), quick().Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer lock.Release()
 	ctx, cancel := context.WithCancel(context.Background())
 	opts := quick()
@@ -79,10 +78,7 @@ func TestFetchMirrorSchemes(t *testing.T) {
 		if strings.Contains(err.Error(), "before") {
 			t.Errorf("one source is not the second: %v", err)
 		}
-		next, err := http.NewRequest(http.MethodGet, base, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := require.Value(http.NewRequest(http.MethodGet, base, nil))(t)
 		if err := redirecting(http.DefaultClient).CheckRedirect(next, nil); err != nil {
 			t.Error(err)
 		}
@@ -142,9 +138,7 @@ func TestFetchCannotRename(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "datasets: ") {
 		t.Fatalf("a folder in place of the file: %v", err)
 	}
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(path))
 	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil || len(s.ranges) != 1 {
 		t.Errorf("%v after requests %q", err, s.ranges)
 	}
@@ -181,9 +175,7 @@ func TestAnswers(t *testing.T) {
 		{status: 499, final: true, text: "server answers 499"},
 	} {
 		f, err := os.Create(filepath.Join(t.TempDir(), "part"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		transfer := &transfer{f: f, have: 3, size: 10, file: File{Size: 10}}
 		answer := &http.Response{StatusCode: tc.status, ContentLength: -1}
 		err = transfer.accept(answer)
@@ -193,9 +185,7 @@ func TestAnswers(t *testing.T) {
 			err != nil && !strings.Contains(err.Error(), tc.text) || (transfer.have == 0) != tc.empties {
 			t.Errorf("%d: %v, %d bytes are kept", tc.status, err, transfer.have)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Close())
 		if err := transfer.accept(answer); errors.Is(err, os.ErrClosed) != tc.empties {
 			t.Errorf("%d and a closed file: %v", tc.status, err)
 		}

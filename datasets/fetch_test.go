@@ -25,6 +25,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
+	"ppal/internal/require"
 )
 
 // fetchBody is the content of the file that the test servers publish.
@@ -205,9 +206,7 @@ func TestFetchCancelLeavesPart(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "set", "file.bin.part")); err != nil || info.Size() != 100<<10 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()))
 	if diff := cmp.Diff([]string{"", "bytes=102400-"}, s.ranges); diff != "" {
 		t.Error(diff)
 	}
@@ -235,9 +234,7 @@ func TestFetchSources(t *testing.T) {
 		var log strings.Builder
 		opts := quick()
 		opts.Log = slog.New(slog.NewTextHandler(&log, nil))
-		if err := fetchFiles(context.Background(), dir, []File{published(gone.URL, whole.URL)}, opts); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, fetchFiles(context.Background(), dir, []File{published(gone.URL, whole.URL)}, opts))
 		checkFetched(t, dir)
 		if text := log.String(); !strings.Contains(text, `msg="source failed" url=`+gone.URL+"/") || strings.Contains(text, whole.URL) {
 			t.Errorf("log %s", text)
@@ -247,9 +244,7 @@ func TestFetchSources(t *testing.T) {
 		dir := t.TempDir()
 		opts := quick()
 		opts.Mirrors = []string{whole.URL + "/mirror"}
-		if err := fetchFiles(context.Background(), dir, []File{published("http://127.0.0.1:1")}, opts); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, fetchFiles(context.Background(), dir, []File{published("http://127.0.0.1:1")}, opts))
 		checkFetched(t, dir)
 	})
 	t.Run("none", func(t *testing.T) {
@@ -273,9 +268,7 @@ func TestFetchProgress(t *testing.T) {
 		}
 		seen = append(seen, done)
 	}
-	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts))
 	if seen[0] != 1000 || seen[len(seen)-1] != int64(len(fetchBody)) {
 		t.Errorf("from %d to %d", seen[0], seen[len(seen)-1])
 	}

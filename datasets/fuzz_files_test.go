@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // FuzzUnzip extracts a file from any bytes in the place of a zip archive: the file has at most one
@@ -22,20 +23,13 @@ func FuzzUnzip(f *testing.F) {
 		var buf bytes.Buffer
 		w := zip.NewWriter(&buf)
 		for _, name := range names {
-			member, err := w.Create(name)
-			if err != nil {
-				f.Fatal(err)
-			}
+			member := require.Value(w.Create(name))(f)
 			if strings.HasSuffix(name, "/") {
 				continue
 			}
-			if _, err := member.Write(bytes.Repeat([]byte("text"), 100)); err != nil {
-				f.Fatal(err)
-			}
+			require.Value(member.Write(bytes.Repeat([]byte("text"), 100)))(f)
 		}
-		if err := w.Close(); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, w.Close())
 		return buf.Bytes()
 	}
 	f.Add(zipped("folder/file.csv"))
@@ -47,9 +41,7 @@ func FuzzUnzip(f *testing.F) {
 		const size = 50
 		dir := t.TempDir()
 		archive, path := filepath.Join(dir, "a.zip"), filepath.Join(dir, "inside", "file")
-		if err := errors.Join(os.WriteFile(archive, data, 0o600), os.Mkdir(filepath.Dir(path), 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.WriteFile(archive, data, 0o600), os.Mkdir(filepath.Dir(path), 0o700)))
 		err := unzip(archive, path, File{Path: "file", Zipped: "folder/file.csv", Size: size})
 		if err != nil && !errors.Is(err, dataerr.ErrFormat) {
 			t.Fatalf("unexpected kind of error: %v", err)

@@ -18,6 +18,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // expected lists the only errors that content may cause.
@@ -87,15 +88,8 @@ func FuzzCIFAR(f *testing.F) {
 
 // held returns the bytes of the records of a batch.
 func held(t *testing.T, b cifarBatch) []byte {
-	r, err := b.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return records
+	r := require.Value(b.open())(t)
+	return require.Value(io.ReadAll(r))(t)
 }
 
 func FuzzCIFARArchive(f *testing.F) {
@@ -104,14 +98,9 @@ func FuzzCIFARArchive(f *testing.F) {
 	f.Add(whole[:len(whole)/2])
 	f.Add(archive(cifarFiles(), "test_batch.bin", "test_batch.bin"))
 	f.Add([]byte("no archive"))
-	c, err := inputfile.NewContent(bytes.NewReader(whole), "seed")
-	if err != nil {
-		f.Fatal(err)
-	}
+	c := require.Value(inputfile.NewContent(bytes.NewReader(whole), "seed"))(f)
 	var unzipped bytes.Buffer
-	if _, err := unzipped.ReadFrom(c); err != nil {
-		f.Fatal(err)
-	}
+	require.Value(unzipped.ReadFrom(c))(f)
 	f.Add(unzipped.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		batches, err := readCIFARArchive(bytes.NewReader(data), "file", cifar10())
@@ -228,9 +217,7 @@ func FuzzOwnOptions(f *testing.F) {
 				opts.SplitColumn, opts.Split = value, tabular.Split{}
 			case "test":
 				opts.TestFile = filepath.Join(t.TempDir(), "test")
-				if err := os.WriteFile(opts.TestFile, data, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(opts.TestFile, data, 0o600))
 			}
 		}
 		d := ownCSV()

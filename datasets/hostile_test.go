@@ -22,6 +22,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
+	"ppal/internal/require"
 )
 
 // A file with one checksum only, or with one wrong checksum, is refused: several published sets
@@ -115,13 +116,8 @@ func (w onWrite) Write(p []byte) (int, error) {
 // A waiting download ends when its context is cancelled.
 func TestFetchStopsWaiting(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "set"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := lockFolder(context.Background(), filepath.Join(dir, "set"), quick().Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "set"), 0o755))
+	lock := require.Value(lockFolder(context.Background(), filepath.Join(dir, "set"), quick().Log))(t)
 	defer lock.Release()
 	ctx, cancel := context.WithCancel(context.Background())
 	opts := quick()
@@ -156,9 +152,7 @@ func TestFetchRefusesLinks(t *testing.T) {
 		dir := t.TempDir()
 		victim := datatest.Write(t, dir, "victim", []byte("precious"))
 		datatest.Write(t, dir, "set/other", nil)
-		if err := os.Symlink(victim, filepath.Join(dir, "set", tc.link)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(victim, filepath.Join(dir, "set", tc.link)))
 		err := fetchFiles(context.Background(), dir, []File{tc.file}, quick())
 		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: %v", tc.link, err)
@@ -170,9 +164,7 @@ func TestFetchRefusesLinks(t *testing.T) {
 	dir := t.TempDir()
 	datatest.Write(t, dir, "set/other", nil)
 	nowhere := filepath.Join(dir, "nowhere")
-	if err := os.Symlink(nowhere, filepath.Join(dir, "set", "file.bin.part")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(nowhere, filepath.Join(dir, "set", "file.bin.part")))
 	err := fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick())
 	if err == nil || !strings.Contains(err.Error(), "not a regular file") || inputfile.Exists(nowhere) {
 		t.Errorf("a link to no file: %v, and the file is made: %t", err, inputfile.Exists(nowhere))
@@ -212,9 +204,7 @@ func TestFetchChecksTheRange(t *testing.T) {
 		opts.Progress = func(_ File, done int64) { seen = append(seen, done) }
 		var log bytes.Buffer
 		opts.Log = slog.New(slog.NewTextHandler(&log, nil))
-		if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts))
 		checkFetched(t, dir)
 		if strings.Contains(log.String(), "wrong checksum") || slices.Max(seen[:2]) > fetchPart {
 			t.Errorf("%q: took the bytes: %v\n%s", answer, seen[:2], &log)
@@ -285,9 +275,7 @@ func TestFetchMessages(t *testing.T) {
 		}
 	}
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer raw.Close()
 	go func() {
 		for {

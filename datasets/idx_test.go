@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // writeFashion writes a small data set of 28 x 28 images.
@@ -40,9 +41,7 @@ func TestLoadFashion(t *testing.T) {
 	datatest.Write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", datatest.IDX(make([]byte, 13), 13))
 	datatest.Write(t, dir, "fashion-mnist/train-labels-idx1-ubyte.gz", datatest.IDX([]byte{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0}, 13))
 	train, test, err := LoadImages(dir, "fashion-mnist", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if rows, cols := train.Pixels.Dims(); rows != 13 || cols != 784 || train.Pixels.Data[785] != 785%256 {
 		t.Errorf("%d x %d", rows, cols)
 	}

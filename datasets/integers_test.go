@@ -15,6 +15,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // standardizedTables returns two splits with a standardised number and two indicators.
@@ -136,9 +137,7 @@ func TestSharedIntegers(t *testing.T) {
 			}
 			return tables, err
 		})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(errs...))
 	}
 }
 

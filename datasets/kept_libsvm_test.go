@@ -20,6 +20,7 @@ import (
 	"ppal/internal/loader"
 	"ppal/internal/mapped"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // sparseText returns rows in LIBSVM's format. The first entry with a value other than 1 is in the
@@ -48,10 +49,7 @@ func sparseText(rows, valued int, query bool) []byte {
 
 func newPages(t *testing.T) *mapped.Dir {
 	t.Helper()
-	pages, err := mapped.New(t.TempDir(), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := require.Value(mapped.New(t.TempDir(), 1<<30))(t)
 	t.Cleanup(func() {
 		if err := pages.Close(); err != nil {
 			t.Error(err)
@@ -123,19 +121,13 @@ func TestKeptLIBSVM(t *testing.T) {
 	want, _ := load("", "", 1)
 	other, _ := load("", "", 2)
 	expect("first", "1", 1, want, keepsRows)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(file))(t)
 	save(file, []byte("no rows here\n"))
 	expect("second", "1", 1, want, hasRows)
 	expect("another seed", "1", 2, other, hasRows)
 	save(file, text)
 	path := keptFiles(t, folder)[0]
-	kept, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := require.Value(os.ReadFile(path))(t)
 	kept[len(kept)/2] ^= 1
 	for what, bad := range map[string][]byte{"a damaged byte": kept, "a short file": kept[:len(kept)-7]} {
 		save(path, bad)
@@ -153,10 +145,7 @@ func TestKeptLIBSVM(t *testing.T) {
 
 // TSV, compressed text and Parquet have the same rows in pages, and in kept rows, as in memory.
 func TestOtherFormatsInPages(t *testing.T) {
-	csv, err := os.ReadFile(keptTable(t, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	csv := require.Value(os.ReadFile(keptTable(t, 1)))(t)
 	numbers, letters := []float64{}, []byte{}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 500 {

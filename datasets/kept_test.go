@@ -18,6 +18,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
+	"ppal/internal/require"
 )
 
 // keptTable writes a table with numbers, categories, dates and missing values, and returns its
@@ -46,10 +47,7 @@ func keptOptions(t *testing.T, file, folder, sum string) tabular.TableOptions {
 	if folder == "" {
 		return o
 	}
-	pages, err := mapped.New(t.TempDir(), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := require.Value(mapped.New(t.TempDir(), 1<<30))(t)
 	o.Pages = pages
 	t.Cleanup(func() {
 		if err := pages.Close(); err != nil {
@@ -112,11 +110,7 @@ func forget(t *testing.T, path string) {
 
 func keptFiles(t *testing.T, folder string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(folder, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return require.Value(filepath.Glob(filepath.Join(folder, "*")))(t)
 }
 
 const (
@@ -148,10 +142,7 @@ func TestSecondLoad(t *testing.T) {
 func TestChangedTable(t *testing.T) {
 	file, folder := keptTable(t, 1), t.TempDir()
 	contents(t, keptOptions(t, file, folder, "1"))
-	text, err := os.ReadFile(keptTable(t, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(keptTable(t, 2)))(t)
 	datatest.Write(t, "", file, text)
 	want, _ := contents(t, keptOptions(t, file, "", ""))
 	expectKept(t, "the changed table", keptOptions(t, file, folder, "2"), want, "has changed")
@@ -192,16 +183,10 @@ func TestDamagedRows(t *testing.T) {
 	file, folder := keptTable(t, 1), t.TempDir()
 	want, _ := contents(t, keptOptions(t, file, folder, "1"))
 	path := keptFiles(t, folder)[0]
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := require.Value(os.ReadFile(path))(t)
 	foreign := t.TempDir()
 	contents(t, keptOptions(t, keptTable(t, 2), foreign, "2"))
-	other, err := os.ReadFile(keptFiles(t, foreign)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := require.Value(os.ReadFile(keptFiles(t, foreign)[0]))(t)
 	flipped := slices.Clone(good)
 	flipped[len(good)/2] ^= 16
 	for what, text := range map[string][]byte{"a damaged byte": flipped, "a short file": good[:len(good)-100], "another table": other, "no file": nil} {

@@ -17,6 +17,7 @@ import (
 	"ppal/internal/loader"
 	"ppal/internal/newrows"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -104,20 +105,13 @@ func TestLayouts(t *testing.T) {
 					t.Errorf("the %s rows differ", p.Name)
 				}
 			}
-			saved, err := yaml.Marshal(got.Preparation)
-			if err != nil {
-				t.Fatal(err)
-			}
+			saved := require.Value(yaml.Marshal(got.Preparation))(t)
 			var read tabular.Preparation
-			if err := yaml.Unmarshal(saved, &read); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal(saved, &read))
 			if diff := cmp.Diff(*got.Preparation, read); diff != "" {
 				t.Fatal(diff)
 			}
-			if err := read.Check(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, read.Check())
 			width := len(read.Columns())
 			features := prepared(t, &read, c.text)
 			row := make([]float64, width)
@@ -315,9 +309,7 @@ func TestZeroBased(t *testing.T) {
 			own = b.Results[:9]
 			return nil
 		}}
-	if err := new.Read(strings.NewReader(zero.String()), "new"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, new.Read(strings.NewReader(zero.String()), "new"))
 	if !slices.Equal(x[:9], own) || kept[0][0] != "0" || kept[0][1] != "1" {
 		t.Errorf("%v %v", own, kept[0][:2])
 	}

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/cases"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // describeLIBSVM formats the content value by value.
@@ -36,10 +37,7 @@ func describeLIBSVM(s *loader.LIBSVM) []byte {
 // TestLIBSVMGolden reads a file with comments, blank lines, queries, tabs, all notations of
 // numbers, and no last line end.
 func TestLIBSVMGolden(t *testing.T) {
-	s, err := loader.LoadLIBSVM("testdata/mixed.libsvm", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(loader.LoadLIBSVM("testdata/mixed.libsvm", 0))(t)
 	cases.Golden(t, "testdata/mixed.golden", describeLIBSVM(s))
 }
 

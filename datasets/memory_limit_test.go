@@ -10,6 +10,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // A reader stops soon after its rows need more memory than there is. Rows in pages need none.
@@ -52,9 +53,7 @@ func TestRoom(t *testing.T) {
 		if errors.Is(err, mapped.ErrUnsupported) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer pages.Close()
 		if asked, err := load(0, pages); err != nil || asked > 0 {
 			t.Errorf("%s in pages: %d bytes, %v", name, asked, err)

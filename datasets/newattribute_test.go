@@ -14,6 +14,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/loader"
 	"ppal/internal/newrows"
+	"ppal/internal/require"
 )
 
 // TestNewAttribute makes attributes of new rows: of categories, of numbers, and of conditions, as
@@ -78,10 +79,7 @@ func TestNewAttribute(t *testing.T) {
 // TestSparseAttributesByHand makes attributes of features, and of blocks of features.
 func TestSparseAttributesByHand(t *testing.T) {
 	x := &matrix.CSR{Rows: 3, Cols: 5, Starts: []int{0, 2, 4, 5}, Columns: []int32{0, 3, 1, 4, 2}}
-	got, err := SparseAttributes((&tabular.Preparation{}), "own", x, []string{"2", "5"}, [][]string{nil, {"feature 5", columnar.TheRest}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(SparseAttributes((&tabular.Preparation{}), "own", x, []string{"2", "5"}, [][]string{nil, {"feature 5", columnar.TheRest}}))(t)
 	want := []tabular.Attribute{{Name: "2", Values: []string{"feature 2", columnar.TheRest}, Of: []int{1, 0, 1}}, {Name: "5", Values: []string{"feature 5", columnar.TheRest}, Of: []int{1, 0, 1}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -91,9 +89,7 @@ func TestSparseAttributesByHand(t *testing.T) {
 		t.Error(diff)
 	}
 	got, by, err := d.Attributes(x, []string{"race", "sex", "race=b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want = []tabular.Attribute{{Name: "race", Values: []string{"a", "b"}, Of: []int{0, 1, -1}}, {Name: "sex", Values: []string{"F", "M", "X"}, Of: []int{0, 1, 2}}, {Name: "race=b", Values: []string{"race=b", columnar.TheRest}, Of: []int{1, 0, -1}}}
 	if diff := cmp.Diff(want, got) + cmp.Diff([]int32{3, 0, 3}, by); diff != "" {
 		t.Error(diff)

@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // pictureFolder writes n pictures of each class of bars, PNG and JPEG in turns, and a CSV file with
@@ -101,9 +102,7 @@ func TestPictureSplits(t *testing.T) {
 	folder, _ := pictureFolder(t, 4, 4, 4)
 	dir := t.TempDir()
 	for _, split := range []string{"train", "val", "test"} {
-		if err := os.CopyFS(filepath.Join(dir, split), os.DirFS(folder)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(filepath.Join(dir, split), os.DirFS(folder)))
 	}
 	tables, err := LoadTable("", Pictures, tabular.TableOptions{File: dir})
 	if err != nil || tables.Train.Rows() != 12 || tables.Validation.Rows() != 12 || tables.Test.Rows() != 12 {
@@ -124,16 +123,11 @@ func TestBadPictures(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	with := func(name string, content []byte) string { // the folder with one more file
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(dir, os.DirFS(folder)))
 		datatest.Write(t, dir, name, content)
 		return dir
 	}
-	text, err := os.ReadFile(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(table))(t)
 	lines := 0
 	csv := func(line string) tabular.TableOptions {
 		lines++

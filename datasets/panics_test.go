@@ -10,6 +10,7 @@ import (
 	"ppal/internal/newrows"
 	"ppal/internal/recordio"
 	"ppal/internal/relay"
+	"ppal/internal/require"
 )
 
 // thrown returns the panic of f.
@@ -29,9 +30,7 @@ func (panickingStore) SetRows(int, [][]uint8) { panic("a bug in the store") }
 func TestWorkersPanic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	train, _, err := OpenImages(writeFashion(t, 3000), "fashion-mnist", 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	places := make([]int, len(train.Labels))
 	for i := range places {
 		places[i] = i

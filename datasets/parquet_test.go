@@ -20,15 +20,14 @@ import (
 	"ppal/internal/mapped"
 	"ppal/internal/racing"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // A Parquet file is the same table as its text, plain and compressed.
 func TestParquetTable(t *testing.T) {
 	content := datatest.ParquetFile(t, []float64{1, 2.5, 3, 4}, "abba")
 	want, err := everything(t, "x,y\n1,a\n2.5,b\n3,b\n4,a\n", tabular.TableOptions{Label: "y=a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, text := range map[string]string{"plain": string(content), "gzip": string(datatest.Gzipped(content))} {
 		got, err := everything(t, text, tabular.TableOptions{Label: "y=a"})
 		if err != nil {
@@ -74,9 +73,7 @@ func TestParquetNumbers(t *testing.T) {
 		return everything(t, string(content), o)
 	}
 	d, err := load(tabular.TableOptions{Label: "w>=0.7", Groups: []string{"n"}, Attributes: []string{"x", "x=0.1"}, Ignore: []string{"y"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]int{-1, 1, -1, 1}, d.Train.Labels); diff != "" {
 		t.Error("a bound is met by the nearest number of 32 bits:", diff)
 	}
@@ -97,9 +94,7 @@ func TestParquetNumbers(t *testing.T) {
 		t.Error(diff)
 	}
 	d, err = load(tabular.TableOptions{Label: "n>2", Ignore: []string{"id", "w"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{"x", "y=a", "y=a\nc", "y=b"}, d.Train.Columns); diff != "" {
 		t.Error(diff)
 	}

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // numbered returns rows x, c, y with x counting from first.
@@ -94,11 +95,7 @@ func TestTestFile(t *testing.T) {
 
 func TestOwnSplitSeed(t *testing.T) {
 	load := func(seed, split uint64) *tabular.Tables {
-		tables, err := LoadTable("", "synthetic-compas", tabular.TableOptions{Seed: seed, SplitSeed: split})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tables
+		return require.Value(LoadTable("", "synthetic-compas", tabular.TableOptions{Seed: seed, SplitSeed: split}))(t)
 	}
 	one, two := load(1, 0), load(1, 2)
 	if slices.Equal(one.Train.Source, two.Train.Source) {

@@ -19,6 +19,7 @@ import (
 	"ppal/datasets/picture"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // pictureSets returns small data sets in every form from which images are read.
@@ -50,9 +51,7 @@ func openAgain(t *testing.T, dir, dataset string, train *picture.Images) *pictur
 		return picture.Drawn(train)
 	}
 	open, _, err := OpenImages(dir, dataset, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return open
 }
 
@@ -62,17 +61,12 @@ func TestChoiceIsSelection(t *testing.T) {
 	for name, dir := range pictureSets(t) {
 		dataset := strings.Fields(name)[0]
 		all, _, err := LoadImages(dir, dataset, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, choice := range []struct {
 			classes []int
 			rows    int
 		}{{[]int{0, 1}, 0}, {[]int{3, 0, 2}, 0}, {[]int{1, 0}, 1}, {[]int{2, 1, 3, 0}, 50}} {
-			want, err := picture.Select(all, choice.classes, choice.rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := require.Value(picture.Select(all, choice.classes, choice.rows))(t)
 			for _, processors := range []int{1, 3} {
 				t.Run(fmt.Sprint(name, choice, processors), func(t *testing.T) {
 					if processors == 1 {
@@ -87,15 +81,10 @@ func TestChoiceIsSelection(t *testing.T) {
 }
 
 func checkChoice(t *testing.T, train *picture.Pictures, classes []int, rowsPerClass int, want *picture.Selection) {
-	c, err := train.Choose(classes, rowsPerClass)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(train.Choose(classes, rowsPerClass))(t)
 	rows, cols := c.Dims()
 	s := &countingStore{matrix.NewBytes(rows, cols, picture.PixelScale), make([]atomic.Int32, rows)}
-	if err := c.Read(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Read(s))
 	got := c.Selection
 	if p, q := want.Pixels, s.Bytes; p.Rows != q.Rows || p.Cols != q.Cols || p.Scale != q.Scale || !bytes.Equal(p.Data, q.Data) {
 		t.Error("the pixels differ") // cmp.Diff takes long for millions of bytes
@@ -140,9 +129,7 @@ func TestRowsOfABlock(t *testing.T) {
 func TestChoiceErrors(t *testing.T) {
 	racing.Skip(t, "TestChoiceIsSelection reads with the same goroutines")
 	train, _, err := OpenImages("", "synthetic", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 2 {
 		if set, err := train.Images(); err != nil || set.Pixels.Rows != len(train.Labels) {
 			t.Error(err)
@@ -161,12 +148,8 @@ func TestChoiceErrors(t *testing.T) {
 // TestPixelsAreReadOnce checks that pixels can be read only once.
 func TestPixelsAreReadOnce(t *testing.T) {
 	train, _, err := OpenImages(writeFashion(t, 10), "fashion-mnist", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := train.Images(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.Value(train.Images())(t)
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")
@@ -201,13 +184,8 @@ func TestPixelErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			datatest.Write(t, dir, images, test.data)
 			train, _, err := OpenImages(dir, "fashion-mnist", 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := train.Choose([]int{0, 1}, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			c := require.Value(train.Choose([]int{0, 1}, 0))(t)
 			datatest.CheckError(t, c.Read(matrix.NewBytes(600, 784, 1)), test.want, test.text)
 		})
 	}
@@ -230,9 +208,7 @@ func TestBatchThatChanges(t *testing.T) {
 				datatest.Write(t, dir, cifarFolder+"/"+name, data)
 			}
 			train, _, err := OpenImages(dir, "cifar10", 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if path := filepath.Join(dir, cifarFolder, "data_batch_2.bin"); name == "gone" {
 				os.Remove(path)
 			} else {

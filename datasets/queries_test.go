@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // document is a row of the files of these tests.
@@ -73,10 +74,7 @@ func TestSplitsOfWholeQueries(t *testing.T) {
 			var parts [2][]int
 			for k, o := range []tabular.TableOptions{lib, csv} {
 				o.Seed, o.Split = seed, split
-				tables, err := LoadTable("", []string{"libsvm", "csv"}[k], o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				tables := require.Value(LoadTable("", []string{"libsvm", "csv"}[k], o))(t)
 				parts[k] = checkQueries(t, tables, list, o.SplitOrDefault())
 			}
 			if !slices.Equal(parts[0], parts[1]) {
@@ -169,10 +167,7 @@ func TestRelevant(t *testing.T) {
 		{"csv", tabular.TableOptions{File: csv, Query: "user", Label: "grade=3"}, 2, "[grade=0, 1, 2 grade=3]", false},
 	} {
 		test.o.Split = tabular.Split{Train: 100}
-		tables, err := LoadTable("", test.dataset, test.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := require.Value(LoadTable("", test.dataset, test.o))(t)
 		if got := fmt.Sprint(tables.Train.Classes); got != test.classes {
 			t.Errorf("%s: classes %s, want %s", test.dataset, got, test.classes)
 		}
@@ -211,10 +206,7 @@ func TestGivenPartsOfQueries(t *testing.T) {
 	_, err := LoadTable("", "csv", o)
 	datatest.CheckError(t, err, dataerr.ErrSplit, "the query "+list[0].query+" has rows in two parts")
 
-	text, err := os.ReadFile(csvOf(t, test))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(csvOf(t, test)))(t)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for i := range lines {
 		lines[i] += "," + []string{"part", "train", "train", "validation", "test"}[min(4, (i+4)/5)]

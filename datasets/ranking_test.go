@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -64,10 +65,7 @@ func column(table *tabular.Table, name string) []float64 {
 func TestRealRankings(t *testing.T) {
 	dir := datatest.RealData(t)
 	for fold := 1; fold <= 5; fold++ {
-		tables, err := LoadTable(dir, "mq2008", tabular.TableOptions{Fold: fold})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := require.Value(LoadTable(dir, "mq2008", tabular.TableOptions{Fold: fold}))(t)
 		rows, queries, pairs, none := 0, 0, 0, 0
 		for _, p := range tables.Parts() {
 			rows, queries, pairs = rows+p.Rows(), queries+p.Queries.Len(), pairs+p.CountPairs()
@@ -119,10 +117,7 @@ func TestRealRankings(t *testing.T) {
 				t.Errorf("the quality's own errors are %v", wrong)
 			}
 		}
-		blind, err := LoadTable(dir, "mq2008", tabular.TableOptions{DropSensitive: true, Attributes: []string{"quality"}, Ignore: []string{"3"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		blind := require.Value(LoadTable(dir, "mq2008", tabular.TableOptions{DropSensitive: true, Attributes: []string{"quality"}, Ignore: []string{"3"}}))(t)
 		if slices.Contains(blind.Train.Columns, "quality") || slices.Contains(blind.Train.Columns, "3") || len(blind.Train.Columns) != 79 {
 			t.Errorf("features %v", blind.Train.Columns)
 		}
@@ -139,9 +134,7 @@ func TestRealRankings(t *testing.T) {
 // MSLR is read from the files of a fold that the user puts there; another fold has other files.
 func TestMSLR(t *testing.T) {
 	dir, fold := t.TempDir(), filepath.Join("mslr", "Fold2")
-	if err := os.MkdirAll(filepath.Join(dir, fold), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, fold), 0o755))
 	raw := func(query, i, j int) float64 { return float64((query*7+i*13+j*j*3)%97) - 40 }
 	for part, name := range []string{"train", "vali", "test"} {
 		var b strings.Builder
@@ -157,9 +150,7 @@ func TestMSLR(t *testing.T) {
 		datatest.Write(t, filepath.Join(dir, fold), name+".txt", []byte(b.String()))
 	}
 	tables, err := LoadTable(dir, "mslr", tabular.TableOptions{Fold: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := len(tables.Train.Columns); n != 251 || tables.Test.Rows() != 48 || tables.Test.Queries.Names[0] != "20" || tables.Validation.Queries.Grades[9] != uint8(2) {
 		t.Errorf("%d features, %d test rows, queries %v, grades %v", n, tables.Test.Rows(), tables.Test.Queries.Names, tables.Validation.Queries.Grades)
 	}
@@ -189,9 +180,7 @@ func TestMSLR(t *testing.T) {
 	err = Fetch(t.Context(), dir, "mslr", FetchOptions{})
 	datatest.CheckError(t, err, dataerr.ErrOption, "ppal cannot download mslr")
 	report, err := Verify(t.Context(), dir, "mslr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	states := map[State]int{}
 	for _, f := range report.Files {
 		states[f.State]++
@@ -208,9 +197,7 @@ func TestFilteredMSLR(t *testing.T) {
 	racing.Skip(t, "other tables run the same goroutines")
 	dir := t.TempDir()
 	fold := filepath.Join(dir, "mslr", "Fold1")
-	if err := os.MkdirAll(fold, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(fold, 0o755))
 	const queries, documents = 260, 60
 	for part, name := range []string{"train", "vali", "test"} {
 		var b strings.Builder
@@ -235,10 +222,7 @@ func TestFilteredMSLR(t *testing.T) {
 	}
 	sizes := map[int]bool{}
 	for _, seed := range []uint64{1, 2} {
-		tables, err := LoadTable(dir, "mslr-filtered", tabular.TableOptions{Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := require.Value(LoadTable(dir, "mslr-filtered", tabular.TableOptions{Seed: seed}))(t)
 		for part, table := range []*tabular.Table{tables.Train, tables.Validation, tables.Test} {
 			if most := min(queries*8/10, rankedQueries[part]); table.Queries.Len() > most || table.Queries.Len() < most-5 {
 				t.Errorf("seed %d, part %d: %d queries, want %d", seed, part, table.Queries.Len(), most)
@@ -293,10 +277,7 @@ func standardise(x []float64) {
 // each relevance and quality in every query, and the seed decides the documents.
 func TestSyntheticMSLR(t *testing.T) {
 	racing.Skip(t, "other built-in tables run the same goroutines")
-	tables, err := LoadTable("", "synthetic-mslr", tabular.TableOptions{Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := require.Value(LoadTable("", "synthetic-mslr", tabular.TableOptions{Seed: 2}))(t)
 	pairs, wrong := pairErrors(tables.Train, column(tables.Train, "quality"))
 	if tables.Train.Queries.Len() != 1000 || pairs[0] < 450_000 || pairs[0] > 500_000 {
 		t.Errorf("%d queries, %d pairs", tables.Train.Queries.Len(), pairs[0])

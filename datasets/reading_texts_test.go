@@ -13,6 +13,7 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // Each file that is not a table of the expected kind gives one line, which names what the file is
@@ -69,9 +70,7 @@ func TestTextsOfForeignFiles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.opts.File = filepath.Join(t.TempDir(), "table")
-			if err := os.WriteFile(c.opts.File, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(c.opts.File, []byte(c.text), 0o600))
 			_, err := LoadTable("", "csv", c.opts)
 			if err == nil || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%v, want one line", err)

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/mapped"
+	"ppal/internal/require"
 )
 
 // A table whose columns lie in files is the table in memory.
@@ -30,10 +31,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		}
 		return []byte(text.String())
 	}
-	pages, err := mapped.New(dir, 1<<40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := require.Value(mapped.New(dir, 1<<40))(t)
 	defer pages.Close()
 	opts := tabular.TableOptions{File: datatest.Write(t, dir, "own.csv", text(15000, 0)), TestFile: datatest.Write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: tabular.DatesExpanded,
 		Groups: []string{"c"}, Attributes: []string{"free", "x<500"}, Features: []string{"when", "x", "c"}}

@@ -19,6 +19,7 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // TestRealTablesGolden checks the published files, split with the first seed.
@@ -26,10 +27,7 @@ func TestRealTablesGolden(t *testing.T) {
 	dir := datatest.RealData(t)
 	var got bytes.Buffer
 	for _, name := range []string{"adult", "bank", "compas", "communities"} {
-		report, err := Check(context.Background(), dir, name, tabular.TableOptions{Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := require.Value(Check(context.Background(), dir, name, tabular.TableOptions{Seed: 1}))(t)
 		for _, f := range report.Files {
 			if f.State != Original {
 				t.Errorf("%s: %v, %s", f.File.Path, f.State, f.Note)
@@ -46,10 +44,7 @@ func TestRealTablesGolden(t *testing.T) {
 
 func TestRealAdult(t *testing.T) {
 	opts := tabular.TableOptions{Split: tabular.Split{Train: 100}}
-	tables, err := LoadTable(datatest.RealData(t), "adult", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := require.Value(LoadTable(datatest.RealData(t), "adult", opts))(t)
 	x := tables.Train.Features.(*matrix.CSR)
 	if x.Rows != 32561+16281 || x.Cols != 123 || x.Values != nil {
 		t.Errorf("%d rows, %d columns, %d values", x.Rows, x.Cols, len(x.Values))
@@ -99,10 +94,7 @@ func countCategories(s *columnar.Sheet) map[string][]int {
 
 // TestRealBank checks that the stand-in has the frequencies of Bank's categories.
 func TestRealBank(t *testing.T) {
-	s, err := readBank(filepath.Join(datatest.RealData(t), filepath.FromSlash(bankPath)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(readBank(filepath.Join(datatest.RealData(t), filepath.FromSlash(bankPath)), nil))(t)
 	if diff := cmp.Diff(countCategories(drawBank(1)), countCategories(s)); diff != "" {
 		t.Error(diff)
 	}
@@ -129,10 +121,7 @@ func TestRealBank(t *testing.T) {
 // TestRealCompas checks that the stand-in has the frequencies of COMPAS's categories.
 func TestRealCompas(t *testing.T) {
 	path := filepath.Join(datatest.RealData(t), filepath.FromSlash(compasPath))
-	s, err := readCompas(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(readCompas(path, nil))(t)
 	got := countCategories(s)
 	for _, filter := range compasFilter {
 		delete(got, filter.Name)
@@ -141,10 +130,7 @@ func TestRealCompas(t *testing.T) {
 	if diff := cmp.Diff(countCategories(drawCompas(1)), got); diff != "" {
 		t.Error(diff)
 	}
-	all, err := columnar.ReadSheetFile(path, &columnar.Schema{Absent: []string{""}, Columns: compasFilter[:1]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := require.Value(columnar.ReadSheetFile(path, &columnar.Schema{Absent: []string{""}, Columns: compasFilter[:1]}))(t)
 	blank := 0
 	for _, x := range all.Columns[0].Numbers {
 		if math.IsNaN(x) {
@@ -159,14 +145,10 @@ func TestRealCompas(t *testing.T) {
 // The header repeats names. The columns are equal, so the first can be used.
 func TestRealCompasRepeatedColumns(t *testing.T) {
 	f, err := inputfile.OpenSteady(filepath.Join(datatest.RealData(t), filepath.FromSlash(compasPath)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	d, err := recordio.NewDelimited(f, compasPath, tabular.Layout{Separator: ","})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	first := map[string]int{}
 	var pairs [][2]int
 	for field, name := range d.Header {
@@ -186,16 +168,11 @@ func TestRealCompasRepeatedColumns(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestRealCommunities(t *testing.T) {
-	s, err := readCommunities(filepath.Join(datatest.RealData(t), filepath.FromSlash(communitiesPath)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(readCommunities(filepath.Join(datatest.RealData(t), filepath.FromSlash(communitiesPath)), nil))(t)
 	for _, e := range communitiesDesign().Encodings {
 		missing, want := 0, 0
 		for _, x := range s.Column(e.Column).Numbers {
@@ -223,10 +200,7 @@ func TestRealCommunities(t *testing.T) {
 		t.Errorf("%d rows, mean %.4f, 70th percentile %v", s.Rows, mean, loader.Quantile(crime, 70))
 	}
 	// With all rows in the training split, the groups use the quantiles of all rows.
-	tables, err := LoadTable(datatest.RealData(t), "communities", tabular.TableOptions{Split: tabular.Split{Train: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := require.Value(LoadTable(datatest.RealData(t), "communities", tabular.TableOptions{Split: tabular.Split{Train: 100}}))(t)
 	note := "848 of 1000 intersectional groups have more than 1 % of the training rows; 636 of them differ."
 	if diff := cmp.Diff(note, tables.Notes[1]); diff != "" || !slices.Equal(tables.Train.ClassCounts(), []int{1386, 608}) {
 		t.Error(diff, tables.Train.ClassCounts())
@@ -239,9 +213,7 @@ func BenchmarkReal(b *testing.B) {
 			dir := datatest.RealData(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := LoadTable(dir, name, tabular.TableOptions{Seed: 1}); err != nil {
-					b.Fatal(err)
-				}
+				require.Value(LoadTable(dir, name, tabular.TableOptions{Seed: 1}))(b)
 			}
 		})
 	}

@@ -11,13 +11,11 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 func TestRealFashionMNIST(t *testing.T) {
-	report, err := Check(context.Background(), datatest.RealData(t), "fashion-mnist", tabular.TableOptions{Seed: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := require.Value(Check(context.Background(), datatest.RealData(t), "fashion-mnist", tabular.TableOptions{Seed: 0}))(t)
 	if diff := cmp.Diff([]State{Original, Original, Original, Original}, states(report)); diff != "" {
 		t.Errorf("%s %v", diff, report.Files)
 	}
@@ -36,9 +34,7 @@ func TestRealFashionMNIST(t *testing.T) {
 // 0.2860 and 0.3530; about the columns' means the deviation is smaller.
 func TestRealFashionMNISTMoments(t *testing.T) {
 	train, _, err := LoadImages(datatest.RealData(t), "fashion-mnist", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	center, deviation := matrix.Moments(train.Pixels)
 	mean := 0.0
 	for _, c := range center {
@@ -59,9 +55,7 @@ func TestRealFashionMNISTMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	train, test, err := LoadImages(dir, "fashion-mnist", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
 	result := uint64(len(train.Pixels.Data) + len(test.Pixels.Data))
 	if total := after.TotalAlloc - before.TotalAlloc; total > 5*result/2 {
@@ -72,10 +66,7 @@ func TestRealFashionMNISTMemory(t *testing.T) {
 // The CIFAR-10 files may be the published files or a subset (classes 0 to 3, decoded from JPEG
 // copies).
 func TestRealCIFAR10(t *testing.T) {
-	report, err := Check(context.Background(), datatest.RealData(t), "cifar10", tabular.TableOptions{Seed: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := require.Value(Check(context.Background(), datatest.RealData(t), "cifar10", tabular.TableOptions{Seed: 0}))(t)
 	train, test := &Counts{50000, slices.Repeat([]int{5000}, 10)}, &Counts{10000, slices.Repeat([]int{1000}, 10)}
 	if report.Files[0].State == Different {
 		clear(train.PerClass[4:])

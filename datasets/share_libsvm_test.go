@@ -16,6 +16,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // entriesFile is a LIBSVM file of rows with about the given share of 40 features, also with zeros
@@ -111,10 +112,7 @@ func TestSharedLIBSVM(t *testing.T) {
 // between the two readings is an error.
 func TestSharedLIBSVMErrors(t *testing.T) {
 	path := entriesFile(t, 200, 0.2)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(path))(t)
 	write := func(text string) {
 		datatest.Write(t, "", path, []byte(text))
 	}

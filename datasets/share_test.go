@@ -21,6 +21,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // hall is where processes, which are goroutines, add vectors.
@@ -218,10 +219,7 @@ func TestSharedTable(t *testing.T) {
 // value, or a column with too many categories.
 func TestSharedTableErrors(t *testing.T) {
 	path := workers(t)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(os.ReadFile(path))(t)
 	lines := strings.SplitAfter(string(text), "\n")
 	for name, c := range map[string]struct {
 		change func(lines []string)
@@ -236,9 +234,7 @@ func TestSharedTableErrors(t *testing.T) {
 		changed := append([]string{}, lines...)
 		c.change(changed)
 		c.opts.File, c.opts.Label = filepath.Join(t.TempDir(), "workers.csv"), "paid"
-		if err := os.WriteFile(c.opts.File, []byte(strings.Join(changed, "")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(c.opts.File, []byte(strings.Join(changed, "")), 0o644))
 		refuseAlike(t, name, "csv", c.opts)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/mapped"
+	"ppal/internal/require"
 )
 
 // Processes do not share tables with a test file or with pages.
@@ -36,10 +37,7 @@ func TestNotShared(t *testing.T) {
 	dir := t.TempDir()
 	text := datatest.RowsText("x,c,y", 60, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
 	file := datatest.Write(t, dir, "rows.csv", []byte(text))
-	pages, err := mapped.New(dir, 1<<40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := require.Value(mapped.New(dir, 1<<40))(t)
 	defer pages.Close()
 	for _, opts := range []tabular.TableOptions{{TestFile: file}, {Pages: pages}} {
 		opts.File, opts.Label = file, "y"
@@ -49,9 +47,7 @@ func TestNotShared(t *testing.T) {
 			own.Share = s
 			return LoadTable("", "csv", own)
 		})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(errs...))
 		for rank, got := range all {
 			if _, part := got.Train.Features.(*matrix.Part); part || got.Train.SHA256() != want.Train.SHA256() {
 				t.Errorf("process %d has %T, want %T", rank, got.Train.Features, want.Train.Features)
@@ -70,9 +66,7 @@ func TestSharedSeparator(t *testing.T) {
 		own.Share = s
 		return LoadTable("", "csv", own)
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(errs...))
 	if want := []string{"x", "c,d,e,f=a,b,c,d", "c,d,e,f=a,b,c,e"}; !slices.Equal(all[0].Train.Columns, want) {
 		t.Errorf("features %q, want %q", all[0].Train.Columns, want)
 	}
@@ -98,9 +92,7 @@ func TestSharedSmallTable(t *testing.T) {
 				own.Share = s
 				return LoadTable("", "csv", own)
 			})
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(errs...))
 			for rank, got := range all {
 				if !reflect.DeepEqual(got.Preparation, want.Preparation) {
 					t.Errorf("process %d of %d: %+v, want %+v", rank, size, got.Preparation, want.Preparation)

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/newrows"
+	"ppal/internal/require"
 )
 
 const fewSparse = `# a comment
@@ -29,10 +30,7 @@ func TestOwnLIBSVM(t *testing.T) {
 		opts.File, opts.Split = datatest.Write(t, t.TempDir(), "own.txt", []byte(text)), tabular.Split{Train: 100}
 		return LoadTable("", "libsvm", opts)
 	}
-	got, err := load(fewSparse, tabular.TableOptions{Groups: []string{"3"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(load(fewSparse, tabular.TableOptions{Groups: []string{"3"}}))(t)
 	table := got.Train
 	want := &matrix.CSR{Rows: 4, Cols: 3, Starts: []int{0, 2, 3, 5, 6}, Columns: []int32{0, 2, 1, 0, 1, 2}, Values: []float64{0.5, 1, 4, -1, 1, 2}}
 	if diff := cmp.Diff(want, table.Features); diff != "" || table.Columns != nil {
@@ -47,10 +45,7 @@ func TestOwnLIBSVM(t *testing.T) {
 	if diff := cmp.Diff([]tabular.Group{{Name: "feature 3", Rows: []int{0, 3}, Conditions: []string{"3"}}, {Name: columnar.TheRest, Rows: []int{1, 2}, Conditions: []string{}}}, table.Groups); diff != "" {
 		t.Error(diff)
 	}
-	got, err = load(fewSparse+"1 2:1 3:1\n", tabular.TableOptions{Groups: []string{"1", "3"}, DropSensitive: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got = require.Value(load(fewSparse+"1 2:1 3:1\n", tabular.TableOptions{Groups: []string{"1", "3"}, DropSensitive: true}))(t)
 	want = &matrix.CSR{Rows: 5, Cols: 1, Starts: []int{0, 0, 1, 2, 2, 3}, Columns: []int32{0, 0, 0}, Values: []float64{4, 1, 1}}
 	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
 		t.Error(diff)
@@ -65,10 +60,7 @@ func TestOwnLIBSVM(t *testing.T) {
 		t.Error("the same rows, prepared as new ones:", diff)
 	}
 	// Feature 2 has entries exactly where feature 1 has none, so it is dropped too.
-	got, err = load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", tabular.TableOptions{Groups: []string{"1"}, DropSensitive: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got = require.Value(load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", tabular.TableOptions{Groups: []string{"1"}, DropSensitive: true}))(t)
 	if diff := cmp.Diff([]string{"3"}, got.Train.Columns); diff != "" {
 		t.Error(diff)
 	}
@@ -133,10 +125,7 @@ const (
 )
 
 func TestLoadAdult(t *testing.T) {
-	got, err := LoadTable(writeAdult(t, smallA9A, smallA9At+"-1 73:1\n"), "adult", tabular.TableOptions{Split: tabular.Split{Train: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(LoadTable(writeAdult(t, smallA9A, smallA9At+"-1 73:1\n"), "adult", tabular.TableOptions{Split: tabular.Split{Train: 100}}))(t)
 	want := &matrix.CSR{Rows: 5, Cols: 123, Starts: []int{0, 3, 7, 10, 13, 14}, Columns: []int32{2, 66, 71, 4, 70, 72, 122, 0, 66, 72, 1, 67, 71, 72}}
 	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
 		t.Error(diff)
@@ -167,10 +156,7 @@ func TestLoadAdultDropSensitive(t *testing.T) {
 		if group != "" {
 			opts.Groups = []string{group}
 		}
-		got, err := LoadTable(dir, "adult", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := require.Value(LoadTable(dir, "adult", opts))(t)
 		if _, cols := got.Train.Features.Dims(); cols != left.features || len(got.Train.Columns) != cols {
 			t.Errorf("groups %q: %d features", group, cols)
 		}

@@ -10,6 +10,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // spelled returns 60 rows whose column y has the given texts in turn, and whose column g has texts
@@ -41,10 +42,7 @@ func TestLabelSpelling(t *testing.T) {
 		}
 	}
 	for _, opts := range []tabular.TableOptions{{Label: "y=yes"}, {Label: "y"}, {Label: "y", Classes: []string{"yes", "no"}}, {Label: "y!=no"}} {
-		got, err := everything(t, spelled("yes", "YES", "no"), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := require.Value(everything(t, spelled("yes", "YES", "no"), opts))(t)
 		if want := `"YES" (20 rows) and "yes" (20 rows): they differ in spelling only`; !slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("%+v: %q", opts, got.Warnings)
 		}
@@ -68,10 +66,7 @@ func TestComposedSpelling(t *testing.T) {
 	rows := datatest.RowsText("x,g,y", 60, func(i int) string {
 		return fmt.Sprintf("%d,%s,%s", i*i%17, []string{"caf\u00e9", "cafe\u0301", "bar"}[i%3], []string{"no", "yes"}[i%2])
 	})
-	got, err := everything(t, rows, tabular.TableOptions{Label: "y", Attributes: []string{"g"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(everything(t, rows, tabular.TableOptions{Label: "y", Attributes: []string{"g"}}))(t)
 	want := `The column "g" holds "cafe\u0301" (20 rows) and "café" (20 rows): they differ in spelling only`
 	if said := strings.Join(got.Warnings, "\n"); !strings.Contains(said, want) {
 		t.Errorf("%s, want %s", said, want)
@@ -101,10 +96,7 @@ func TestGroupSpelling(t *testing.T) {
 			} else {
 				opts.Attributes = tc.names
 			}
-			got, err := everything(t, spelled("yes", "no", "no", "yes", "yes"), opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := require.Value(everything(t, spelled("yes", "no", "no", "yes", "yes"), opts))(t)
 			said := strings.Join(slices.Concat(got.Notes, got.Warnings), "\n")
 			n := len(got.Train.Groups)
 			if !group {

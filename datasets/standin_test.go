@@ -14,6 +14,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/loader"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 var standIns = []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"}
@@ -162,9 +163,7 @@ func BenchmarkStandIns(b *testing.B) {
 	for _, name := range standIns {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := LoadTable("", name, tabular.TableOptions{Seed: 1}); err != nil {
-					b.Fatal(err)
-				}
+				require.Value(LoadTable("", name, tabular.TableOptions{Seed: 1}))(b)
 			}
 		})
 	}

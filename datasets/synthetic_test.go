@@ -8,6 +8,7 @@ import (
 
 	"ppal/internal/cases"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -74,20 +75,14 @@ func BenchmarkSynthetic(b *testing.B) {
 func TestSyntheticTwice(t *testing.T) {
 	want, _ := Synthetic(SyntheticConfig{Seed: 3})
 	changed, _, err := LoadImages("", "synthetic", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	clear(changed.Pixels.Data)
 	clear(changed.Labels)
 	clear(changed.Classes)
 	again, _, err := LoadImages("", "synthetic", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	other, _, err := LoadImages("", "synthetic", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(want.Pixels.Data, again.Pixels.Data) || !slices.Equal(want.Labels, again.Labels) || !slices.Equal(want.Classes, again.Classes) {
 		t.Error("the second load of a set differs from the first")
 	}

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // fewLabels returns a table of four rows.
@@ -88,10 +89,7 @@ func TestTableEmptyGroup(t *testing.T) {
 	text := threeOfThem()
 	_, err := everything(t, text, tabular.TableOptions{Label: "y", Groups: []string{"g=a"}, Split: tabular.Split{Train: 90, Validation: 5, Test: 5}})
 	datatest.CheckError(t, err, dataerr.ErrEmpty, "csv: no rows of group g=a among the validation rows; use another --split or --seed")
-	got, err := everything(t, text, tabular.TableOptions{Label: "y", Groups: []string{"g=a", "x<20"}, Split: tabular.Split{Train: 90, Validation: 5, Test: 5}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(everything(t, text, tabular.TableOptions{Label: "y", Groups: []string{"g=a", "x<20"}, Split: tabular.Split{Train: 90, Validation: 5, Test: 5}}))(t)
 	empty := false
 	for _, p := range got.Parts() {
 		if names := []string{p.Groups[0].Name, p.Groups[1].Name}; !cmp.Equal(names, []string{"g=a", "x<20"}) {
@@ -222,9 +220,5 @@ func TestAdvice(t *testing.T) {
 // loaded loads a table, which must succeed.
 func loaded(t *testing.T, name string, opts tabular.TableOptions) *tabular.Tables {
 	t.Helper()
-	tables, err := LoadTable("", name, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tables
+	return require.Value(LoadTable("", name, opts))(t)
 }

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 const bankHeader = `"age";"job";"marital";"education";"default";"housing";"loan";"contact";"month";"day_of_week";"duration";` +
@@ -45,9 +46,7 @@ const bankPath = "bank/bank-additional-full.csv"
 
 func TestLoadBank(t *testing.T) {
 	got, err := loadText(t, "bank", bankPath, bankText(24, 25, 59, 60), tabular.TableOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]tabular.Group{{Name: "25<=age<60", Rows: []int{1, 2}, Conditions: []string{"25<=age<60"}}, {Name: columnar.TheRest, Rows: []int{0, 3}, Conditions: []string{}}}, got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
@@ -123,9 +122,7 @@ Male,40,25 - 45,Other,2,0,0,4,0,F,0,Medium,4,0
 
 func TestLoadCompas(t *testing.T) {
 	got, err := loadText(t, "compas", compasPath, compasText, tabular.TableOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{"sex=Male", "age", "age_cat=Less than 25", "age_cat=25 - 45", "age_cat=Greater than 45",
 		"race=African-American", "race=Asian", "race=Caucasian", "race=Hispanic", "race=Native American", "race=Other",
 		"juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count", "c_charge_degree=F"}, got.Train.Columns); diff != "" {
@@ -189,9 +186,7 @@ func communitiesText(rows int) string {
 
 func TestLoadCommunities(t *testing.T) {
 	got, err := loadText(t, "communities", communitiesPath, communitiesText(100), tabular.TableOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	columns := got.Train.Columns
 	flags := 0
 	for _, name := range columns {

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // Missing and unknown values of the test file are refused as those of the first file.
@@ -55,9 +56,7 @@ func TestColumnsOfTheFile(t *testing.T) {
 	const text = "born,x,c,y\n2024-05-13,NA,p,0\n2024-06-13,2,q,1\n2024-05-13,4,q,0\n"
 	opts := tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded, Missing: tabular.MissingImputed, Attributes: []string{"born"}, Groups: []string{"c"}}
 	got, err := everything(t, text, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []string{"born day", "born month", "born weekday", "x", "x missing", "c=p", "c=q"}
 	if a := got.Train.Attributes[0]; cmp.Diff(want, got.Train.Columns) != "" || !slices.Equal(a.Values, []string{"2024-05-13", "2024-06-13"}) || !slices.Equal(a.Of, []int{0, 1, 0}) {
 		t.Errorf("%q, %+v", got.Train.Columns, a)

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // A disk that is full while a file is extracted is not the archive's fault.
@@ -21,18 +22,12 @@ func TestUnzipNoSpace(t *testing.T) {
 	signal.Ignore(unix.SIGXFSZ)
 	defer signal.Reset(unix.SIGXFSZ)
 	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &old))
 	small := old
 	small.Cur = 8 << 20 // far beyond the log that go test writes at the same time
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &small))
 	err := unzip(archive, filepath.Join(dir, "file.bin.part"), File{Path: "file.bin", Zipped: "folder/file.bin", Size: int64(len(body))})
-	if restored := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); restored != nil {
-		t.Fatal(restored)
-	}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &old))
 	if !errors.Is(err, unix.EFBIG) || errors.Is(err, dataerr.ErrFormat) {
 		t.Errorf("%v, want %v alone", err, unix.EFBIG)
 	}

@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
+	"ppal/internal/require"
 )
 
 // zipArchive returns an archive with one file of the given name.
@@ -21,16 +22,9 @@ func zipArchive(t *testing.T, name string, content []byte) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
-	member, err := w.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := member.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	member := require.Value(w.Create(name))(t)
+	require.Value(member.Write(content))(t)
+	require.NoError(t, w.Close())
 	return buf.Bytes()
 }
 
@@ -115,9 +109,7 @@ func TestFetchZipped(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			checkFetched(t, dir)
 			if inputfile.Exists(filepath.Join(dir, "set", "file.bin.zip.part")) {
 				t.Error("the archive is left")
@@ -136,9 +128,7 @@ func TestFetchZippedFromMirror(t *testing.T) {
 	dir := t.TempDir()
 	opts := quick()
 	opts.Mirrors = []string{s.URL}
-	if err := fetchFiles(context.Background(), dir, []File{publishedZipped("http://127.0.0.1:1")}, opts); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, fetchFiles(context.Background(), dir, []File{publishedZipped("http://127.0.0.1:1")}, opts))
 	checkFetched(t, dir)
 }
 

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/newrows"
+	"ppal/internal/require"
 )
 
 // wages is a user's file with eight people.
@@ -42,9 +43,7 @@ func prepared(t *testing.T, p *tabular.Preparation, text string) (features []flo
 	t.Helper()
 	rows := newrows.NewRows{Preparation: p, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
 		Emit: func(b *newrows.Block) error { features = append(features, b.Results...); return nil }}
-	if err := rows.Read(strings.NewReader(text), "new"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Read(strings.NewReader(text), "new"))
 	return features
 }
 
@@ -65,10 +64,7 @@ func TestUserCSVHeldOut(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&text, "%d,%d,%d\n", i*i, i%2, i)
 	}
-	got, err := everything(t, text.String(), tabular.TableOptions{Label: "y", Split: tabular.DefaultSplit, Seed: 3, Ignore: []string{"row"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(everything(t, text.String(), tabular.TableOptions{Label: "y", Split: tabular.DefaultSplit, Seed: 3, Ignore: []string{"row"}}))(t)
 	mean, square := 0.0, 0.0
 	for _, r := range got.Train.Source {
 		mean += float64(r*r) / 70

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/newrows"
+	"ppal/internal/require"
 )
 
 // checkProblems checks that the error lists n problems, one line each, and says the texts.
@@ -55,10 +56,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		`invalid column "born": it holds dates, such as 1990-01-01; make numbers of the dates (--dates expand), or ignore the column (--ignore born)`,
 		`line 9, column 5: wage: missing value: "NA" in 1 of 60 rows; use --missing impute or --missing drop, or ignore the column (--ignore wage)`,
 		"for all of them: --ignore id,name --dates expand --missing impute")
-	got, err := everything(t, text, tabular.TableOptions{Label: "y", Ignore: []string{"id", "name"}, Dates: tabular.DatesExpanded, Missing: tabular.MissingImputed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(everything(t, text, tabular.TableOptions{Label: "y", Ignore: []string{"id", "name"}, Dates: tabular.DatesExpanded, Missing: tabular.MissingImputed}))(t)
 	if diff := cmp.Diff([]string{"born day", "born day missing", "born month"}, got.Train.Columns[:3]); diff == "" {
 		t.Error("dates without missing values have a flag")
 	}
@@ -115,9 +113,7 @@ func streamed(t *testing.T, p *tabular.Preparation, text string) []float64 {
 			return nil
 		},
 	}
-	if err := n.Read(strings.NewReader(text), "new"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.Read(strings.NewReader(text), "new"))
 	return all
 }
 
@@ -127,10 +123,7 @@ func TestNewRowsOfAnyTable(t *testing.T) {
 	text := datatest.RowsText(";when;wage;g;y", 40, func(i int) string {
 		return fmt.Sprintf("%d;%d.%d.2023;1.%03d,%d;%c;%d", 7*i%20, 1+i%28, 1+i%12, i*i%1000, i%10, 'a'+i%3, i%2)
 	})
-	got, err := everything(t, text, tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(everything(t, text, tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded}))(t)
 	if diff := cmp.Diff([]string{"column 1", "when day", "when month", "when weekday", "wage", "g=a", "g=b", "g=c"}, got.Train.Columns); diff != "" {
 		t.Error(diff)
 	}
@@ -146,10 +139,7 @@ func TestNewRowsOfAnyTable(t *testing.T) {
 func TestLabelsOfNewRows(t *testing.T) {
 	text := "mass;marital;z;y\n3.000,5;single;1;a\n4.000,5;married;2;b\n5.000,0;single;3;c\n"
 	for label, want := range map[string][]int{"mass>=4000": {0, 1, 1}, "marital!=married": {1, 0, 1}, "marital=single": {1, 0, 1}} {
-		got, err := everything(t, text, tabular.TableOptions{Label: label, Features: []string{"z"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := require.Value(everything(t, text, tabular.TableOptions{Label: label, Features: []string{"z"}}))(t)
 		texts := []string{"3.000,5", "4.000,5", "5.000,0"}
 		if strings.HasPrefix(label, "marital") {
 			texts = []string{"single", "married", "single"}
@@ -171,10 +161,7 @@ func TestNotesOfFeatures(t *testing.T) {
 	text := datatest.RowsText("mass,length,colour,same,y", 40, func(i int) string {
 		return fmt.Sprintf("%d,%d,%s,7,%d", i*i%17, i*3%11, []string{"red", "blue", "green"}[i%3], i%2)
 	})
-	got, err := everything(t, text, tabular.TableOptions{Label: "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(everything(t, text, tabular.TableOptions{Label: "y"}))(t)
 	for _, want := range []string{
 		"3 of 6 features are numbers, standardised with the mean and the standard deviation of the training rows.",
 		"These columns are constant in the training rows, so their features are 0: same.",

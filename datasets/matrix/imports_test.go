@@ -4,14 +4,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // Devices and data sets share this package, so it imports the standard library only.
 func TestImportsStandardLibraryOnly(t *testing.T) {
-	list, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Value(exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output())(t)
 	if got := strings.Fields(string(list)); len(got) != 1 {
 		t.Errorf("the package depends on %v", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // typed is a column of a test's file, and the texts of its values.
@@ -136,9 +137,7 @@ func TestEachType(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			gotNames, got, err := read(written(t, 2, columns, options...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(names, gotNames); diff != "" {
 				t.Error(diff)
 			}
@@ -154,14 +153,8 @@ func TestEachType(t *testing.T) {
 // Numbers are numbers: the exact ones of 32 bits, and the shortest decimal ones of 16 bits. NaN,
 // null and infinities have no number.
 func TestNumbers(t *testing.T) {
-	f, err := opened(written(t, 1, columns))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := f.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(opened(written(t, 1, columns)))(t)
+	rows := require.Value(f.Next())(t)
 	none := math.NaN()
 	for name, want := range map[string][]float64{
 		"number": {1.5, none, -1e300}, "single": {float64(float32(0.1)), 2, none}, "whole": {-7, 1 << 60, 0}, "small": {3, none, -4},
@@ -186,14 +179,8 @@ func TestNumbers(t *testing.T) {
 
 // Numbers beyond those that float64 holds differ by their keys.
 func TestKeys(t *testing.T) {
-	f, err := opened(written(t, 1, []typed{of("id", parquet.Leaf(parquet.Int64Type), int64(1<<60), int64(1<<60+1), int64(1<<60)).want()}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := f.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(opened(written(t, 1, []typed{of("id", parquet.Leaf(parquet.Int64Type), int64(1<<60), int64(1<<60+1), int64(1<<60)).want()})))(t)
+	rows := require.Value(f.Next())(t)
 	if c := &rows.Columns[0]; c.Key(0) == c.Key(1) || c.Key(0) != c.Key(2) {
 		t.Error(c.Key(0), c.Key(1), c.Key(2))
 	}
@@ -220,10 +207,7 @@ func TestKeep(t *testing.T) {
 		of("not asked", double, each(func(i int) any { return 1.0 })...).want(),
 		of("skipped", double, each(func(i int) any { return 1.0 })...).want(),
 	})
-	f, err := opened(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(opened(file))(t)
 	if bytes := f.Keep([]int{0, 1, 2, 3, 4, 5}); bytes != 5*8*2*n {
 		t.Errorf("%d bytes, want %d", bytes, 5*8*2*n)
 	}
@@ -238,9 +222,7 @@ func TestKeep(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range rows.Columns {
 			c := &rows.Columns[i]
 			want := rows.Count
@@ -291,10 +273,7 @@ func TestKeepsNoMoreThanTheFileHas(t *testing.T) {
 		same[i] = 1.0
 	}
 	file := written(t, 1, []typed{of("same", parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary), same...).want()})
-	f, err := opened(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(opened(file))(t)
 	if bytes := f.Keep([]int{0}); bytes != 0 {
 		t.Errorf("%d bytes of a file of %d", bytes, len(file))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -61,10 +62,7 @@ func TestZones(t *testing.T) {
 
 // A damaged schema of Arrow gives no zones, or others, and never a panic.
 func TestDamagedZones(t *testing.T) {
-	message, err := base64.StdEncoding.DecodeString(arrowSchemas["UTC"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := require.Value(base64.StdEncoding.DecodeString(arrowSchemas["UTC"]))(t)
 	for at := range message {
 		for _, damaged := range [][]byte{message[:at], append(append(append([]byte{}, message[:at]...), message[at]^0x85), message[at+1:]...)} {
 			_, _, _ = read(withZone(t, base64.StdEncoding.EncodeToString(damaged), int64(0)))

@@ -17,6 +17,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // Area averaging gives the mean of each rectangle, here summed in small squares.
@@ -50,9 +51,7 @@ func TestResize(t *testing.T) {
 func read(t *testing.T, content []byte, e tabular.PictureEncoding) []uint8 {
 	t.Helper()
 	out := make([]uint8, e.Pixels())
-	if err := NewReader(e).decode(content, out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, NewReader(e).decode(content, out))
 	return out
 }
 
@@ -98,10 +97,7 @@ func TestForms(t *testing.T) {
 		t.Errorf("CMYK: %v, %v", planes, err)
 	}
 	big := datatest.Bars(rand.New(rand.NewPCG(1, 1)), 0, 16, 16)
-	photo, err := jpeg.Decode(bytes.NewReader(datatest.JPEG(t, big)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	photo := require.Value(jpeg.Decode(bytes.NewReader(datatest.JPEG(t, big))))(t)
 	if got := read(t, datatest.JPEG(t, big), tabular.PictureEncoding{Height: 16, Width: 16, Channels: 1}); !slices.Equal(got, photo.(*image.Gray).Pix) {
 		t.Error("a grey JPEG gives other pixels than its decoder")
 	}

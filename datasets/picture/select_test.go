@@ -8,6 +8,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // fewImages returns images of one pixel. The pixel holds the row's number.
@@ -36,10 +37,7 @@ func TestSelect(t *testing.T) {
 			Names:  []string{"a", "b", "c"}, Offsets: []int{0, 2, 3, 5}, Source: []int{1, 4, 2, 0, 3}}, []int{0, 0, 1, 2, 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Select(fewImages(), test.classes, test.rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := require.Value(Select(fewImages(), test.classes, test.rows))(t)
 			test.want.Classes = test.classes
 			if diff := cmp.Diff(&test.want, got); diff != "" {
 				t.Error(diff)

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // citizens returns a sheet with a column of each kind and a column with an operator in its name.
@@ -190,14 +191,8 @@ func TestConditionsByHand(t *testing.T) {
 		{"x=b", "x!=b", codes, []bool{false, true, false}},
 		{"x!=b", "x=b", codes, []bool{true, false, false}},
 	} {
-		c, err := columnar.ParseCondition(test.text, []string{"x"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		meets, err := c.Test(test.of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(columnar.ParseCondition(test.text, []string{"x"}))(t)
+		meets := require.Value(c.Test(test.of))(t)
 		for i, want := range test.want {
 			if meets(i) != want {
 				t.Errorf("%s: row %d: %t", test.text, i, !want)
@@ -249,10 +244,7 @@ func TestGroupsOfConditions(t *testing.T) {
 		s.Flag = test.flag
 		var conditions []columnar.Condition
 		for _, text := range test.texts {
-			c, err := columnar.ParseCondition(text, s.Names())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := require.Value(columnar.ParseCondition(text, s.Names()))(t)
 			conditions = append(conditions, c)
 		}
 		got, err := columnar.GroupsBy(s, conditions)

@@ -20,6 +20,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
 	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // peopleSchema reads the columns of the texts below.
@@ -35,10 +36,7 @@ func peopleSchema() *columnar.Schema {
 const people = "town,id,age,job,wage,age\nUlm,1,30,smith,?,1\n?,2,25.5,none,1e3,2\nBonn,3,-7,smith,0.25,3\nUlm,4,0,clerk,+2,4\n"
 
 func TestReadSheet(t *testing.T) {
-	s, err := columnar.ReadSheet(strings.NewReader(people), "people", peopleSchema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(columnar.ReadSheet(strings.NewReader(people), "people", peopleSchema()))(t)
 	want := []*columnar.Column{
 		{Name: "age", Numbers: []float64{30, 25.5, -7, 0}}, // the first column with this name
 		{Name: "wage", Numbers: []float64{math.NaN(), 1000, 0.25, 2}},
@@ -115,12 +113,9 @@ func TestReadSheetChunks(t *testing.T) {
 		fmt.Fprintf(&text, "%d.5,%s,%d,%s\n", i, category(i), rows-i, gap)
 	}
 	for _, drop := range []bool{false, true} {
-		s, err := columnar.ReadSheet(strings.NewReader(text.String()), "file", &columnar.Schema{Absent: []string{"?"}, Drop: drop, Columns: []columnar.ColumnSpec{
+		s := require.Value(columnar.ReadSheet(strings.NewReader(text.String()), "file", &columnar.Schema{Absent: []string{"?"}, Drop: drop, Columns: []columnar.ColumnSpec{
 			{Name: "x", Numeric: true}, {Name: "c"}, {Name: "free", Many: true, Guess: true}, {Name: "gap", Numeric: true, Missing: !drop},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		row := 0
 		for i := range rows {
 			missing := i%7 == 3
@@ -189,9 +184,7 @@ func TestReadSheetAttributes(t *testing.T) {
 	s := peopleSchema()
 	s.Attributes = []string{"age<20", "id", "id>2", "town=Ulm"}
 	got, err := columnar.ReadSheet(strings.NewReader(people), "people", s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{"age", "wage", "job", "town", "id"}, got.Names()); diff != "" {
 		t.Error(diff)
 	}
@@ -216,12 +209,8 @@ func TestPagesWithoutFolder(t *testing.T) {
 		for _, column := range []string{"1", "a"} {
 			dir := t.TempDir()
 			pages, err := mapped.New(dir, 1<<40)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Remove(dir); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(dir))
 			_, err = columnar.ReadSheet(strings.NewReader("x,y\n"+strings.Repeat(column+",\n", rows)+rest), "file", &columnar.Schema{Pages: pages, Layout: tabular.Layout{Separator: ","},
 				Columns: []columnar.ColumnSpec{{Name: "x", Numeric: column == "1"}}})
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -280,10 +269,7 @@ func TestKeptProfile(t *testing.T) {
 	p.Undated, p.UndatedText, p.Marks = &dataerr.FileError{Offset: -1, Line: 8, Column: 9}, "soon", []string{"NA"}
 	p.Whole, p.Many, p.Different = false, true, 7
 	p.Values, p.Kinds = []string{"x", "1,5"}, map[string]*columnar.Distinct{"x": {Kind: columnar.OtherText, Rows: 3}, "1,5": {Kind: columnar.CommaText, Rows: 2}}
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Value(json.Marshal(p))(t)
 	got := &columnar.Profile{}
 	if err := json.Unmarshal(text, got); err != nil || cmp.Diff(p, got, cmpopts.IgnoreUnexported(columnar.Profile{})) != "" || math.Signbit(got.First) != math.Signbit(p.First) {
 		t.Errorf("%v: %s", err, cmp.Diff(p, got, cmpopts.IgnoreUnexported(columnar.Profile{})))

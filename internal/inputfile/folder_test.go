@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/require"
 )
 
 // tree makes empty files below a new folder.
@@ -14,12 +16,8 @@ func tree(t *testing.T, files ...string) string {
 	dir := t.TempDir()
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o644))
 	}
 	return dir
 }
@@ -40,10 +38,7 @@ func TestFolder(t *testing.T) {
 		{[]string{"train/1.png", "bus/1.png"}, "picture,class\nbus/1.png,bus\ntrain/1.png,train\n", nil}, // a class of trains
 		{[]string{"2.png", "1.png", "a,b.png"}, "picture\n1.png\n2.png\n\"a,b.png\"\n", nil},
 	} {
-		f, err := ReadFolder(tree(t, c.files...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(ReadFolder(tree(t, c.files...)))(t)
 		slices.Sort(f.LeftOut)
 		if got := string(f.table(FolderPicture, FolderClass)); got != c.want || !slices.Equal(f.LeftOut, c.leftOut) {
 			t.Errorf("%v: %q, left out %q", c.files, got, f.LeftOut)
@@ -61,10 +56,7 @@ func TestFolderLinks(t *testing.T) {
 	}
 	link(other, "c")
 	link(filepath.Join(other, "2.png"), "a/2.png")
-	f, err := ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(ReadFolder(dir))(t)
 	if got := string(f.table("p", "k")); got != "p,k\na/1.png,a\na/2.png,a\nb/1.png,b\nc/2.png,c\n" {
 		t.Error(got)
 	}

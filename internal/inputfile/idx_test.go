@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
+	"ppal/internal/require"
 )
 
 func TestReadIDXErrors(t *testing.T) {
@@ -109,10 +110,7 @@ func TestIDXSizes(t *testing.T) {
 func TestReadExactly(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefg"), inputfile.ReadChunk/2)
 	for _, want := range []int{0, 1, inputfile.ReadChunk - 1, inputfile.ReadChunk, inputfile.ReadChunk + 1, 2 * inputfile.ReadChunk, 2*inputfile.ReadChunk + 1, len(text)} {
-		c, err := inputfile.NewContent(bytes.NewReader(text), "file")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := require.Value(inputfile.NewContent(bytes.NewReader(text), "file"))(t)
 		data, err := c.ReadExactly(uint64(want), "text")
 		if err != nil || !bytes.Equal(data, text[:want]) || c.Offset != int64(want) {
 			t.Errorf("%d bytes: %d, at %d, %v", want, len(data), c.Offset, err)

@@ -14,6 +14,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
+	"ppal/internal/require"
 )
 
 // A pipe's content goes to a file without a name if it is larger than the limit.
@@ -21,10 +22,7 @@ func TestSpool(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for size, inFile := range map[int]bool{0: false, 9: false, 10: false, 11: true, 50: true} {
 		want := strings.Repeat("ab\n", 20)[:size]
-		kept, err := inputfile.NewSpool(strings.NewReader(want), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := require.Value(inputfile.NewSpool(strings.NewReader(want), 10))(t)
 		got, err := io.ReadAll(kept.Reader())
 		if err != nil || string(got) != want || (kept.File != nil) != inFile {
 			t.Errorf("%d bytes: %q in a file: %t, %v", size, got, kept.File != nil, err)
@@ -96,10 +94,7 @@ func TestStandardInput(t *testing.T) {
 	defer os.Stdin.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	for range 2 {
-		in, err := inputfile.OpenUntilDone(ctx, inputfile.StandardInput)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := require.Value(inputfile.OpenUntilDone(ctx, inputfile.StandardInput))(t)
 		part := make([]byte, 2)
 		if _, err := in.ReadAt(part, 1); err != nil || string(part) != ",b" {
 			t.Errorf("%q, %v", part, err)
@@ -118,9 +113,7 @@ func TestStandardInput(t *testing.T) {
 	}
 	cancel()
 	in, err := inputfile.OpenUntilDone(t.Context(), inputfile.StandardInput)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, err := io.ReadAll(in); err != nil || cmp.Diff("a,b\n", string(got)) != "" {
 		t.Errorf("%q, %v", got, err)
 	}

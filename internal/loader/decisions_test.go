@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // FuzzDecisions reads any bytes as a file of decisions.
@@ -21,9 +22,7 @@ func FuzzDecisions(f *testing.F) {
 	kinds := []error{dataerr.ErrColumn, dataerr.ErrFormat, dataerr.ErrIndex, dataerr.ErrLabel}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, data, 0o600))
 		decisions, err := loader.ReadDecisions(path, []string{"no", "0"}, []string{"yes", "1"})
 		if err != nil {
 			var fe *dataerr.FileError
@@ -62,9 +61,7 @@ func TestReadDecisions(t *testing.T) {
 		"":                                         {nil, dataerr.ErrFormat, 1},
 	} {
 		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		got, err := loader.ReadDecisions(path, []string{"no", "0"}, []string{"yes", "1"})
 		var fe *dataerr.FileError
 		if !errors.Is(err, want.err) || errors.As(err, &fe) && fe.Line != want.line || want.err == nil && !maps.Equal(got, want.decisions) {

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 )
 
 // The row of a number that is too large is found in any block of rows.
@@ -35,10 +36,7 @@ func TestFirstInfiniteFeature(t *testing.T) {
 			t.Error("a wrong number of elements is accepted")
 		}
 	}()
-	m, err := loader.NewEncodedRows(p, s, all[:10])
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Value(loader.NewEncodedRows(p, s, all[:10]))(t)
 	m.Float64(make([]float64, 5), 0, 2)
 }
 
@@ -53,14 +51,8 @@ func TestFeatureBlocks(t *testing.T) {
 		for i := range all {
 			all[i], s.Columns[0].Numbers[i] = i, float64(i)
 		}
-		inMemory, err := loader.MakeFeatures(p, s, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		onDemand, err := loader.NewEncodedRows(p, s, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inMemory := require.Value(loader.MakeFeatures(p, s, all))(t)
+		onDemand := require.Value(loader.NewEncodedRows(p, s, all))(t)
 		got := make([]float64, rows)
 		onDemand.Float64(got, 0, rows)
 		for i := range all {
@@ -86,10 +78,7 @@ func TestFeaturesOfLargePartsAreNotKept(t *testing.T) {
 	s := &columnar.Sheet{Rows: 9, Columns: []*columnar.Column{{Name: "x", Numbers: make([]float64, 9)}}}
 	e := &loader.Encoded{Sheet: s, By: &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}}, Names: make([]string, loader.DenseFeatures/8)}
 	for rows, kept := range map[int]bool{8: true, 9: false} {
-		m, err := e.Take(make([]int, rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Value(e.Take(make([]int, rows)))(t)
 		if _, dense := m.(*matrix.Dense); dense != kept {
 			t.Errorf("%d rows of %d features: %T", rows, len(e.Names), m)
 		}
@@ -160,9 +149,7 @@ func TestQuantilesByHand(t *testing.T) {
 		train[i] = i
 	}
 	kept, note, err := by.Groups(train)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := 0
 	for k := range 100 {
 		lower := [2]float64{loader.Quantile(slices.Sorted(slices.Values(by.Values[0])), loader.IntersectionQuantiles[k/10]),

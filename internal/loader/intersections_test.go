@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 func TestQuantile(t *testing.T) {
@@ -41,9 +42,7 @@ func TestIntersections(t *testing.T) {
 		by.Values[0], by.Values[1] = append(by.Values[0], v), append(by.Values[1], v)
 	}
 	groups, note, err := by.Groups(train)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if note != "100 of 100 intersectional groups have more than 1 % of the training rows; 10 of them differ." {
 		t.Error(note)
 	}

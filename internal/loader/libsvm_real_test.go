@@ -7,6 +7,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // TestRealLIBSVM checks the published files: rows, features, entries, queries, and the counts of
@@ -26,10 +27,7 @@ func TestRealLIBSVM(t *testing.T) {
 		{"adult/a9a.t", 123, 16281, 123, 225731, 0, true, 1, 3846},
 		{"mslr/mslr_sample_10rows.txt", 0, 10, 136, 900, 1, false, 2, 4},
 	} {
-		s, err := LoadLIBSVM(filepath.Join(dir, filepath.FromSlash(test.path)), test.cols)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(LoadLIBSVM(filepath.Join(dir, filepath.FromSlash(test.path)), test.cols))(t)
 		labelled := 0
 		for _, l := range s.Labels {
 			if l == test.label {
@@ -50,10 +48,7 @@ func TestRealMQ2008(t *testing.T) {
 	dir := datatest.RealData(t)
 	rows, ids := 0, map[string]bool{}
 	for _, name := range []string{"S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"} {
-		s, err := LoadLIBSVM(filepath.Join(dir, "mq2008", name), 46)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(LoadLIBSVM(filepath.Join(dir, "mq2008", name), 46))(t)
 		rows += s.X.Rows
 		for i, q := range s.Queries.Of {
 			ids[s.Queries.Names[q]] = true

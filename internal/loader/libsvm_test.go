@@ -17,6 +17,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -34,25 +35,16 @@ func TestLIBSVMReserve(t *testing.T) {
 		text.WriteString("1 1:1 2:1 3:1 # a comment is not an entry\n")
 	}
 	path := datatest.Write(t, t.TempDir(), "rows.libsvm", []byte(text.String()))
-	s, err := loader.LoadLIBSVM(path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(loader.LoadLIBSVM(path, 0))(t)
 	within("entries", cap(s.X.Columns), len(s.X.Columns))
 	within("rows", cap(s.Labels), len(s.Labels))
 	within("starts", cap(s.X.Starts), len(s.X.Starts))
-	f, err := inputfile.OpenSteady(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(inputfile.OpenSteady(path))(t)
 	if n := inputfile.Size(f); n != int64(text.Len()) {
 		t.Errorf("a file of %d bytes has %d", text.Len(), n)
 	}
 	f.Close()
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := require.Value(os.Open(filepath.Dir(path)))(t)
 	defer folder.Close()
 	for _, r := range []io.Reader{inputfile.Steady(folder), strings.NewReader("1"), io.LimitReader(nil, 1)} {
 		if n := inputfile.Size(r); n != 0 {
@@ -73,9 +65,7 @@ func TestLIBSVMLongLines(t *testing.T) {
 		fmt.Fprintln(&b)
 	}
 	s, err := (&loader.SparseRows{}).Read(strings.NewReader(b.String()), "file")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]int{0, 60000, 90000, 110000}, s.X.Starts); diff != "" {
 		t.Error(diff)
 	}
@@ -104,10 +94,7 @@ func FuzzLIBSVM(f *testing.F) {
 			}
 			return
 		}
-		again, err := (&loader.SparseRows{Cols: s.X.Cols}).Read(bytes.NewReader(writeLIBSVM(s)), "again")
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := require.Value((&loader.SparseRows{Cols: s.X.Cols}).Read(bytes.NewReader(writeLIBSVM(s)), "again"))(t)
 		if diff := cmp.Diff(s, again); diff != "" {
 			t.Fatal(diff)
 		}

@@ -15,6 +15,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -46,10 +47,7 @@ func TestPreparation(t *testing.T) {
 	if diff := cmp.Diff(want, p.Columns()); diff != "" {
 		t.Error(diff)
 	}
-	got, err := MakeFeatures(p, s, []int{3, 2, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Value(MakeFeatures(p, s, []int{3, 2, 0}))(t)
 	d := math.Sqrt(8.0 / 3)
 	if diff := cmp.Diff(&matrix.Dense{Rows: 3, Cols: 7, Data: []float64{
 		2 / d, 1, 0, 0, 0, 1, 0,
@@ -89,31 +87,19 @@ func TestPreparationOutOfRange(t *testing.T) {
 func TestPreparationRead(t *testing.T) {
 	s, p := fewRows()
 	p.Absent = []string{"?"}
-	if _, err := fitScales(p, s, []int{0, 1, 3}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(fitScales(p, s, []int{0, 1, 3}, nil))(t)
 	want, err := MakeFeatures(p, s, []int{0, 1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	written, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var again tabular.Preparation
-	if err := json.Unmarshal(written, &again); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(written, &again))
 	text := "c;flat;extra;y;x\nb;0.1;p;2;1\na;0.1;q;?;3\nother;7;r;?;100\n?;0.1;s;4;5\n"
 	schema := &columnar.Schema{Absent: again.Absent, Columns: featureSpecs(&again)}
 	same, err := columnar.ReadSheet(strings.NewReader(text), "new", schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := MakeFeatures(&again, same, []int{0, 1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

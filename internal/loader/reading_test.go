@@ -20,6 +20,7 @@ import (
 	"ppal/internal/loader"
 	"ppal/internal/racing"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -35,9 +36,7 @@ func TestProfilesJoin(t *testing.T) {
 		for i := from; i < to; i++ {
 			text := fmt.Sprintf("\"%s%s\"\n", values[i], strings.Repeat(" ", i%5%2))
 			records.Reset(recordio.Chunk{Text: []byte(text), Last: true, Line: i + 2})
-			if err := records.Next(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, records.Next())
 			p.Add(records, 0, absent)
 		}
 		return p
@@ -154,9 +153,7 @@ func TestReadingAllocatesLittle(t *testing.T) {
 	text := manyLines(rows)
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "y"}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "y"}))(t)
 	runtime.ReadMemStats(&now)
 	sheet := uint64(rows * (3*8 + 2*4))
 	if allocations, taken := now.Mallocs-before.Mallocs, now.TotalAlloc-before.TotalAlloc; allocations > rows/2 || taken > 4*sheet+8<<20 {

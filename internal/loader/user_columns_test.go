@@ -15,6 +15,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
+	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
 
@@ -183,9 +184,7 @@ func TestClassesOfLIBSVM(t *testing.T) {
 		return list
 	}
 	var s loader.Source
-	if err := s.SetClasses("file", []float64{3, -1, 3}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetClasses("file", []float64{3, -1, 3}, nil))
 	if diff := cmp.Diff(tabular.Label{Positive: "3", Negative: []string{"-1"}}, s.Label) + cmp.Diff([]int{1, -1, 1}, s.Labels) +
 		cmp.Diff([]string{"label -1", "label 3"}, s.Classes); diff != "" {
 		t.Error(diff)
@@ -201,10 +200,7 @@ func TestClassesOfLIBSVM(t *testing.T) {
 		t.Errorf("%+v, %v", three, err)
 	}
 	path := datatest.Write(t, t.TempDir(), "wide.svm", []byte("# note\n1 1:1\n\n-1 1:1 33554433:1\n1 2:1\n"))
-	file, err := loader.LoadLIBSVM(path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := require.Value(loader.LoadLIBSVM(path, 0))(t)
 	datatest.CheckError(t, loader.CheckWidth(path, file.X), dataerr.ErrIndex, "line 4: invalid feature index: a feature has the index 33554433, the limit is 33554432")
 	file.X.Cols--
 	if err := loader.CheckWidth(path, file.X); err != nil {
@@ -254,10 +250,7 @@ func TestConditionBehindIndexColumn(t *testing.T) {
 	for i := range 20 {
 		text += fmt.Sprintf("%d,%d,%c,%d\n", i, 20+i*i%7, 'a'+i%2, i*37%100)
 	}
-	s, err := loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "price>=50"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Value(loader.ReadUserCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "price>=50"}))(t)
 	if s.Label.Column != "price" || s.Label.Condition != "price>=50" || len(s.Labels) != 20 {
 		t.Errorf("%+v, %d labels", s.Label, len(s.Labels))
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ppal/internal/atomicfile"
+	"ppal/internal/require"
 )
 
 // write writes numbers and codes to a kept file, to which they move.
@@ -24,9 +25,7 @@ func write(d *Dir, path string, numbers *[]float64, codes *[]int32, key string) 
 func keep(t *testing.T, d *Dir, path string, numbers []float64, codes []int32, key string) {
 	t.Helper()
 	movedNumbers, movedCodes := numbers, codes
-	if err := write(d, path, &movedNumbers, &movedCodes, key); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, write(d, path, &movedNumbers, &movedCodes, key))
 	if !slices.Equal(movedNumbers, numbers) || !slices.Equal(movedCodes, codes) || &movedNumbers[0] == &numbers[0] || &movedCodes[0] == &codes[0] {
 		t.Fatal("the arrays in the file differ, or did not move")
 	}
@@ -80,9 +79,7 @@ func TestMoveFromFile(t *testing.T) {
 		t.Fatal(err, err2)
 	}
 	x[3], y[3] = 5, 6
-	if err := write(d, filepath.Join(t.TempDir(), "rows"), &x, &[]int32{1}, ""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, write(d, filepath.Join(t.TempDir(), "rows"), &x, &[]int32{1}, ""))
 	if want := int64(80 + keptHead + 8000 + keptLine); x[3] != 5 || y[3] != 6 || d.Bytes() != want {
 		t.Errorf("%d bytes, want %d; %v, %v", d.Bytes(), want, x[3], y[3])
 	}
@@ -119,15 +116,10 @@ func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "rows")
 	keep(t, newDir(t, 0), path, slices.Repeat([]float64{1.5}, 2<<20/8*5), []int32{1, 2, 3}, `{"a":1}`)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := require.Value(os.ReadFile(path))(t)
 	try := func(what string, text []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, text, 0o600))
 		if _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -143,18 +135,12 @@ func TestDamaged(t *testing.T) {
 	try("a long file", append(slices.Clone(good), 0))
 	try("another file", []byte(strings.Repeat("x,y\n", 1000)))
 
-	if err := os.WriteFile(path, good, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, good, 0o600))
+	require.NoError(t, os.Chmod(path, 0o666))
 	if _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a file that others can write: %v", err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(path, 0o600))
 	foreign := errors.New("other rows")
 	if _, err := newDir(t, 0).openKept(path, func(*keptRecord) error { return foreign }); !errors.Is(err, foreign) {
 		t.Errorf("a foreign file: %v", err)

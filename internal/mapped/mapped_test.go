@@ -17,14 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppal/internal/memory"
+	"ppal/internal/require"
 )
 
 func newDir(t *testing.T, resident uint64) *Dir {
 	t.Helper()
-	d, err := New(t.TempDir(), 100<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(New(t.TempDir(), 100<<20))(t)
 	d.usage = func() (all, own uint64) { return resident, 0 }
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -37,10 +35,7 @@ func newDir(t *testing.T, resident uint64) *Dir {
 // The contents stay when the pages are given back, and no file has a name.
 func TestContentsStay(t *testing.T) {
 	d := newDir(t, 90<<20)
-	x, err := Make[float64](d, 300_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(Make[float64](d, 300_000))(t)
 	if slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) {
 		t.Fatal("the memory is not zero")
 	}
@@ -73,9 +68,7 @@ func TestList(t *testing.T) {
 				part[i] = int32(len(want) + i)
 			}
 			want = append(want, part...)
-			if err := l.Append(part); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Append(part))
 		}
 		if got, err := l.Slice(); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d of %d elements, %v", len(got), len(want), err)
@@ -119,10 +112,7 @@ func TestResidentMemory(t *testing.T) {
 		return strings.Count(string(text), d.path)
 	}
 	before := open()
-	x, err := Make[int64](d, size/8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(Make[int64](d, size/8))(t)
 	for i := range x {
 		x[i] = 1
 	}
@@ -141,12 +131,8 @@ func TestResidentMemory(t *testing.T) {
 		about("with half of the pages", full, -half)
 	}
 	l := NewList[int64](d)
-	if err := l.Append(make([]int64, listBuffer)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Slice(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(make([]int64, listBuffer)))
+	require.Value(l.Slice())(t)
 	if after := open(); after != before || mapped() != 2 || d.Bytes() != size+8*listBuffer {
 		t.Errorf("%d open files before and %d after, %d mappings, %d bytes", before, after, mapped(), d.Bytes())
 	}
@@ -166,20 +152,13 @@ func TestCloseError(t *testing.T) {
 // A file system that cannot reserve gets zeros, as many as the file needs.
 func TestWriteZeros(t *testing.T) {
 	for _, size := range []int64{0, 1, 1 << 20, 1<<20 + 1, 5 << 19} {
-		f, err := os.Create(filepath.Join(t.TempDir(), "zeros"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writeZeros(f, size); err != nil {
-			t.Fatal(err)
-		}
+		f := require.Value(os.Create(filepath.Join(t.TempDir(), "zeros")))(t)
+		require.NoError(t, writeZeros(f, size))
 		info, err := f.Stat()
 		if err != nil || info.Size() != size {
 			t.Errorf("%d bytes: %v, %v", size, info, err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Close())
 		if err := writeZeros(f, size); (err == nil) != (size == 0) {
 			t.Errorf("%d bytes to a closed file: %v", size, err)
 		}
@@ -188,10 +167,7 @@ func TestWriteZeros(t *testing.T) {
 
 // The part of a slice that begins at a page.
 func TestWhole(t *testing.T) {
-	x, err := Make[byte](newDir(t, 0), 8192)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := require.Value(Make[byte](newDir(t, 0), 8192))(t)
 	for _, tc := range []struct{ from, to, want int }{{0, 10, 10}, {0, 8192, 8192}, {1, 8192, 4096}, {4095, 8192, 4096}, {1, 4096, 0}, {1, 4097, 1}, {5, 9, 0}} {
 		part := whole(x[tc.from:tc.to], 4096)
 		if len(part) != tc.want || len(part) > 0 && &part[0] != &x[tc.to-tc.want] {
@@ -212,21 +188,15 @@ func TestNoSpace(t *testing.T) {
 	signal.Ignore(unix.SIGXFSZ)
 	defer signal.Reset(unix.SIGXFSZ)
 	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &old))
 	d := newDir(t, 0)
 	l := NewList[float64](d)
 	small := old
 	small.Cur = 100_000
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &small))
 	_, made := Make[float64](d, 20_000)
 	listed := l.Append(make([]float64, listBuffer))
-	if restored := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); restored != nil {
-		t.Fatal(restored)
-	}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &old))
 	if !errors.Is(made, unix.EFBIG) || !errors.Is(listed, unix.EFBIG) {
 		t.Errorf("%v, %v, want %v", made, listed, unix.EFBIG)
 	}

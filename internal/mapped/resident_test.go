@@ -5,6 +5,8 @@ package mapped
 import (
 	"testing"
 	"time"
+
+	"ppal/internal/require"
 )
 
 // The pages stay while they take at most half of what the process's own memory leaves of the limit,
@@ -26,10 +28,7 @@ func TestPagesStay(t *testing.T) {
 
 // Watch checks until Close.
 func TestWatch(t *testing.T) {
-	d, err := New(t.TempDir(), 100<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Value(New(t.TempDir(), 100<<20))(t)
 	checks := make(chan bool)
 	d.usage = func() (all, own uint64) {
 		checks <- true

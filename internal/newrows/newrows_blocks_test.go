@@ -15,6 +15,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // A block is a chunk of pictures, and Work gets as many rows at a time as featureBytes hold.
@@ -40,9 +41,7 @@ func TestNewRowsBlocks(t *testing.T) {
 			return nil
 		}}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the calls come in order
-	if err := set.Read(strings.NewReader(string(text)), "file"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Read(strings.NewReader(string(text)), "file"))
 	const full, part = recordio.ChunkBytes / pixels, featureBytes / 8 / pixels
 	wantCalls := append(slices.Repeat([]int{part}, 2*full/part), 3)
 	if diff := cmp.Diff([]int{full, full, 3}, blocks) + cmp.Diff(wantCalls, calls); diff != "" {

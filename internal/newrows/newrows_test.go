@@ -20,6 +20,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // trained returns the features of all rows of a text as training makes them.
@@ -229,14 +230,10 @@ func TestNewRowsChunks(t *testing.T) {
 	const n = 20000
 	p, text := newColumns(), manyRows(n)
 	want, err := trained(p, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, r := range map[string]io.Reader{"at once": strings.NewReader(text), "bit by bit": iotest.HalfReader(strings.NewReader(text))} {
 		x, _, _, err := newRows(p, r, NewRows{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !reflect.DeepEqual(want, x) { // faster than cmp.Diff
 			t.Errorf("%s: %s", name, cmp.Diff(want, x))
 		}
@@ -425,9 +422,7 @@ func TestNewRowsMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	from := io.MultiReader(strings.NewReader(header+"\n"), &repeated{rows: []byte(rows), left: 100 << 20 / len(rows) * len(rows)})
-	if err := set.Read(from, "file"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Read(from, "file"))
 	runtime.ReadMemStats(&now)
 	if allocations := now.Mallocs - before.Mallocs; count < 1<<20 || allocations > uint64(count/50) || peak > 32<<20 {
 		t.Errorf("%d rows, %d allocations, %d bytes at most", count, allocations, peak)

@@ -16,6 +16,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // conversation feeds NewRows line by line through a pipe, and waits for the rows of each line
@@ -78,9 +79,7 @@ func (c *conversation) end(want error) {
 func pipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		r.Close()
 		w.Close()
@@ -124,9 +123,7 @@ func TestRowsArriveAsTheyAreWritten(t *testing.T) {
 				for k, text := range tc.texts {
 					c.say(text, tc.rows[k])
 				}
-				if err := c.in.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.in.Close())
 				c.end(nil)
 			})
 		}
@@ -149,9 +146,7 @@ func TestBadRowOfAPausingInput(t *testing.T) {
 	n.Emit = func(*Block) error { return broken }
 	ended := make(chan error, 1)
 	go func() { ended <- n.Read(server, "socket") }()
-	if _, err := io.WriteString(client, "x,y\n1,2\n"); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(io.WriteString(client, "x,y\n1,2\n"))(t)
 	if err := <-ended; !errors.Is(err, broken) {
 		t.Error(err)
 	}
@@ -164,9 +159,7 @@ func TestPausingInputEnds(t *testing.T) {
 	for text, open := range map[string]bool{"x;y\n1;2\n": false, "x;y\n1;2": true, "x;y\n1;2\n3;4": true} {
 		r, w := pipe(t)
 		c := converse(t, n, r, w)
-		if _, err := io.WriteString(w, text); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(io.WriteString(w, text))(t)
 		w.Close()
 		c.end(nil)
 		got := false
@@ -195,10 +188,7 @@ func TestPausingInputEnds(t *testing.T) {
 		t.Error("a text may pause")
 	}
 	path := datatest.Write(t, t.TempDir(), "rows", []byte("x,y\n1,2"))
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(os.Open(path))(t)
 	defer f.Close()
 	if inputfile.MayPause(f) != nil {
 		t.Error("a file may pause")
@@ -226,10 +216,7 @@ func TestPausingWithinALine(t *testing.T) {
 // A table that is longer than all buffers arrives whole through a pipe.
 func TestLongPausingInput(t *testing.T) {
 	p, text := newColumns(), manyRows(20000)
-	want, err := trained(p, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := require.Value(trained(p, text))(t)
 	r, w := pipe(t)
 	go func() {
 		defer w.Close()

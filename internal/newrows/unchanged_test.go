@@ -14,6 +14,7 @@ import (
 	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // readers read a file of each format to its end, by each way that the package offers.
@@ -77,12 +78,8 @@ func TestChangedWhileRead(t *testing.T) {
 		} {
 			path := datatest.Write(t, t.TempDir(), "rows", []byte(of.content))
 			f, err := inputfile.OpenInput(t.Context(), path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := do(path); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, do(path))
 			err = of.read(f, path)
 			var at *dataerr.FileError
 			switch {
@@ -93,9 +90,7 @@ func TestChangedWhileRead(t *testing.T) {
 				strings.Count(err.Error(), path) != 1):
 				t.Errorf("%s, %s: %v", name, change, err)
 			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Close())
 		}
 	}
 }
@@ -104,17 +99,13 @@ func TestChangedWhileRead(t *testing.T) {
 func TestChangedFileIsRecognised(t *testing.T) {
 	path := datatest.Write(t, t.TempDir(), "rows", []byte("x,y\n"+strings.Repeat("1,2\n", recordio.ChunkBytes)))
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	_, _, _, err = newRows(&tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}}, struct{ io.Reader }{f}, NewRows{})
 	if err != nil {
 		t.Errorf("a reader that is not a file: %v", err)
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(f.Seek(0, io.SeekStart))(t)
 	rows := 0
 	n := NewRows{Preparation: &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}},
 		Work: func(features, results []float64) ([]float64, error) {
@@ -132,18 +123,10 @@ func TestChangedFileIsRecognised(t *testing.T) {
 // The content of a file that a program has opened is watched, too.
 func TestChangedContent(t *testing.T) {
 	path := datatest.Write(t, t.TempDir(), "rows", []byte(strings.Repeat("0123456789", 20_000)))
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Value(os.Open(path))(t)
 	defer f.Close()
-	c, err := inputfile.NewContent(f, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 100_000); err != nil {
-		t.Fatal(err)
-	}
+	c := require.Value(inputfile.NewContent(f, path))(t)
+	require.NoError(t, os.Truncate(path, 100_000))
 	if n, err := io.Copy(io.Discard, c); !errors.Is(err, dataerr.ErrChanged) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -155,15 +138,11 @@ func TestUnchanged(t *testing.T) {
 	if err := check(); err != nil {
 		t.Error(err)
 	}
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Truncate(path, 0))
 	if err := check(); !errors.Is(err, dataerr.ErrChanged) {
 		t.Error(err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(path))
 	if err := check(); !errors.Is(err, dataerr.ErrChanged) || !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}

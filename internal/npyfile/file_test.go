@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/datatest"
+	"ppal/internal/require"
 )
 
 // limits are the least and the largest number of each type, and a number that the type rounds.
@@ -75,9 +76,7 @@ func TestNumbers(t *testing.T) {
 			for to := from; to <= 7; to++ {
 				own := want.Numbers[from*a.columns : to*a.columns]
 				double := make([]float64, len(own))
-				if err := readNumbers(a, double, from, to); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, readNumbers(a, double, from, to))
 				if !slices.EqualFunc(own, double, same) {
 					t.Fatal(double, own)
 				}
@@ -85,9 +84,7 @@ func TestNumbers(t *testing.T) {
 					continue
 				}
 				single := make([]float32, len(own))
-				if err := readNumbers(a, single, from, to); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, readNumbers(a, single, from, to))
 				for i, x := range single {
 					double[i] = float64(x)
 				}
@@ -105,14 +102,8 @@ func TestTexts(t *testing.T) {
 	for _, typ := range []string{"<U5", ">U5", "|S20"} {
 		a := datatest.Array{Name: "sex", Type: typ, Shape: []int{5}, Texts: want}
 		content := datatest.NPZ(t, false, a)
-		list, err := open(bytes.NewReader(content), int64(len(content)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := list[0].bytes(nil, 0, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := require.Value(open(bytes.NewReader(content), int64(len(content))))(t)
+		raw := require.Value(list[0].bytes(nil, 0, 5))(t)
 		var got []string
 		for i := range want {
 			got = append(got, string(list[0].appendText(nil, raw[i*list[0].size:])))
@@ -133,10 +124,7 @@ func TestNumbersAsTexts(t *testing.T) {
 		"<u8": {1 << 53, "9007199254740992"}, "|i1": {-128, "-128"},
 	} {
 		content := datatest.Array{Type: typ, Shape: []int{1}, Numbers: []float64{c.x}}.NPY()
-		list, err := open(bytes.NewReader(content), int64(len(content)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := require.Value(open(bytes.NewReader(content), int64(len(content))))(t)
 		raw, _ := list[0].bytes(nil, 0, 1)
 		if got := string(list[0].appendText(nil, raw)); got != c.want {
 			t.Errorf("%s: %q, want %q", typ, got, c.want)
@@ -248,9 +236,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			numbers := make([]float64, rows*a.columns)
 			if !a.text() {
-				if err := readNumbers(a, numbers, 0, rows); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, readNumbers(a, numbers, 0, rows))
 			}
 			for i := range numbers {
 				text := string(a.appendText(nil, raw[i*a.size:]))

@@ -18,6 +18,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/racing"
 	"ppal/internal/recordio"
+	"ppal/internal/require"
 )
 
 // A header that never ends is refused.
@@ -163,9 +164,7 @@ func TestPadded(t *testing.T) {
 	for line, want := range map[string]string{"a,b": "", " a,b ": "01", "a,\tb\r": "1", "a,b\r": "", "a,\"b\"\r": "", "\"a\", \"b\"": "1", "\" a\",\"b \"": "01", "a , \"b\"": "01", "\"a\",b\r": ""} {
 		f := recordio.NewFieldReader("file", ',', 2)
 		f.Reset(recordio.Chunk{Text: []byte(line + "\n"), Last: true, Line: 1})
-		if err := f.Next(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Next())
 		got := ""
 		for field := range 2 {
 			if f.Padded(field) {

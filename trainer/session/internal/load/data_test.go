@@ -11,6 +11,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
 
@@ -18,9 +19,7 @@ import (
 func TestChangedData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	for _, change := range []bool{false, true} {
-		if err := os.WriteFile(path, []byte("x,y\n1,a\n2,b\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte("x,y\n1,a\n2,b\n"), 0o644))
 		_, err := verified(t.Context(), "", datasets.CSV, []string{path}, func(report func() (*datasets.Report, error)) (*Data, error) {
 			if _, err := report(); err != nil || !change {
 				return &Data{}, err

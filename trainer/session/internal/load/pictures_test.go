@@ -6,6 +6,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/tabular"
+	"ppal/internal/require"
 )
 
 // A process that shares the rows keeps its own rows of each split, with the pixels and the moments
@@ -13,14 +14,9 @@ import (
 func TestSharedPictures(t *testing.T) {
 	read := func(own func(n int) (from, to int)) *Pictures {
 		train, test, err := datasets.OpenImages("", "synthetic", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := readPictures(train, test, Choice{Dataset: "synthetic", Classes: []int{2, 0}, RowsPerClass: 50, Split: tabular.Split{Train: 80, Validation: 20}, Seed: 3},
-			Place{Own: own})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		p := require.Value(readPictures(train, test, Choice{Dataset: "synthetic", Classes: []int{2, 0}, RowsPerClass: 50, Split: tabular.Split{Train: 80, Validation: 20}, Seed: 3},
+			Place{Own: own}))(t)
 		return p
 	}
 	all, third := read(nil), read(func(n int) (from, to int) { return n / 3, 2 * n / 3 })
