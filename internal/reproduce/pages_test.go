@@ -47,7 +47,7 @@ func TestPages(t *testing.T) {
 			}
 			journals = append(journals, j)
 		}
-		body := verdicts(journals)
+		body := verdicts(t, journals)
 		if kind == "results" {
 			body = journals[0].page()
 		}
@@ -134,7 +134,8 @@ func (j *Journal) page() string {
 // verdicts returns the claims of several experiments as a numbered list, and a table of the
 // rulings: a row for each comparison, a column for each claim. Claims that are equal but for their
 // subject share a number if their rulings are equal.
-func verdicts(journals []*Journal) string {
+func verdicts(t *testing.T, journals []*Journal) string {
+	t.Helper()
 	type claim struct {
 		subjects, predicate string
 		rulings             map[string]string // by row
@@ -158,7 +159,11 @@ func verdicts(journals []*Journal) string {
 			}
 		}
 		for _, v := range j.Verdicts {
-			find(v.Claim).rulings[j.Name+":"+v.Comparison] = string(v.Ruling)
+			rulings, row := find(v.Claim).rulings, j.Name+":"+v.Comparison
+			if rulings[row] != "" {
+				t.Errorf("%s has two verdicts on %q", row, v.Claim)
+			}
+			rulings[row] = string(v.Ruling)
 		}
 	}
 	var merged []*claim
