@@ -89,7 +89,7 @@ func TestReproduceRanking(t *testing.T) {
 		}
 		for _, text := range []string{"  plada-paper", "  multiplier-model", "  common-multipliers", "  unconstrained", "MQ2008 is missing",
 			"mslr-filtered with seed 1 has 4 training queries, 140 documents and 1200 pairs", "The paper has over 470,000 pairs",
-			"plada is ahead of the multiplier model in test pair error. test pair error of plada 0.", "plada-paper is ahead of the multiplier model in train query gap p90"} {
+			"plada beats the multiplier model in test pair error. test pair error of plada 0.", "plada-paper beats the multiplier model in train query gap p90"} {
 			if !strings.Contains(got.stdout, text) {
 				t.Errorf("no %q in\n%s", text, got.stdout)
 			}

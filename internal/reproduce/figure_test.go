@@ -120,7 +120,7 @@ func TestRankedData(t *testing.T) {
 		}
 		datatest.Write(t, filepath.Join(dir, "mslr", "Fold1"), name+".txt", []byte(b.String()))
 	}
-	check(2, "mslr-filtered", "mslr-filtered with seed 1 has 4 training queries, 140 documents and 1200 pairs: quality=low > quality=low 330")
+	check(2, "mslr-filtered", "mslr-filtered with seed 1 has 4 training queries, 140 documents and 1200 pairs.")
 	if f.base["dataset"] != "synthetic-mslr" {
 		t.Error("a figure on files changed the figure")
 	}

@@ -65,7 +65,7 @@ func ranking() Figure {
 		model := []string{"multiplier-model"}
 		for _, n := range []number{tailMeasure("test_pair_error"), chosenMeasure("test_pair_error"),
 			tailMeasure("test_query_gap_p90"), chosenMeasure("test_query_gap_p90"), tailMeasure("train_query_gap_p90")} {
-			f.claims = append(f.claims, claim{contender + " is ahead of the multiplier model in " + n.name, ahead(contender, model, n)})
+			f.claims = append(f.claims, claim{contender + " beats the multiplier model in " + n.name, ahead(contender, model, n)})
 		}
 	}
 	return f
@@ -83,11 +83,11 @@ func rankedData(f *Figure, dataDir string) error {
 	if missing := missingFile(dataDir, "mslr"); missing == "" {
 		f.base = merged(f.base, config.Values{"dataset": "mslr-filtered"})
 	} else {
-		f.Data = append(f.Data, fmt.Sprintf("MSLR-WEB10K is missing, and its stand-in takes its place: %s does not exist (see ppal data fetch mslr).", missing))
+		f.Data = append(f.Data, fmt.Sprintf("MSLR-WEB10K is missing, and its stand-in takes its place: the data directory has no %s (see ppal data fetch mslr).", missing))
 	}
 	if missing := missingFile(dataDir, onMQ2008); missing != "" {
 		f.further = nil
-		f.Data = append(f.Data, fmt.Sprintf("MQ2008 is missing and left out: %s does not exist (see ppal data fetch mq2008).", missing))
+		f.Data = append(f.Data, fmt.Sprintf("MQ2008 is missing and left out: the data directory has no %s (see ppal data fetch mq2008).", missing))
 	}
 	sets := []string{f.base["dataset"]}
 	if f.further != nil {
@@ -106,8 +106,8 @@ func rankedData(f *Figure, dataDir string) error {
 	return nil
 }
 
-// missingFile returns the first file of the first fold of a data set that does not exist; "" if all
-// do.
+// missingFile returns the path in the data directory of the first file of the first fold of a data
+// set that does not exist; "" if all do.
 func missingFile(dataDir, name string) string {
 	d, err := datasets.Lookup(name)
 	if err != nil {
@@ -117,16 +117,14 @@ func missingFile(dataDir, name string) string {
 		if first := strings.Contains(file.Path, "Fold1/") || !strings.Contains(file.Path, "Fold"); !first {
 			continue
 		}
-		path := filepath.Join(dataDir, filepath.FromSlash(file.Path))
-		if _, err := os.Stat(path); err != nil {
-			return path
+		if _, err := os.Stat(filepath.Join(dataDir, filepath.FromSlash(file.Path))); err != nil {
+			return file.Path
 		}
 	}
 	return ""
 }
 
-// countedPairs counts the training queries of a data set, their documents, and the pairs by the
-// groups of their documents.
+// countedPairs counts the training queries of a data set, their documents and their pairs.
 func countedPairs(dataDir, name string) (text string, count, documents int, err error) {
 	tables, err := datasets.LoadTable(dataDir, name, tabular.TableOptions{Seed: 1})
 	if err != nil {
@@ -139,21 +137,15 @@ func countedPairs(dataDir, name string) (text string, count, documents int, err 
 		d.Levels[i] = max(0, y)
 		queries[t.Queries.Of[i]] = true
 	}
-	for k, g := range t.Groups {
-		for _, i := range g.Rows {
-			d.Groups[i] = k
-		}
-	}
-	pairs, err := constraints.NewPairs(d, len(t.Groups), false)
+	pairs, err := constraints.NewPairs(d, 1, false)
 	if err != nil {
 		return "", 0, 0, err
 	}
-	total, cells := int64(0), []string(nil)
-	for id, n := range pairs.Counts() {
+	total := int64(0)
+	for _, n := range pairs.Counts() {
 		total += n
-		cells = append(cells, fmt.Sprintf("%s > %s %d", t.Groups[id/len(t.Groups)].Name, t.Groups[id%len(t.Groups)].Name, n))
 	}
-	return fmt.Sprintf("%s with seed 1 has %d training queries, %d documents and %d pairs: %s.", name, len(queries), len(t.Labels), total, strings.Join(cells, ", ")), len(queries), len(t.Labels), nil
+	return fmt.Sprintf("%s with seed 1 has %d training queries, %d documents and %d pairs.", name, len(queries), len(t.Labels), total), len(queries), len(t.Labels), nil
 }
 
 // chosenMeasure is the named measure of the record with the smallest error of the validation pairs.
