@@ -10,7 +10,7 @@ import (
 )
 
 // packData packs every leaf that is a factor over the data's rows, or reads the leaf's entries.
-// packData also widens the data matrices that other steps read.
+// packData also widens the data matrices that other steps read, except pictures (pictureRows).
 func (e *executor[T]) packData() error {
 	others := map[int]bool{} // buffers that some step reads without packing
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
@@ -31,8 +31,9 @@ func (e *executor[T]) packData() error {
 			}
 		}
 	}
+	e.findPictures()
 	for i, b := range e.plan.Buffers {
-		if b.Class == plan.Leaf && e.plan.DataOf(i) != nil && (others[i] || !e.read(i)) {
+		if b.Class == plan.Leaf && e.plan.DataOf(i) != nil && e.pictures[i] == nil && (others[i] || !e.read(i)) {
 			if e.Data[i] = inPlace[T](e.plan.DataOf(i)); e.Data[i] != nil && e.division.rows == 0 {
 				e.lent[i] = true
 				e.noteRows(i, b.Len())
@@ -221,6 +222,9 @@ func (e *executor[T]) Stored(v plan.View) matrix.EightBit {
 	if x := e.bytes[v.Buffer]; x != nil {
 		e.lent[v.Buffer] = true
 		return x
+	}
+	if x := e.pictures[v.Buffer]; x != nil {
+		return x.stored()
 	}
 	scale := e.scales[v.Buffer]
 	if scale == 0 || e.bfloat16[v.Buffer] != nil && e.Data[v.Buffer] == nil {

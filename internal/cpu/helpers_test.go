@@ -55,10 +55,11 @@ func classifier(b *testing.B, spec models.Architecture, data images, dtype tenso
 }
 
 // labelled is classifier with the class of each row.
-func labelled(b testing.TB, spec models.Architecture, data images, class func(i int) int, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
+func labelled(b testing.TB, spec models.Architecture, data matrix.Matrix, class func(i int) int, dtype tensor.Dtype, e graph.Engine) *graph.Problem {
 	b.Helper()
 	_, outputs := spec.Dims()
-	labels, names := make([]int, data.rows), make([]string, outputs)
+	rows, cols := data.Dims()
+	labels, names := make([]int, rows), make([]string, outputs)
 	for i := range labels {
 		labels[i] = class(i)
 	}
@@ -71,8 +72,8 @@ func labelled(b testing.TB, spec models.Architecture, data images, class func(i 
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(data.Dims()))
-		scores, err := net.Scores(x, graphcases.Normal(g, dtype, rand.New(rand.NewPCG(2, 2)), "center", 1, data.cols))
+		x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(rows, cols))
+		scores, err := net.Scores(x, graphcases.Normal(g, dtype, rand.New(rand.NewPCG(2, 2)), "center", 1, cols))
 		if err != nil {
 			return graph.Definition{}, err
 		}

@@ -21,6 +21,14 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 	if err := e.checkBytes(i, m); err != nil {
 		return err
 	}
+	if x := e.pictures[i]; x != nil {
+		if bytes, ok := m.(matrix.EightBit); ok {
+			x.bind(bytes)
+			return nil
+		}
+		e.leavePictures(i)
+		changed = true
+	}
 	if x := e.sparse[i]; x != nil {
 		if s, ok := m.(matrix.Sparse); ok {
 			if err := x.Set(s.Entries()); err != nil {
@@ -227,13 +235,14 @@ type packedRows[T plan.Float] struct {
 
 // Keep packs a matrix for an input beside the input's present rows, and returns a function that
 // makes it the input. The function copies no row: the steps then read the kept memory. Keep
-// returns nil for rows that Bind would widen, because Bind then compiles the products again.
+// returns nil for rows that Bind would widen, because Bind then compiles the products again, and
+// for pictures, whose rows are bytes in any case.
 func (e *executor[T]) Keep(v plan.View, m matrix.Matrix) (use func(), err error) {
 	if err := e.plan.CheckBind(v, m); err != nil {
 		return nil, err
 	}
 	i := v.Buffer
-	if _, ok := m.(matrix.Sparse); !ok && e.sparse[i] != nil {
+	if _, ok := m.(matrix.Sparse); !ok && e.sparse[i] != nil || e.pictures[i] != nil {
 		return nil, nil
 	}
 	if err := e.checkBytes(i, m); err != nil {

@@ -111,6 +111,9 @@ func (r *program[T]) Bind(v plan.View, m matrix.Matrix) error { return r.e.Bind(
 // Keep implements plan.Keeper.
 func (r *program[T]) Keep(v plan.View, m matrix.Matrix) (func(), error) { return r.e.Keep(v, m) }
 
+// Rest implements plan.Rester.
+func (r *program[T]) Rest() { r.e.rest() }
+
 // Stored implements plan.Program.
 func (r *program[T]) Stored(v plan.View) matrix.EightBit { return r.e.Stored(v) }
 
@@ -141,10 +144,12 @@ type executor[T plan.Float] struct {
 	bfloat16          map[int]*kernel.PackedBFloat16 // packed leaves in digits of bfloat16, by buffer
 	loads             map[int]*loading[T]            // jobs that fill leaves of floats
 	byteLoads         map[int]*byteLoading           // jobs that fill leaves of 8-bit data
+	pictures          map[int]*pictureRows[T]        // leaves of pictures that stay bytes, by buffer
 	lent              []bool                         // leaves in the memory of a node or a matrix, by buffer
 	scales            []float64                      // scales of 8-bit data in float leaves, by buffer; 0: other data
 	integers          *kernel.ByteKernels            // kernels of the integer products
 	device            *Device
+	rests             bool // the kept and temporary buffers have no memory
 	coarse            bool // the products have the digits of coarse passes
 	forward, backward []*region[T]
 	threads           int
@@ -178,7 +183,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, inPages: map[int]bool{}, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, bfloat16: map[int]*kernel.PackedBFloat16{}, loads: map[int]*loading[T]{},
-		byteLoads: map[int]*byteLoading{}, lent: make([]bool, len(p.Buffers)), scales: make([]float64, len(p.Buffers)), negated: map[*int8][]T{},
+		byteLoads: map[int]*byteLoading{}, pictures: map[int]*pictureRows[T]{}, lent: make([]bool, len(p.Buffers)), scales: make([]float64, len(p.Buffers)), negated: map[*int8][]T{},
 		integers: d.bytes, device: d, threads: d.threads, pool: d.pool, division: newDivision(d, p)}
 	e.findPages()
 	if err := e.packData(); err != nil {
@@ -234,8 +239,43 @@ func (e *executor[T]) setData(buffer int, data []T) {
 	}
 }
 
+// rest gives back the memory of the kept and temporary buffers until the next Forward. Memory in
+// pages stays, because it lies in files.
+func (e *executor[T]) rest() {
+	if e.rests = e.device.pages == nil; !e.rests {
+		return
+	}
+	for i, b := range e.plan.Buffers {
+		if b.Class == plan.Kept || b.Class == plan.Temporary {
+			e.setData(i, nil)
+		}
+	}
+}
+
+// wake gives the kept and temporary buffers memory again.
+func (e *executor[T]) wake() error {
+	err := e.MakeSlots(e.plan, func(n int) ([]T, error) { return rowMemory[T](e.device, n) })
+	if err != nil {
+		return fmt.Errorf("cpu: %w", err)
+	}
+	for i, b := range e.plan.Buffers {
+		if b.Class == plan.Kept || b.Class == plan.Temporary {
+			e.setData(i, e.Data[i])
+		}
+	}
+	e.rests = false
+	return nil
+}
+
 // Forward computes the objective, the constraints and the watched values.
-func (e *executor[T]) Forward() error { return e.run(e.forward) }
+func (e *executor[T]) Forward() error {
+	if e.rests {
+		if err := e.wake(); err != nil {
+			return err
+		}
+	}
+	return e.run(e.forward)
+}
 
 // Backward computes the gradients. The coefficients start with the coefficient of the objective,
 // and the coefficients of the constraints follow.

@@ -78,7 +78,7 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 				lo, hi = e.division.lo, e.division.hi
 			}
 			b := e.blockingOf(r).together(hi-lo, workOf(r))
-			region := e.newRegion(lo, hi, e.threads, b, e.blockSteps(r, computed)...)
+			region := e.newRegion(lo, hi, e.threads, b, append(e.widening(r), e.blockSteps(r, computed)...)...)
 			region.divided, region.whole = divided, e.division.gathers(divided, r.Steps)
 			region.stream = e.newStream(r, region.blocking.block)
 			list = append(list, region)

@@ -77,6 +77,13 @@ type LayerKeeper interface {
 	KeptBytes() int
 }
 
+// Rester is a Program that can give back the memory of its values between passes.
+type Rester interface {
+	// Rest gives back the memory of the values that Forward keeps for Backward and for Contents. The
+	// next Forward takes new memory. Until then, the program must not call Backward and Contents.
+	Rest()
+}
+
 // Grader is a Program whose products with the data can be coarse: faster and less accurate.
 type Grader interface {
 	// CoarseRoundoff returns the rounding error of coarse products; 0 if the program has none.

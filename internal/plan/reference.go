@@ -50,18 +50,12 @@ func newMemory[T Float](p *Plan) (*Memory[T], error) {
 // NewMemoryOf is newMemory with the slots of the given function, which returns n zeros.
 func NewMemoryOf[T Float](p *Plan, zeros func(n int) ([]T, error)) (*Memory[T], error) {
 	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
-	slots := make([][]T, len(p.Slots))
-	for i, n := range p.Slots {
-		var err error
-		if slots[i], err = zeros(n); err != nil {
-			return nil, err
-		}
+	if err := m.MakeSlots(p, zeros); err != nil {
+		return nil, err
 	}
 	for i, b := range p.Buffers {
 		switch b.Class {
-		case Kept, Temporary:
-			m.Data[i] = slots[b.Slot][:b.Len()]
-		case Local:
+		case Kept, Temporary, Local:
 		case Constant:
 			m.Data[i] = make([]T, b.Len())
 			for k, x := range b.Values {
@@ -79,6 +73,23 @@ func NewMemoryOf[T Float](p *Plan, zeros func(n int) ([]T, error)) (*Memory[T], 
 		}
 	}
 	return m, nil
+}
+
+// MakeSlots gives the kept and temporary buffers memory of the function zeros.
+func (m *Memory[T]) MakeSlots(p *Plan, zeros func(n int) ([]T, error)) error {
+	slots := make([][]T, len(p.Slots))
+	for i, n := range p.Slots {
+		var err error
+		if slots[i], err = zeros(n); err != nil {
+			return err
+		}
+	}
+	for i, b := range p.Buffers {
+		if b.Class == Kept || b.Class == Temporary {
+			m.Data[i] = slots[b.Slot][:b.Len()]
+		}
+	}
+	return nil
 }
 
 func allocate[T Float](sizes []int, times int) [][]T {

@@ -183,6 +183,16 @@ func (p *Problem) Keep(i int, m matrix.Matrix) (use func() error, err error) {
 	return func() error { packed(); return nil }, nil
 }
 
+// Rest gives back the memory of the values that Forward keeps for Backward and for Watched, if the
+// device can take new memory in the next Forward. Until then, the caller must not call them.
+func (p *Problem) Rest() {
+	if d, ok := p.compiled.(*deviceProblem); ok {
+		if r, ok := d.run.(plan.Rester); ok {
+			r.Rest()
+		}
+	}
+}
+
 // Store writes the iterate into the values of the parameters, the nodes of Definition.Parameters in
 // their order, so that a program reads the trained weights from its own nodes. The error wraps
 // problem.ErrSettings if the nodes do not have as many elements as the iterate.

@@ -31,6 +31,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.restTraining()
 	a.data.FreeMemory() // otherwise the memory of the training stays beside float64 vectors
 	p, err := a.builder.statement.complete(smooth)
 	if err != nil {
@@ -43,6 +44,8 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if a.searchesLast() && a.options.Method.Report().Nu == nil {
 		certificate.Own = nil // it is of the records
 	}
+	train.exact.Rest() // the measures compute other rows
+	a.data.FreeMemory()
 	result.Certificate = certificate
 	result.Certifying = time.Since(began)
 	result.Objective, result.Constraints = at.Objective+a.builder.Regularizer.Value(x), at.Constraints
@@ -69,6 +72,17 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	}
 	decided.Multipliers(result.Outcome, result.Certificate.Nu)
 	return result, nil
+}
+
+// restTraining gives back the memory of the layers of batches and of the rows that are measured.
+func (a *assembly) restTraining() {
+	a.recorded.rest()
+	for _, s := range a.splits {
+		s.blocks.Rest()
+	}
+	if a.batches != nil {
+		a.batches.Rest()
+	}
 }
 
 // searchesLast reports whether the certificate in float64 searches for a better multiplier, and not
@@ -171,6 +185,8 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 		if err != nil {
 			return nil, err
 		}
+		s.blocks.Rest()
+		s.exact.Rest()
 		all = append(all, scores)
 		results = append(results, startIf(st.pure, func() (measured, error) {
 			m, err := a.measuresOf(s, scores)

@@ -217,7 +217,10 @@ func checkConfidence(level float64, on constraints.BoundsOn) error {
 // measure computes the measures of every split at the iterate, after a forward pass on the
 // training rows. For the training rows it uses the scores of that pass. If the statement is pure,
 // the splits are measured at the same time.
-func (a *assembly) measure() (map[string]float64, error) { return a.measureAll(a.splits, a.problem) }
+func (a *assembly) measure() (map[string]float64, error) {
+	a.recorded.rest()
+	return a.measureAll(a.splits, a.problem)
+}
 
 // measureAll is measure for splits at the iterate of p.
 func (a *assembly) measureAll(splits []*split, p problem.Problem) (map[string]float64, error) {

@@ -2,11 +2,14 @@ package session
 
 import (
 	"math"
+	"runtime"
 	"testing"
 
 	"ppal/internal/require"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
+	"ppal/trainer/step"
 )
 
 // The records before the last one have the values of a sample, close to those of all rows, and the
@@ -54,6 +57,33 @@ func TestRecordsOfASample(t *testing.T) {
 	near("f", records[0].Objective, all[0].Objective)
 	near("train_error", records[0].Measures["train_error"], all[0].Measures["train_error"])
 	near("test_error", records[0].Measures["test_error"], all[0].Measures["test_error"])
+}
+
+// The layers of the batches, the records and the certificate have memory one after the other.
+func TestLayersRest(t *testing.T) {
+	s := own(t, func(o *Options) {
+		o.Data = Images{Dataset: "synthetic", Classes: []int{2, 0}, RowsPerClass: 100}
+		o.Task, o.Method, o.Model = NeymanPearson{Kappa: []float64{5}}, &method.ALM{Primal: step.Settings{Kind: step.Adam}}, models.Conv{Channels: []int{16}}
+		o.BatchSize, o.Settings.Iterations = 128, 2
+	})
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	if _, err := s.Optimize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := live()
+	if _, err := s.Certify(); err != nil {
+		t.Fatal(err)
+	}
+	const batch = 4 * 128 * 16 * 28 * 28 // the bytes of a layer of a batch
+	if after := live(); after+batch*3/2 > before {
+		t.Errorf("%d KiB live after the training, %d KiB after the certificate; a layer of a batch has %d KiB", before>>10, after>>10, batch>>10)
+	}
+	runtime.KeepAlive(s)
 }
 
 type recorderFunc func(*trainer.Record) error

@@ -44,6 +44,9 @@ func (o *Options) request(d *device.Devices, dtype tensor.Dtype) load.Request {
 	if m, ok := o.Model.(models.Scores); ok {
 		on.Scores, on.ByGroup = m.Columns, m.Thresholds == models.ByGroup
 	}
+	if _, ok := o.Model.(models.OfPictures); ok {
+		on.Integers = nil // convolutions read the rows, and no product
+	}
 	return on
 }
 

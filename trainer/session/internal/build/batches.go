@@ -339,6 +339,9 @@ func PickData(data matrix.Matrix, list []int) matrix.Matrix {
 	return matrix.Pick(data, list)
 }
 
+// Rest gives back the memory of the layers until the next iteration on a batch.
+func (b *Batches) Rest() { b.bound.Rest() }
+
 // Products returns the kind of products with the rows of a batch.
 func (b *Batches) Products() string { return b.bound.Products() }
 

@@ -117,6 +117,16 @@ func (b *Builder) NewExactBlocks(data matrix.Matrix, x []float64) (*Blocks, erro
 // Keep makes the blocks keep the last scores, which AppendScores returns again at the same weights.
 func (b *Blocks) Keep() { b.keeps = true }
 
+// Rest gives back the memory of the layers until the next pass. New blocks rest.
+func (b *Blocks) Rest() {
+	if b == nil {
+		return
+	}
+	for _, l := range b.lanes {
+		l.block.Rest()
+	}
+}
+
 // BlocksOf builds the model for blocks of the given number of rows, at most all rows.
 func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
 	n, _ := data.Dims()
@@ -134,6 +144,7 @@ func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 		}
 		k.lanes = append(k.lanes, l)
 	}
+	k.Rest()
 	return k, nil
 }
 
