@@ -7,9 +7,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// pictureRows are a leaf of 8-bit pictures whose rows the workers widen block by block. The floats of
-// all rows would take 4 or 8 times the memory of the pictures, and widening a picture takes a
-// thousandth of the time of a convolution.
+// pictureRows are a leaf of 8-bit pictures whose rows the workers widen block by block. The floats
+// of all rows would take 4 or 8 times the memory of the pictures.
 type pictureRows[T plan.Float] struct {
 	buffer, cols int
 	data         matrix.EightBit
