@@ -145,7 +145,7 @@ func (c *choosing) cross(text string) error {
 	case !found || strings.TrimSpace(list) == "":
 		return c.refuse("choose", "%q: want NAME=VALUE,VALUE", text)
 	case k < 0:
-		return config.Unknown(name)
+		return config.Unknown(name, "ppal train")
 	case !config.Keys()[k].Chosen():
 		return c.refuse("choose", "%s changes the rows, the problem or the output; choose settings of the model, the method or the regularizer", name)
 	case slices.ContainsFunc(c.points, func(p config.Values) bool { return p[name] != "" }):

@@ -109,7 +109,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && cmd.Flags().Lookup("method") != nil {
-		return config.Unknown(unknown.GetSpecifiedName())
+		return config.Unknown(unknown.GetSpecifiedName(), cmd.CommandPath())
 	}
 	return err
 }

@@ -222,9 +222,10 @@ func unknown(name, prefix string) string {
 	return text
 }
 
-// Unknown returns the error for an unknown flag or key.
-func Unknown(flag string) error {
-	return &Error{unknown(flag, "--"), "(see ppal train --help)"}
+// Unknown returns the error for an unknown flag of a command, or an unknown key. The help of the
+// command lists its flags.
+func Unknown(flag, command string) error {
+	return &Error{unknown(flag, "--"), "(see " + command + " --help)"}
 }
 
 // bound is a configuration and its settings by name.

@@ -112,7 +112,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if r.options[name] == nil && r.foreign[name] == nil {
-			return nil, Unknown(name)
+			return nil, Unknown(name, "ppal train")
 		}
 	}
 	if err := r.settle(r.options[option.NameProblem]); err != nil {

@@ -331,15 +331,17 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         own: dict[str, Any] = {"parameters": {}, "classes": run.model.values, "dtype": None, "n_features_in": len(names), "feature_names_in": names}
         if names == [f"{ARRAY}{i}" for i in range(len(names))]:
             own["feature_names_in"] = None
+        if (run.path / OWN_FILE).exists():
+            own = read(run.path / OWN_FILE)
         try:
-            if (run.path / OWN_FILE).exists():
-                own = read(run.path / OWN_FILE)
             self = cls(**own["parameters"])
             self.classes_ = np.array(own["classes"], dtype=own["dtype"])
             self.n_features_in_ = own["n_features_in"]
             if own["feature_names_in"] is not None:
                 self.feature_names_in_ = np.array(own["feature_names_in"], dtype=object)
             self._take(run)
+        except RunError:  # it names its file
+            raise
         except (KeyError, TypeError, ValueError) as e:
-            raise RunError(f"{path}: {OWN_FILE} is of another run or version ({e}): copy the run again, or remove the file") from e
+            raise RunError(f"{path}: {OWN_FILE} or summary.json is of another run or version ({e}): copy the run again") from e
         return self
