@@ -258,7 +258,7 @@ mutate:
 
 # Write the tables of docs/evidence/paper.md from journals; make results RUNS="runs/reproduce-dp-compas" takes the journals of runs first.
 results:
-	@for d in $(RUNS); do cp "$$d/journal.json" internal/reproduce/testdata/journals/"$$(basename "$$d" | sed 's/^reproduce-//')".json; done
+	@for d in $(RUNS); do cp "$$d/journal.json" docs/evidence/journals/"$$(basename "$$d" | sed 's/^reproduce-//')".json; done
 	$(GO) test ./internal/reproduce -run TestPages -update
 
 # Run every fuzz target for FUZZTIME. FUZZ="FuzzIDX FuzzCSV" runs these targets alone.

@@ -144,7 +144,7 @@ func isUsage(err error) bool {
 		return true // a file of data
 	}
 	for _, target := range []error{
-		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
+		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrFull, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
 		models.ErrSpec, dataerr.ErrUnknownDataset, dataerr.ErrClass, dataerr.ErrMirror,
 		rundir.ErrIncomplete, seal.ErrChanged, seal.ErrKind, seal.ErrSize, session.ErrResume, dataerr.ErrKind, dataerr.ErrOption, dataerr.ErrColumn, dataerr.ErrGroup, dataerr.ErrSplit,
 		dataerr.ErrFormat, dataerr.ErrTruncated, dataerr.ErrTrailing, dataerr.ErrLabel, dataerr.ErrNumber, dataerr.ErrIndex,

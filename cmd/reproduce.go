@@ -28,7 +28,7 @@ import (
 func (a *app) reproduceCommand() *cobra.Command {
 	var o reproduce.Options
 	var out, checkout, seeds string
-	var list bool
+	var list, full bool
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
 		Short: "Repeat an experiment of the paper and judge its claims",
@@ -55,12 +55,15 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 		},
 		ValidArgsFunction: cobra.FixedCompletions(figureNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			do := a.together(func(*cobra.Command, []string) error { return a.reproduce(cmd.Context(), args[0], o, seeds, out) })
+			do := a.together(func(*cobra.Command, []string) error { return a.reproduce(cmd.Context(), args[0], full, o, seeds, out) })
 			switch {
 			case list:
 				do = a.command(func(*cobra.Command, []string) error { return a.listFigures() })
 			case args[0] == decisions.Name:
 				do = a.once(func(*cobra.Command, []string) error {
+					if full {
+						return fmt.Errorf("reproduce: %s: %w", args[0], reproduce.ErrFull)
+					}
 					return a.reproduceDecisions(cmd.Context(), o, seeds, out, checkout)
 				})
 			}
@@ -70,7 +73,7 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&list, "list", false, "list the experiments")
-	flags.BoolVar(&o.Full, "full", false, "use all data and the full width")
+	flags.BoolVar(&full, "full", false, "use all data and the full width")
 	flags.StringVar(&seeds, "seeds", "5", "run each method with the seeds 1 to `N`, or with a list, as in 11-20; a verdict needs 5")
 	flags.IntVar(&o.Workers, "parallel", 0, "execute `N` runs in parallel, each on one thread; 0: one run for each core (default 0)")
 	flags.StringVar(&out, "out", "", "write to this directory `DIR` (default runs/reproduce-NAME)")
@@ -101,8 +104,11 @@ func (a *app) listFigures() error {
 }
 
 // reproduce runs a figure's comparisons and writes its report.
-func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, seeds, out string) error {
+func (a *app) reproduce(ctx context.Context, name string, full bool, o reproduce.Options, seeds, out string) error {
 	f, err := reproduce.Lookup(name)
+	if err == nil && full {
+		f, err = f.Full()
+	}
 	if err != nil {
 		return err
 	}
@@ -115,9 +121,7 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, s
 	if o.Workers == 0 {
 		o.Workers = runtime.NumCPU()
 	}
-	if out == "" {
-		out = filepath.Join("runs", "reproduce-"+name)
-	}
+	out = cmp.Or(out, filepath.Join("runs", "reproduce-"+f.Name))
 	if o.DataDir, err = datasets.Dir(o.DataDir, a.getenv); err != nil {
 		return err
 	}

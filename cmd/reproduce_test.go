@@ -112,6 +112,8 @@ func TestReproduceRefuses(t *testing.T) {
 		"duals dp-adult":    "want the name of one experiment",
 		"--list duals":      "",
 		"duals --list=many": "",
+		"duals --full":      "duals: always uses all data: leave out --full",
+		"decisions --full":  "decisions: always uses all data: leave out --full",
 	} {
 		got := command(t.Context(), nil, append([]string{"reproduce"}, strings.Fields(args)...)...)
 		if got.status == exitDone || !strings.Contains(got.stderr, text) || strings.Count(got.stderr, "\n") != 1 {

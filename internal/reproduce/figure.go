@@ -10,8 +10,12 @@ import (
 	"ppal/internal/config"
 )
 
-// ErrUnknown reports an unknown name of an experiment.
-var ErrUnknown = errors.New("no such experiment")
+var (
+	// ErrUnknown reports an unknown name of an experiment.
+	ErrUnknown = errors.New("no such experiment")
+	// ErrFull reports an experiment that has no larger form.
+	ErrFull = errors.New("always uses all data: leave out --full")
+)
 
 // Figure is an experiment of the paper.
 type Figure struct {
@@ -21,7 +25,7 @@ type Figure struct {
 	Data   []string // sentences about the data: see On
 
 	base     config.Values // settings of all contenders
-	full     config.Values // settings that --full changes
+	full     config.Values // settings on all data; nil: base has all data
 	measures []string
 	overview []string // quantities of the overview plot; nil: the first ones
 	// published and automatic are the contenders of the two comparisons; nil: no such comparison.
@@ -45,7 +49,6 @@ type comparison struct {
 
 // Options are the options of a reproduction.
 type Options struct {
-	Full    bool
 	Seeds   []uint64
 	DataDir string
 	Workers int
@@ -82,6 +85,26 @@ func Lookup(name string) (Figure, error) {
 	}
 	return Figure{}, fmt.Errorf("reproduce: %w: %q; choose one of %s", ErrUnknown, name, strings.Join(names, ", "))
 }
+
+// Full returns the figure with all data and the full width. Its name ends with fullSuffix. A figure
+// that always has both gives ErrFull.
+func (f Figure) Full() (Figure, error) {
+	if f.full == nil {
+		return Figure{}, fmt.Errorf("reproduce: %s: %w", f.Name, ErrFull)
+	}
+	f.Name, f.Title, f.base, f.full = f.Name+fullSuffix, f.Title+", all rows", merged(f.base, f.full), nil
+	return f, nil
+}
+
+// command returns the command that runs the figure.
+func (f Figure) command() string {
+	if name, full := strings.CutSuffix(f.Name, fullSuffix); full {
+		return "ppal reproduce " + name + " --full"
+	}
+	return "ppal reproduce " + f.Name
+}
+
+const fullSuffix = "-full"
 
 // On returns the figure on the files in the data directory.
 func (f Figure) On(dataDir string) (Figure, error) {
@@ -125,14 +148,10 @@ func titleOf(name string) string {
 	return name
 }
 
-// contender returns the contender with all settings. The contender's own settings override
-// --full's, and --full's settings override the figure's.
+// contender returns the contender with all settings. The contender's own settings override the
+// figure's.
 func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
-	values := merged(f.base)
-	if o.Full {
-		values = merged(values, f.full)
-	}
-	values = merged(values, c.Values)
+	values := merged(f.base, c.Values)
 	if o.DataDir != "" {
 		values["data-dir"] = o.DataDir
 	}

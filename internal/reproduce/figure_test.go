@@ -27,8 +27,12 @@ func TestStudiesResolve(t *testing.T) {
 		if f.Title == "" || f.Source == "" {
 			t.Errorf("%s has the title %q and the source %q", f.Name, f.Title, f.Source)
 		}
-		for _, full := range []bool{false, true} {
-			names, studies := f.Studies(Options{Full: full, Seeds: []uint64{1, 2}, DataDir: "data", Workers: 2})
+		sizes := []Figure{f}
+		if full, err := f.Full(); err == nil {
+			sizes = append(sizes, full)
+		}
+		for _, f := range sizes {
+			names, studies := f.Studies(Options{Seeds: []uint64{1, 2}, DataDir: "data", Workers: 2})
 			if f.published != nil && !slices.Equal(names[:2], []string{published, automatic}) || len(f.claims) == 0 {
 				t.Errorf("%s: comparisons %v, %d claims", f.Name, names, len(f.claims))
 			}
@@ -71,13 +75,17 @@ func TestSearchesAreEqual(t *testing.T) {
 }
 
 func TestFullIsLarger(t *testing.T) {
-	f := require.Value(Lookup("mnpc-cifar10"))(t)
-	for full, want := range map[bool][2]string{false: {"1000", "64"}, true: {"0", "256"}} {
-		_, studies := f.Studies(Options{Full: full, Seeds: []uint64{1}})
+	part := require.Value(Lookup("mnpc-cifar10"))(t)
+	all := require.Value(part.Full())(t)
+	for f, want := range map[*Figure][3]string{&part: {"1000", "64", "ppal reproduce mnpc-cifar10"}, &all: {"0", "256", "ppal reproduce mnpc-cifar10 --full"}} {
+		_, studies := f.Studies(Options{Seeds: []uint64{1}})
 		v := studies[0].Contenders[0].Values
-		if got := [2]string{v["rows-per-class"], v["hidden"]}; got != want {
-			t.Errorf("full %v: %v, want %v", full, got, want)
+		if got := [3]string{v["rows-per-class"], v["hidden"], f.command()}; got != want {
+			t.Errorf("%s: %v, want %v", f.Name, got, want)
 		}
+	}
+	if _, err := require.Value(Lookup("dp-adult"))(t).Full(); !errors.Is(err, ErrFull) {
+		t.Errorf("all data of an experiment on all data: %v", err)
 	}
 }
 

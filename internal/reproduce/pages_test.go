@@ -21,11 +21,12 @@ import (
 var block = regexp.MustCompile(`(?s)<!-- (results|verdicts) ([^>]+) -->\n(.*?)<!-- end -->`)
 
 // The results in the page about the paper are those of the journals: each block between markers is
-// written from testdata/journals, which "make results" copies from runs. With -update the test
+// written from docs/evidence/journals, which "make results" copies from runs. With -update the test
 // writes the page. Each journal has its results and its verdicts in the page. Numbers in the text,
 // and in README's lines about the page, are numbers of a journal.
 func TestPages(t *testing.T) {
-	page := filepath.Join("..", "..", "docs", "evidence", "paper.md")
+	evidence := filepath.Join("..", "..", "docs", "evidence")
+	page := filepath.Join(evidence, "paper.md")
 	text := require.Value(os.ReadFile(page))(t)
 	cited, numbers := map[string]int{}, map[string]bool{}
 	want := block.ReplaceAllStringFunc(string(text), func(found string) string {
@@ -34,7 +35,7 @@ func TestPages(t *testing.T) {
 		var journals []*Journal
 		for _, name := range names {
 			cited[kind+" "+name]++
-			data, err := os.ReadFile(filepath.Join("testdata", "journals", name+".json"))
+			data, err := os.ReadFile(filepath.Join(evidence, "journals", name+".json"))
 			if err != nil {
 				t.Fatalf("%s: the page cites %s, which has no journal: %v", page, name, err)
 			}
@@ -53,7 +54,7 @@ func TestPages(t *testing.T) {
 		}
 		return fmt.Sprintf("<!-- %s %s -->\n%s<!-- end -->", kind, parts[2], body)
 	})
-	files, err := filepath.Glob("testdata/journals/*.json")
+	files, err := filepath.Glob(filepath.Join(evidence, "journals", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no journals: %v", err)
 	}
@@ -129,7 +130,7 @@ func (j *Journal) page() string {
 }
 
 // verdicts returns the claims of several experiments as a numbered list, and a table of the
-// rulings: a row for each comparison, a column for each claim. Claims that are equal but for their
+// rulings: a row for each comparison, with a link to its journal, and a column for each claim. Claims that are equal but for their
 // subject share a number if their rulings are equal.
 func verdicts(t *testing.T, journals []*Journal) string {
 	t.Helper()
@@ -184,7 +185,8 @@ func verdicts(t *testing.T, journals []*Journal) string {
 	}
 	out.WriteString("\n|---|" + strings.Repeat("---|", len(merged)) + "\n")
 	for _, row := range rows {
-		fmt.Fprintf(&out, "|%s|", row)
+		name, comparison, _ := strings.Cut(row, ":")
+		fmt.Fprintf(&out, "|[%s](journals/%[1]s.json):%s|", name, comparison)
 		for _, c := range merged {
 			fmt.Fprintf(&out, "%s|", cmp.Or(c.rulings[row], "-"))
 		}

@@ -15,7 +15,7 @@ import (
 // with its numbers.
 func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s\n\nMoon et al., %s. `ppal reproduce %s`\n\n", f.Title, f.Source, f.Name)
+	fmt.Fprintf(&out, "# %s\n\nMoon et al., %s. `%s`\n\n", f.Title, f.Source, f.command())
 	for _, line := range f.Data {
 		fmt.Fprintf(&out, "%s\n\n", line)
 	}
