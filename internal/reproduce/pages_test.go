@@ -130,8 +130,8 @@ func (j *Journal) page() string {
 }
 
 // verdicts returns the claims of several experiments as a numbered list, and a table of the
-// rulings: a row for each comparison, with a link to its journal, and a column for each claim. Claims that are equal but for their
-// subject share a number if their rulings are equal.
+// rulings: a row for each comparison, with a link to its journal, and a column for each claim.
+// Claims that are equal but for their subject share a number if their rulings are equal.
 func verdicts(t *testing.T, journals []*Journal) string {
 	t.Helper()
 	type claim struct {
@@ -186,11 +186,15 @@ func verdicts(t *testing.T, journals []*Journal) string {
 	out.WriteString("\n|---|" + strings.Repeat("---|", len(merged)) + "\n")
 	for _, row := range rows {
 		name, comparison, _ := strings.Cut(row, ":")
-		fmt.Fprintf(&out, "|[%s](journals/%[1]s.json):%s|", name, comparison)
+		fmt.Fprintf(&out, "|[%s]:%s|", name, comparison)
 		for _, c := range merged {
 			fmt.Fprintf(&out, "%s|", cmp.Or(c.rulings[row], "-"))
 		}
 		out.WriteString("\n")
+	}
+	out.WriteString("\n")
+	for _, j := range journals {
+		fmt.Fprintf(&out, "[%s]:journals/%[1]s.json\n", j.Name)
 	}
 	return out.String()
 }
