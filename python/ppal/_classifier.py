@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _data
-from ._errors import InputError, NotConvergedWarning, RunError, checking, in_python
+from ._errors import KEYWORDS, InputError, NotConvergedWarning, RunError, checking, in_python
 from ._program import Progress
 from ._run import Fitted, Floats, Run, changed, read
 
@@ -304,7 +305,9 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         check_is_fitted(self, "run_")
         shutil.copytree(self.run_.path, path)
-        params = {k: v for k, v in self.get_params(deep=False).items() if not isinstance(v, np.random.RandomState)}
+        params = self.get_params(deep=False)
+        if isinstance(self.random_state, np.random.RandomState):
+            params["random_state"] = int(read(self.run_.path / "config.yaml")["seed"])
         names = getattr(self, "feature_names_in_", None)
         own = {"parameters": params, "classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str, "n_features_in": self.n_features_in_}
         own["feature_names_in"] = None if names is None else names.tolist()
@@ -313,6 +316,8 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     @classmethod
     def load(cls, path: str | Path) -> PpalClassifier:
         """Return the fitted estimator in the directory of a run: one of `save`, or of ``ppal train`` on a table.
+
+        The parameters are those of the training, so that a clone trains by the same bounds and settings.
 
         Parameters
         ----------
@@ -327,12 +332,7 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         run = Run(Path(path))
         for name in changed(run.path, read(run.path / "model.json").get("files", {})):
             raise RunError(f"{path}: the file {name} has been changed or removed: copy the run again")
-        names = list(dict.fromkeys(e["column"] for e in run.model.encodings))
-        own: dict[str, Any] = {"parameters": {}, "classes": run.model.values, "dtype": None, "n_features_in": len(names), "feature_names_in": names}
-        if names == [f"{ARRAY}{i}" for i in range(len(names))]:
-            own["feature_names_in"] = None
-        if (run.path / OWN_FILE).exists():
-            own = read(run.path / OWN_FILE)
+        own = read(run.path / OWN_FILE) if (run.path / OWN_FILE).exists() else _of_command(run)
         try:
             self = cls(**own["parameters"])
             self.classes_ = np.array(own["classes"], dtype=own["dtype"])
@@ -345,3 +345,39 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         except (KeyError, TypeError, ValueError) as e:
             raise RunError(f"{path}: {OWN_FILE} or summary.json is of another run or version ({e}): copy the run again") from e
         return self
+
+
+def _of_command(run: Run) -> dict[str, Any]:
+    """Return the content of OWN_FILE for a run of ``ppal train``: the settings of config.yaml, but without those of its table."""
+    description = run.model.description
+    if description["task"] != "rates" or description["decision"]["rule"] == "rank" or description["kind"] == "scores":
+        raise RunError(f"{run.path} is a run of rankings, of scores, or of bounds that PpalClassifier does not have: score its rows with the command ppal predict")
+    config = {key: _numbers(value) for key, value in read(run.path / "config.yaml").items()}
+    names = list(dict.fromkeys(e["column"] for e in run.model.encodings))
+    classes = _numbers(run.model.values)
+    _, validation, test = (float(share) / 100 for share in config["split"].split("/"))
+    params: dict[str, Any] = {"subject_to": description["constraints"], "validation_fraction": validation, "test_fraction": test}
+    further = {}
+    for key in list(config)[list(config).index("model") :]:  # the settings of the table stand before it
+        if key in KEYWORDS:
+            params.setdefault(KEYWORDS[key], config[key])
+        elif key not in ("provenance", "quiet"):
+            further[key] = config[key]
+    if len(classes) == 2 and classes != sorted(classes):
+        further["label"] = config["label"]  # no fit accepts it, because its positive class would be the other one
+    arrays = names == [f"{ARRAY}{i}" for i in range(len(names))]
+    return {
+        "parameters": {**params, "missing": config.get("missing", "refuse"), "settings": further},
+        "classes": classes,
+        "dtype": None,
+        "n_features_in": len(names),
+        "feature_names_in": None if arrays else names,
+    }
+
+
+def _numbers(values: Any) -> Any:
+    """Return texts as numbers if all are numbers, as pandas reads a column of a file."""
+    try:
+        return np.asarray(pd.to_numeric(values)).tolist()
+    except ValueError:
+        return values

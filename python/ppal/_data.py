@@ -162,8 +162,9 @@ def further(settings: Any) -> dict[str, Any]:
         raise InputError(f'settings is {settings!r}: give a dict such as {{"regularizer": "l1"}}')
     for key in settings or {}:
         if key in ("file", "label", "out"):
-            raise InputError(f"settings has the key {key}, which the estimator sets: leave it out")
-        if key in KEYWORDS.values() and key not in KEYWORDS:
+            positive = " (the positive class is the last of two in order: rename the classes for another one)" if key == "label" else ""
+            raise InputError(f"settings has the key {key}, which the estimator sets{positive}: leave it out")
+        if key in KEYWORDS.values() and key not in (*KEYWORDS, "alpha"):  # PPALA has a setting alpha
             raise InputError(f"unknown setting {key}: give it as the keyword {key}")
     return dict(settings or {})
 
@@ -179,7 +180,7 @@ def store(folder: Path, data: Columns, settings: dict[str, Any]) -> tuple[list[s
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in data.items():
             with archive.open(name + ".npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+                np.save(member, array, allow_pickle=False)
     return ["--config", str(config)], {str(config): "the settings", str(file): "the data"}
 
 

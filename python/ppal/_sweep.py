@@ -84,6 +84,6 @@ def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Seque
         points.append({**point, "met": all(d["met"] for d in record["decisions"]), "epsilon": record["epsilon"], "status": record["status"]})
         run = Run()
         shutil.copytree(whole.path / record["run"], run.path)
-        estimators.append(copy.copy(fitted))
+        estimators.append(copy.copy(fitted).set_params(subject_to=run.model.description["constraints"]))
         estimators[-1]._take(run)
     return Sweep(pd.DataFrame(points).dropna(axis="columns", how="all"), estimators, whole)

@@ -42,6 +42,7 @@ from ppal._program import program, start
 
 WORDS = ["yes", "1e3", "2020-01-31", "1:30", "0o7", "1_000", "=", "null?", "~", "TRUE", "a: b", "#x"]  # YAML may read them otherwise
 PARITY = "gap(positive_rate, sex) <= 0.03"
+MLP = {"model": "mlp", "hidden_layer_sizes": (4, 3), "activation": "tanh", "max_iter": np.int64(30), "random_state": np.random.RandomState(7)}
 
 
 def people(rows: int = 600) -> tuple[pd.DataFrame, pd.Series, np.ndarray]:
@@ -130,7 +131,7 @@ class Estimator(unittest.TestCase):
     def test_the_program_decides_as_python(self) -> None:
         X, sex, y = people()
         several = np.where(X["age"] < 40, "young", y)
-        for labels, settings in ((y, {}), (several, {}), (y, {"model": "mlp", "hidden_layer_sizes": (4, 3), "activation": "tanh", "max_iter": np.int64(30)})):
+        for labels, settings in ((y, {}), (several, {}), (y, MLP)):
             with self.subTest(settings=settings, classes=len(set(labels))), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = PpalClassifier(**settings).fit(X, labels)
@@ -145,16 +146,45 @@ class Estimator(unittest.TestCase):
                 np.testing.assert_allclose(want.filter(regex="^probability").to_numpy()[:, -1], positive, rtol=1e-9)
                 other = PpalClassifier.load(f"{folder}/run")
                 np.testing.assert_array_equal(other.predict(X), model.predict(X))
-                self.assertEqual(other.get_params()["model"], model.get_params()["model"])
+                np.testing.assert_array_equal(clone(other).fit(X, labels).decision_function(X), other.decision_function(X))
 
     def test_a_run_of_the_command_is_an_estimator(self) -> None:
         X, sex, y = people()
+        X = X.astype({"km/h, mean": float})  # every digit in the file
+        table = X.assign(sex=sex, y=y, digit=(y == "low").astype(int), back=np.where(y == "low", "a", "b"))
+        runs = {  # by label: classes, further flags
+            "y=low": (["high", "low"], []),
+            "digit=1": ([0, 1], ["--regularizer", "l1", "--regularizer-weight", "1e-4"]),
+            "back=a": (["b", "a"], []),
+        }
         with tempfile.TemporaryDirectory() as folder:
-            X.assign(y=y).to_csv(f"{folder}/x.csv", index=False)
-            flags = ["--categorical", "town", "--missing-values", "none", "--label", "y=low", "--out", f"{folder}/run", "--quiet"]
-            subprocess.run([program(), "train", "--file", f"{folder}/x.csv", *flags], check=True, capture_output=True)
-            model = PpalClassifier.load(f"{folder}/run")
-            self.assertGreater(model.score(X, y), 0.7)
+            table.to_csv(f"{folder}/x.csv", index=False)
+
+            def train(label: str, *flags: str) -> Path:
+                run, column = Path(tempfile.mkdtemp(dir=folder), "run"), label.split("=")[0]
+                ignored = ",".join({"sex", "y", "digit", "back"} - {column})
+                read = ["--file", f"{folder}/x.csv", "--categorical", "town", "--missing-values", "none", "--ignore", ignored, "--label", label]
+                subprocess.run([program(), "train", *read, *flags, "--quiet", "--allow-violation", "--out", run], check=True, capture_output=True)
+                return run
+
+            for label, (classes, further) in runs.items():
+                column = label.split("=")[0]
+                model = PpalClassifier.load(train(label, "--subject-to", PARITY, "--seed", "3", "--iterations", "60", *further))
+                self.assertEqual(model.classes_.tolist(), classes)
+                self.assertGreater(model.score(X, table[column]), 0.6)
+                again = clone(model)
+                self.assertEqual((again.subject_to, again.max_iter, again.test_fraction), ([PARITY], 60, 0.15))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    if classes != sorted(classes):  # the positive class of Python would be the other one
+                        with self.assertRaisesRegex(ppal.InputError, "the last of two in order"):
+                            again.fit(X, table[column], sensitive_features=sex)
+                    else:
+                        again.fit(X, table[column], sensitive_features=sex)
+                        np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), rtol=1e-6, atol=1e-9)
+            for flags in (["--problem", "dp", "--group", "sex"], ["--query", "age", "--iterations", "5"], ["--model", "scores", "--score", "age", "--minimize", "error"]):
+                with self.assertRaisesRegex(ppal.RunError, "rankings, of scores, or of bounds that PpalClassifier does not have"):
+                    PpalClassifier.load(train("digit", *flags))
 
     def test_every_container_gives_the_same_model(self) -> None:
         X, sex, y = people()
@@ -221,6 +251,7 @@ class Estimator(unittest.TestCase):
         self.assertEqual(curve.points["bound"].tolist(), [0.2, 0.02])
         gaps = [ppal.evaluate(y, m.predict(X), sensitive_features=sex).difference()["positive_rate"] for m in curve.estimators]
         self.assertLess(gaps[1], gaps[0])
+        self.assertEqual([m.subject_to for m in curve.estimators], [["gap(positive_rate, sex) <= 0.2"], ["gap(positive_rate, sex) <= 0.02"]])
         self.assertGreater(len(curve.report()._repr_html_()), 1000)
 
 
