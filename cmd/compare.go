@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/datasets"
+	"ppal/internal/chart"
 	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/oracle"
@@ -42,6 +43,7 @@ type compareFlags struct {
 	programs []string // the commands of --contender
 	parallel int
 	measures string
+	format   plotFormat
 	all      bool // --help-all
 }
 
@@ -94,6 +96,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 	flags.StringVar(&f.merge, "merge", "", "train nothing: join the finished runs of comparisons with other seeds in the directories `DIR,DIR`, and write to --out")
 	flags.IntVar(&f.parallel, "parallel", 0, "execute `N` runs in parallel, each on one thread; 0: one run for each core (default 0)")
 	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate the measures `NAME,...`")
+	flags.Var(&f.format, "plot-format", plotFormatHelp)
 	flags.BoolVar(&f.json, "json", false, "print the table as JSON, as in summary.json")
 	flags.BoolVar(&a.quiet, "quiet", false, "print errors and the final table only")
 	markOwn(cmd, comparisonGroup)
@@ -119,14 +122,14 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if err != nil {
 		return err
 	}
-	return a.printComparison(outcome, dir, f.json)
+	return a.printComparison(outcome, dir, f)
 }
 
 // mergeComparisons joins the runs of comparisons with other seeds.
 func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
 	var other string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if !slices.Contains([]string{"merge", "out", "measures", "quiet", "json"}, flag.Name) {
+		if !slices.Contains([]string{"merge", "out", "measures", "plot-format", "quiet", "json"}, flag.Name) {
 			other = flag.Name
 		}
 	})
@@ -141,12 +144,42 @@ func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
 		return err
 	}
 	a.warnReport(f.out, compare.Report(f.out))
-	return a.printComparison(outcome, f.out, f.json)
+	return a.printComparison(outcome, f.out, f)
 }
 
-// printComparison prints the tables, and names the files; with asJSON it prints summary.json alone.
-func (a *app) printComparison(outcome *compare.Outcome, dir string, asJSON bool) error {
-	if asJSON {
+// plotFormat is the value of --plot-format.
+type plotFormat string
+
+const plotFormatHelp = "write plots in this `FORMAT`: svg, or pdf for PDF files beside the SVG files (default svg)"
+
+func (*plotFormat) Type() string { return "FORMAT" }
+
+func (f *plotFormat) String() string { return string(*f) }
+
+// Set implements pflag.Value.
+func (f *plotFormat) Set(name string) error {
+	if name != "svg" && name != "pdf" {
+		return errors.New("must be svg or pdf (other programs, such as rsvg-convert, write PNG files from these)")
+	}
+	*f = plotFormat(name)
+	return nil
+}
+
+// write adds the plots of a comparison in the format.
+func (f plotFormat) write(dir string) error {
+	if f == "pdf" {
+		return chart.WritePDFs(filepath.Join(dir, "plots"))
+	}
+	return nil
+}
+
+// printComparison writes the plots in the format, prints the tables, and names the files; with
+// --json it prints summary.json alone.
+func (a *app) printComparison(outcome *compare.Outcome, dir string, f compareFlags) error {
+	if err := f.format.write(dir); err != nil {
+		return err
+	}
+	if f.json {
 		text, err := outcome.JSON()
 		if err != nil {
 			return err

@@ -51,12 +51,15 @@ func TestCompare(t *testing.T) {
 		t.Errorf("stderr: %s", got.stderr)
 	}
 	again := command(t.Context(), nil, "compare", "--methods", "ppala,gdpa,penalty", "--seeds", "2", "--iterations", "20", "--alpha", "5",
-		"--set", "gdpa.step=0.01", "--quiet", "--out", dir)
+		"--set", "gdpa.step=0.01", "--quiet", "--plot-format", "pdf", "--out", dir)
 	if again.stdout != got.stdout || again.stderr != "" {
 		t.Errorf("with --quiet: %s%s", again.stdout, again.stderr)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "plots", "overview.svg")); err != nil {
-		t.Error(err)
+	if pdf := text(t, dir, "plots", "overview.pdf"); !strings.HasPrefix(pdf, "%PDF-") {
+		t.Errorf("overview.pdf begins with %.9q", pdf)
+	}
+	if got := command(t.Context(), nil, "compare", "--plot-format", "png"); got.status != exitUsage || !strings.Contains(got.stderr, "must be svg or pdf") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
 	}
 }
 

@@ -29,6 +29,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	var o reproduce.Options
 	var out, checkout, seeds string
 	var list, full bool
+	var format plotFormat
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
 		Short: "Repeat an experiment of the paper and judge its claims",
@@ -55,7 +56,7 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 		},
 		ValidArgsFunction: cobra.FixedCompletions(figureNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			do := a.together(func(*cobra.Command, []string) error { return a.reproduce(cmd.Context(), args[0], full, o, seeds, out) })
+			do := a.together(func(*cobra.Command, []string) error { return a.reproduce(cmd.Context(), args[0], full, o, seeds, out, format) })
 			switch {
 			case list:
 				do = a.command(func(*cobra.Command, []string) error { return a.listFigures() })
@@ -77,6 +78,7 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 	flags.StringVar(&seeds, "seeds", "5", "run each method with the seeds 1 to `N`, or with a list, as in 11-20; a verdict needs 5")
 	flags.IntVar(&o.Workers, "parallel", 0, "execute `N` runs in parallel, each on one thread; 0: one run for each core (default 0)")
 	flags.StringVar(&out, "out", "", "write to this directory `DIR` (default runs/reproduce-NAME)")
+	flags.Var(&format, "plot-format", plotFormatHelp)
 	flags.StringVar(&o.Device, "device", "", "use this `DEVICE`, as in ppal train; on a GPU runs are executed one after the other (default auto)")
 	flags.StringVar(&o.DataDir, "data-dir", "", "find the data sets' files in this directory `DIR` (default $PPAL_DATA, else the user's cache directory)")
 	flags.StringVar(&checkout, "checkout", ".", "decisions: find the other libraries in the checkout of ppal in `DIR`")
@@ -104,7 +106,7 @@ func (a *app) listFigures() error {
 }
 
 // reproduce runs a figure's comparisons and writes its report.
-func (a *app) reproduce(ctx context.Context, name string, full bool, o reproduce.Options, seeds, out string) error {
+func (a *app) reproduce(ctx context.Context, name string, full bool, o reproduce.Options, seeds, out string, format plotFormat) error {
 	f, err := reproduce.Lookup(name)
 	if err == nil && full {
 		f, err = f.Full()
@@ -128,11 +130,11 @@ func (a *app) reproduce(ctx context.Context, name string, full bool, o reproduce
 	if f, err = f.On(o.DataDir); err != nil {
 		return err
 	}
-	return study.Locked(out, func() error { return a.figure(ctx, f, o, out) })
+	return study.Locked(out, func() error { return a.figure(ctx, f, o, out, format) })
 }
 
 // figure runs a figure's comparisons in the directory out, writes its report and prints it.
-func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Options, out string) error {
+func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Options, out string, format plotFormat) error {
 	names, studies := f.Studies(o)
 	found, err := filepath.Glob(filepath.Join(out, "*", "study.yaml"))
 	if err != nil {
@@ -153,6 +155,11 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 	}
 	if err := f.Write(out, names, outcomes); err != nil {
 		return err
+	}
+	for _, name := range names {
+		if err := format.write(filepath.Join(out, name)); err != nil {
+			return err
+		}
 	}
 	lines := slices.Concat(f.Data, []string{"", "Verdicts:"}, f.Verdicts(names, outcomes), []string{"", "Files in " + out + ": summary.md, and for each comparison report.html, results.jsonl and plots", ""})
 	for _, outcome := range outcomes {

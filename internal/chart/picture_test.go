@@ -70,9 +70,10 @@ func read(t *testing.T, svg []byte) (texts []placed, width, height float64) {
 }
 
 // inside checks that all texts are in the picture, in a viewer with the widest font too, and that
-// no two texts overlap.
+// no two texts overlap. The picture has a form in PDF.
 func inside(t *testing.T, svg []byte) []placed {
 	t.Helper()
+	require.Value(toPDF(svg))(t)
 	texts, width, height := read(t, svg)
 	type box struct{ left, right, top, bottom float64 }
 	var boxes []box
