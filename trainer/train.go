@@ -24,6 +24,7 @@ const (
 	Converged      Status = "tolerance reached"    // the certificate's epsilon at a check is at most Settings.Tolerance, or Settings.Solved
 	AtRest         Status = "steps below rounding" // a Rester is at rest: further iterations change nothing
 	NoImprovement  Status = "no improvement"       // Settings.Patience checks in a row without a better merit on validation rows
+	RoundsEnded    Status = "rounds ended"         // the last round of package decide ended before a limit of the run
 	Compared       Status = "thresholds compared"  // the run has no iterations: it compared thresholds on given scores
 	Stuck          Status = "stuck"                // Settings.Stuck
 	Infeasible     Status = "infeasible"           // Result.Infeasible proves that the constraints cannot be met near the iterate

@@ -61,6 +61,10 @@ func TestFinish(t *testing.T) {
 			l.best.result = nil
 			want.Certificate, want.Objective = certify.Certificate{}, 2
 		},
+		"the tolerance of a round": func(l *loop, _ *trainer.Result) { l.result.Result.Status = trainer.Converged },
+		"the tolerance": func(l *loop, want *trainer.Result) {
+			l.result.Result.Status, l.asked, want.Status = trainer.Converged, 7, trainer.Converged
+		},
 		"infeasible": func(l *loop, want *trainer.Result) {
 			l.conflict.proof = proof
 			want.Status, want.Infeasible, want.Warnings = trainer.Infeasible, proof, trainer.Warnings{{Text: "told"}}
@@ -83,7 +87,7 @@ func TestFinish(t *testing.T) {
 		l := &loop{p: termsAt(t, -1), m: reporting{}, f: f, set: trainer.Settings{Iterations: 100}, result: &Result{Result: last},
 			shifts: []float64{8, 9}, at: problem.Point{Iteration: 50, GradientEvaluations: 60}, seconds: 70, warnings: warnings{told: trainer.Warnings{{Text: "told"}}},
 			best: &solution{round: Round{Iteration: 30, Output: 30, Shifts: []float64{0.5, 1}}, x: []float64{2}, nu: []float64{0.5, 1}, result: last}}
-		want.Status, want.Seconds, want.Output, want.Warnings = trainer.Converged, 70, 30, trainer.Warnings{{Text: "told"}, {Text: "end"}}
+		want.Status, want.Seconds, want.Output, want.Warnings = trainer.RoundsEnded, 70, 30, trainer.Warnings{{Text: "told"}, {Text: "end"}}
 		change(l, &want)
 		if name == "resumed without summary" {
 			last := *last

@@ -22,6 +22,7 @@ type loop struct {
 	f   Feedback
 
 	result     *Result
+	asked      float64 // Settings.Tolerance as given; set.Tolerance ends rounds
 	rounds     int     // number of ended rounds, with that of Start
 	theta      float64 // step of the feedback
 	before     float64 // largest excess beyond a row at the end of the last round with the smooth objective
@@ -86,7 +87,7 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 	case f.Rounds < 0:
 		f.Rounds = 0
 	}
-	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(),
+	l := &loop{p: p, m: m, set: s, asked: s.Tolerance, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(),
 		began: time.Now(), result: &Result{Best: -1}, repeated: -1, gradients: s.ResumeAt.GradientEvaluations}
 	if l.validates() && f.Judge == nil && s.ValidationMerit == nil {
 		return nil, fmt.Errorf("decide: %w: the output %s needs Judge", problem.ErrSettings, s.Selects())
@@ -386,8 +387,8 @@ func (t *Target) row() float64 {
 func (l *loop) finish() error {
 	last := l.result.Result
 	status := last.Status
-	if l.at.Iteration < l.set.Iterations && status == trainer.IterationLimit {
-		status = trainer.Converged // the decisions met the bounds before the limit
+	if l.at.Iteration < l.set.Iterations && status == trainer.IterationLimit || status == trainer.Converged && last.Certificate.Epsilon > l.asked {
+		status = trainer.RoundsEnded // and not the tolerance of the settings: a round has its own
 	}
 	r := *last
 	if l.best.result != nil {

@@ -76,6 +76,10 @@ func (c *check) status() {
 		if set.Patience == 0 {
 			wrong = "the settings have no patience"
 		}
+	case trainer.RoundsEnded:
+		if s.Outcome == nil || s.Outcome.BoundsOn != constraints.OnDecisions {
+			wrong = "the run has no bounds on decisions"
+		}
 	case trainer.Compared:
 		if _, ok := c.given(); !ok {
 			wrong = "the run trained its model"

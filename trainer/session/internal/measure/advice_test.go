@@ -13,7 +13,7 @@ import (
 // everyCircumstance calls do for all combinations of the circumstances of ended runs.
 func everyCircumstance(do func(c Circumstances)) {
 	for _, status := range []trainer.Status{trainer.IterationLimit, trainer.TimeLimit, trainer.GradientLimit, trainer.Converged, trainer.AtRest,
-		trainer.NoImprovement, trainer.Infeasible, trainer.Interrupted} {
+		trainer.RoundsEnded, trainer.NoImprovement, trainer.Infeasible, trainer.Interrupted} {
 		for bits := range 1 << 13 {
 			on := func(k int) bool { return bits>>k&1 == 1 }
 			c := Circumstances{Status: status, unconverged: on(0), Unmet: on(1), Costly: on(2), Constant: on(3), Overfitted: on(4), AtRounding: on(5),

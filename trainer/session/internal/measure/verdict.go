@@ -78,9 +78,11 @@ func (e Run) reason() string {
 	case trainer.GradientLimit:
 		why = "The limit of gradient evaluations ended the run"
 	case trainer.Converged:
+		why = "The run ended at --tolerance"
+	case trainer.RoundsEnded:
 		why = "The decisions meet the bounds, which ended the run"
-		if e.Tolerance > ending.ConvergedEpsilon {
-			why = "The run ended at --tolerance"
+		if e.Circumstances.Unmet {
+			why = "The rounds that adapt the bounds to the decisions ended"
 		}
 	case trainer.AtRest:
 		why = "The steps are below the rounding of the weights: more iterations change nothing"
