@@ -40,7 +40,7 @@ func Linear(lo, hi float64, percent bool) Scale {
 	if lo == 0 && hi == 0 {
 		hi = 1
 	}
-	if !(hi > lo) {
+	if !(hi-lo > slight*max(math.Abs(lo), math.Abs(hi))) { // equal but for rounding
 		pad := max(math.Abs(lo)*0.1, 0.5)
 		if percent {
 			pad = 0.05
@@ -55,8 +55,10 @@ func Linear(lo, hi float64, percent bool) Scale {
 			break
 		}
 	}
-	for k := math.Ceil(lo/step - slight); k*step <= hi+slight*step; k++ {
-		s.Ticks = append(s.Ticks, Tick{s.Of(k * step), axisNumber(k*step, step, percent)})
+	first, last := math.Ceil(lo/step-slight), math.Floor(hi/step+slight)
+	for k := range int(last-first) + 1 {
+		v := (first + float64(k)) * step
+		s.Ticks = append(s.Ticks, Tick{s.Of(v), axisNumber(v, step, percent)})
 	}
 	return s
 }
