@@ -140,6 +140,7 @@ func (a *app) endAll(c ranks.Collective) {
 type sharedRun struct {
 	Config      string            // the settings, in the form of config.yaml
 	Environment map[string]string // the variables that say where the data are
+	Folds, Held int               // tabular.TableOptions.Folds, Held, which no flag expresses
 }
 
 // dataVariables are the variables on which the directory of the data depends.
@@ -165,11 +166,12 @@ type opener func(ctx context.Context, o session.Options) (*session.Session, erro
 // run, and then open.
 func shareRuns(open opener, c ranks.Collective, follow ranks.Procedure, getenv func(string) string) opener {
 	return func(ctx context.Context, o session.Options) (*session.Session, error) {
-		settings, err := o.Served().Config(results.Provenance{})
+		served, folds, held := o.Served()
+		settings, err := served.Config(results.Provenance{})
 		if err != nil {
 			return nil, err
 		}
-		r := sharedRun{string(settings), map[string]string{}}
+		r := sharedRun{string(settings), map[string]string{}, folds, held}
 		for _, name := range dataVariables {
 			r.Environment[name] = getenv(name)
 		}
@@ -223,5 +225,10 @@ func (a *app) sharedOptions(text []byte) (session.Options, error) {
 	if err != nil {
 		return session.Options{}, err
 	}
-	return cfg.SessionOptions(dataDir)
+	o, err := cfg.SessionOptions(dataDir)
+	if table, ok := o.Data.(session.Table); ok {
+		table.Folds, table.Held = r.Folds, r.Held
+		o.Data = table
+	}
+	return o, err
 }

@@ -67,6 +67,30 @@ func TestTrainTogether(t *testing.T) {
 	}
 }
 
+// Two processes choose settings by the values of one process, on validation rows and by folds.
+func TestChooseTogether(t *testing.T) {
+	racing.Skip(t, "trainer/session runs the same goroutines")
+	line := "train --label y=true --ignore part --split-column part --dtype float64 --minimize loss --subject-to fpr<=0.4 --allow-violation --iterations 9 --threads 1 --file " +
+		crowdedTable(t, false)
+	for _, flags := range []string{"--regularizer-weight auto", "--choose hidden=0,3 --folds 2"} {
+		var values [2][]float64
+		for k := range values {
+			out := filepath.Join(t.TempDir(), "run")
+			for rank, got := range inProcesses(t, k+1, line+" "+flags+" --out "+out) {
+				if got.status != exitDone || rank > 0 && got.stderr+got.stdout != "" {
+					t.Fatalf("%s: process %d of %d: %+v", flags, rank, k+1, got)
+				}
+			}
+			for _, c := range require.Value(readChoice(out))(t) {
+				values[k] = append(values[k], c.Value, c.Spread, *c.Bounds[0].Value, float64(c.Gradients))
+			}
+		}
+		if !slices.EqualFunc(values[0], values[1], func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }) {
+			t.Errorf("%s: %v by one process, %v by two", flags, values[0], values[1])
+		}
+	}
+}
+
 // An error of process 0 ends all processes with its status.
 func TestTogetherFails(t *testing.T) {
 	for line, want := range map[string]string{

@@ -237,14 +237,19 @@ func TestConfigHasSettingsInVain(t *testing.T) {
 }
 
 // A process that serves a run reads all settings of process 0, although no flag expresses some
-// settings of the loop, which process 0 alone runs.
+// settings of the loop, which process 0 alone runs, and the part of the rows that judges.
 func TestServedHasNoProgramKey(t *testing.T) {
-	o := Options{Data: CSV("people.csv", "y"), Task: DemographicParity{}}
+	rows := CSV("people.csv", "y")
+	rows.Folds, rows.Held = 5, 2
+	o := Options{Data: Cached(rows), Task: DemographicParity{}}
 	o.Settings.IgnoreConflict, o.Settings.Gradients, o.Settings.Resume = true, 3, &trainer.State{}
 	for served, want := range map[bool]bool{false: true, true: false} {
 		from := o
 		if served {
-			from = o.Served()
+			var folds, held int
+			if from, folds, held = o.Served(); folds != 5 || held != 2 || rows.Held != 2 {
+				t.Errorf("part %d of %d", held, folds)
+			}
 		}
 		text, err := from.Config(results.Provenance{})
 		if has := strings.Contains(string(text), "only-in-program"); err != nil || has != want {

@@ -312,12 +312,17 @@ func (o *Options) runSettings() (flags []*option.Option, beyond []string) {
 }
 
 // Served returns the options for a process that serves a run of process 0: without the settings of
-// the loop that no flag expresses, because process 0 alone runs the loop.
-func (o Options) Served() Options {
+// the loop that no flag expresses, because process 0 alone runs the loop, and without Table.Folds
+// and Table.Held, which the process must set again.
+func (o Options) Served() (served Options, folds, held int) {
 	s := &o.Settings
 	s.TimeLimit, s.CheckEvery, s.Deadline, s.Gradients, s.Resume = 0, 0, time.Time{}, 0, nil
 	s.Certificate, s.IgnoreConflict, s.Near = certify.Settings{}, false, near.Settings{}
-	return o
+	if t, ok := readFrom(o.Data).(Table); ok {
+		folds, held, t.Folds, t.Held = t.Folds, t.Held, 0, 0
+		o.Data = t
+	}
+	return o, folds, held
 }
 
 // automatic is the text of iterations of 0.
