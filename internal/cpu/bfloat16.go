@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
@@ -27,16 +29,10 @@ func (e *executor[T]) bfloat16Leaf(buffer int) (*kernel.PackedBFloat16, error) {
 // ofPictures reports whether a region of pictures reads a buffer. The blocks of such regions have
 // any number of rows.
 func (e *executor[T]) ofPictures(buffer int) bool {
-	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
-		for _, s := range r.Steps {
-			for _, o := range s.Reads() {
-				if o.Buffer == buffer && r.OfPictures() {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(e.plan.Forward, e.plan.Backward), func(r plan.Region) bool {
+		reads, _ := readsOf(r, buffer)
+		return reads && r.OfPictures()
+	})
 }
 
 // newBFloat16Product compiles a product with data in digits of bfloat16, in float32.

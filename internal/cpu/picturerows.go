@@ -19,11 +19,10 @@ type pictureRows[T plan.Float] struct {
 }
 
 // findPictures finds the leaves of 8-bit data that only regions over pictures read, row by row.
-// Leaves with a form for products stay floats, because Bind fills all forms together.
 func (e *executor[T]) findPictures() {
 	for i, b := range e.plan.Buffers {
 		data, ok := e.plan.DataOf(i).(matrix.EightBit)
-		if !ok || b.Class != plan.Leaf || e.read(i) {
+		if !ok || b.Class != plan.Leaf {
 			continue
 		}
 		block, other := 0, false

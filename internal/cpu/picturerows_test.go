@@ -1,29 +1,39 @@
 package cpu_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
+	"ppal/internal/plan"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
+
+// wide returns the elements of a matrix as floats.
+func wide(x matrix.Matrix) *matrix.Dense {
+	rows, cols := x.Dims()
+	d := &matrix.Dense{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+	x.Float64(d.Data, 0, rows)
+	return d
+}
 
 // A network on 8-bit pictures has the bits of the network on the same floats, and no floats of all
 // rows. It reads bytes and floats that are bound later, of which it keeps a copy, and takes memory
 // again after a rest.
 func TestPictureRows(t *testing.T) {
 	const rows, cols = 90, 784
-	model, err := models.Sized(models.Conv{Picture: models.Picture{Channels: 1, Height: 28, Width: 28}, Channels: []int{4}}, cols, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := require.Value(models.Sized(models.Conv{Picture: models.Picture{Channels: 1, Height: 28, Width: 28}, Channels: []int{4}}, cols, 4))(t)
 	pictures := func(seed uint64, scale float64) *matrix.Bytes {
 		rng, x := rand.New(rand.NewPCG(seed, 1)), matrix.NewBytes(rows, cols, scale)
 		for i := range x.Data {
@@ -31,19 +41,11 @@ func TestPictureRows(t *testing.T) {
 		}
 		return x
 	}
-	wide := func(x *matrix.Bytes) *matrix.Dense {
-		d := &matrix.Dense{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
-		x.Float64(d.Data, 0, rows)
-		return d
-	}
 	class := func(i int) int { return i * 4 / rows }
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		var needs [2]uint64
 		compile := func(i int, data matrix.Matrix) *graph.Problem {
-			d, err := cpu.New(kernel.Best(), 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := require.Value(cpu.New(kernel.Best(), 2))(t)
 			t.Cleanup(func() { d.Close() })
 			return labelled(t, model, data, class, dtype, graph.On(d.Checked(func(bytes uint64) error { needs[i] = bytes; return nil })))
 		}
@@ -56,9 +58,8 @@ func TestPictureRows(t *testing.T) {
 			}
 		}
 		bind := func(p *graph.Problem, m matrix.Matrix) {
-			if err := p.Bind(0, m); err != nil {
-				t.Fatal(err)
-			}
+			t.Helper()
+			require.NoError(t, p.Bind(0, m))
 		}
 		same("at first")
 		if floats := rows * cols * uint64(dtype.Size()); needs[0]+floats > needs[1] {
@@ -81,5 +82,81 @@ func TestPictureRows(t *testing.T) {
 		bind(p, second)
 		p.Rest()
 		same("bytes bound after floats")
+	}
+}
+
+// Pictures that a product reads too have the bits of the same floats, also after Bind: Bind fills
+// every form that a step reads.
+func TestPicturesOfProducts(t *testing.T) {
+	const rows, side, cols = 50, 16, 256
+	pictures := func(seed uint64) *matrix.Bytes {
+		rng, x := rand.New(rand.NewPCG(seed, 1)), matrix.NewBytes(rows, cols, 1./255)
+		for i := range x.Data {
+			x.Data[i] = uint8(rng.Uint32())
+		}
+		return x
+	}
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
+	defer device.Close()
+	device = require.Value(device.With(plan.Float32))(t)
+	factors := map[string]func(x, pictures *gorgonia.Node) *gorgonia.Node{
+		"rows": func(x, _ *gorgonia.Node) *gorgonia.Node { return x },
+		"pictures": func(_, pictures *gorgonia.Node) *gorgonia.Node {
+			return gorgonia.Must(gorgonia.Reshape(pictures, tensor.Shape{rows, cols}))
+		},
+		"some columns": func(x, _ *gorgonia.Node) *gorgonia.Node {
+			return gorgonia.Must(gorgonia.Slice(x, nil, gorgonia.S(0, cols/2)))
+		},
+	}
+	for name, factor := range factors {
+		for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+			compile := func(data matrix.Matrix) *graph.Problem {
+				return require.Value(graph.New(func(g *gorgonia.ExprGraph) (d graph.Definition, err error) {
+					rng := rand.New(rand.NewPCG(3, 3))
+					x := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("rows"), gorgonia.WithShape(rows, cols))
+					pictures := gorgonia.Must(gorgonia.Reshape(x, tensor.Shape{rows, 1, side, side}))
+					left := factor(x, pictures)
+					filter, weights := graphcases.Normal(g, dtype, rng, "filter", 2, 1, 3, 3), graphcases.Normal(g, dtype, rng, "weights", left.Shape()[1], 16)
+					maps := gorgonia.Must(gorgonia.Conv2d(pictures, filter, tensor.Shape{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}))
+					d.Watch = gorgonia.Nodes{gorgonia.Must(gorgonia.Mul(left, weights))}
+					d.Objective = gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(maps))))
+					d.Constraints = gorgonia.Nodes{gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(d.Watch[0]))))}
+					d.Parameters, d.Inputs, d.Data = gorgonia.Nodes{filter, weights}, gorgonia.Nodes{x}, []matrix.Matrix{data}
+					return d, nil
+				}, graph.On(device)))(t)
+			}
+			first, second := pictures(1), pictures(2)
+			p := compile(first)
+			for _, rows := range []matrix.Matrix{second, wide(first), first} {
+				require.NoError(t, p.Bind(0, rows))
+				if diff := cmp.Diff(numbers(t, compile(wide(rows))), numbers(t, p)); diff != "" {
+					t.Errorf("%s, %v, %T bound: %s", name, dtype, rows, diff)
+				}
+			}
+		}
+	}
+}
+
+// After Rest, Backward and Watched return an error until the next Forward, which has the same bits.
+func TestRest(t *testing.T) {
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
+	defer device.Close()
+	check := func(name string, p *graph.Problem) {
+		want := numbers(t, p)
+		p.Rest()
+		_, m := p.Dims()
+		backward := p.Backward(make([]float64, m+1), p.Space().New())
+		if _, watched := p.Watched(0); !errors.Is(backward, plan.ErrRests) || !errors.Is(watched, plan.ErrRests) {
+			t.Errorf("%s at rest: %v, %v", name, backward, watched)
+		}
+		if diff := cmp.Diff(want, numbers(t, p)); diff != "" {
+			t.Errorf("%s after a rest: %s", name, diff)
+		}
+	}
+	for _, c := range graphcases.All() {
+		check(c.Title(), compile(t, c, tensor.Float32, graph.On(device)))
+	}
+	for _, c := range graphcases.PictureCases() {
+		check(c.Title(), pictureProblem(t, c, tensor.Float32, graph.On(device)))
 	}
 }

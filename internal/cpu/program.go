@@ -96,6 +96,9 @@ func (r *program[T]) Backward(coefficients []float64, d problem.Vector) error {
 
 // Contents implements plan.Program.
 func (r *program[T]) Contents(v plan.View, dst []float64) error {
+	if r.e.rests {
+		return plan.ErrRests
+	}
 	if r.e.division.buffers[v.Buffer] {
 		if err := r.e.gather(v.Buffer); err != nil {
 			return fmt.Errorf("cpu: %w", err)
@@ -280,6 +283,9 @@ func (e *executor[T]) Forward() error {
 // Backward computes the gradients. The coefficients start with the coefficient of the objective,
 // and the coefficients of the constraints follow.
 func (e *executor[T]) Backward(coefficients []float64) error {
+	if e.rests {
+		return plan.ErrRests
+	}
 	if err := e.SetCoefficients(e.plan, coefficients); err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type Device interface {
 	NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (problem.Vectors, error)
 	// Compile returns a program that runs the plan at the iterate of x. The vectors are the
 	// device's, of the plan's dtype; the plan's parameters are consecutive parts of a vector. The
-	// program copies the plan's data, except for the entries of sparse data and for data in the
-	// device's own layout.
+	// program copies the plan's data, except for the entries of sparse data, the bytes of pictures
+	// and data in the device's own layout: the caller must not change these.
 	Compile(p *Plan, x problem.Vectors) (Program, error)
 	// Products returns the kind of products that the device uses in float32 plans for 8-bit data
 	// with that many columns.
@@ -51,9 +51,9 @@ type Program interface {
 	// products read 8-bit values accepts only a matrix.EightBit with the same scale. Any other
 	// matrix gives an error that wraps ErrNotBytes.
 	Bind(v View, m matrix.Matrix) error
-	// Stored returns the 8-bit data of an input in the program's own memory on the host, with the
-	// same elements as the plan's data, which the caller can then free. Stored returns nil for
-	// other inputs, and if the program does not store the values exactly on the host.
+	// Stored returns the 8-bit data of an input as the program reads them on the host, with the same
+	// elements as the plan's data, whose references the caller can then drop. Stored returns nil
+	// for other inputs, and if the program does not store the values exactly on the host.
 	Stored(v View) matrix.EightBit
 	// Products names the kind of products with the data: a kind with digits, or the dtype.
 	Products() string
@@ -80,9 +80,13 @@ type LayerKeeper interface {
 // Rester is a Program that can give back the memory of its values between passes.
 type Rester interface {
 	// Rest gives back the memory of the values that Forward keeps for Backward and for Contents. The
-	// next Forward takes new memory. Until then, the program must not call Backward and Contents.
+	// next Forward takes new memory. Until then, Backward and Contents return ErrRests. Rest does
+	// nothing if the values lie in files.
 	Rest()
 }
+
+// ErrRests is the error of Backward and Contents after Rest.
+var ErrRests = errors.New("the values of the last forward pass were given back (Rest): call Forward first")
 
 // Grader is a Program whose products with the data can be coarse: faster and less accurate.
 type Grader interface {

@@ -176,9 +176,12 @@ func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
 	return u, rest
 }
 
-// joins reports whether v may be in a region with pictures: v does not multiply data.
+// joins reports whether v may be in a region with pictures: v does not multiply data, in any shape.
 func (s *scheduler) joins(v *value) bool {
-	return v.kind != productKind || !slices.ContainsFunc(v.in, func(w *value) bool { return w.kind == leafKind && w.class == Leaf && w.rows > 1 })
+	return v.kind != productKind || !slices.ContainsFunc(v.in, func(w *value) bool {
+		w = w.unshaped()
+		return w.kind == leafKind && w.class == Leaf && w.rows > 1
+	})
 }
 
 // ready reports whether the inputs of v are available: complete, or computed row by row in the

@@ -183,11 +183,12 @@ func (p *Problem) Keep(i int, m matrix.Matrix) (use func() error, err error) {
 	return func() error { packed(); return nil }, nil
 }
 
-// Rest gives back the memory of the values that Forward keeps for Backward and for Watched, if the
-// device can take new memory in the next Forward. Until then, the caller must not call them.
+// Rest gives back the memory of the values that the last Forward kept for Backward and Watched. The
+// next Forward takes new memory. Until then, Backward and Watched return an error. Rest does
+// nothing on a GPU, and if the values lie in files.
 func (p *Problem) Rest() {
 	if d, ok := p.compiled.(*deviceProblem); ok {
-		if r, ok := d.run.(plan.Rester); ok {
+		if r, ok := d.present().(plan.Rester); ok {
 			r.Rest()
 		}
 	}
