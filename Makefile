@@ -118,11 +118,11 @@ mpi-gpu-test:
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)
 
-# The packages with the longest tests start first, so that both cores are busy until the end.
+# The packages with the longest tests start first, so that both cores are busy until the end. The tests run without vet, which lint runs.
 LONGEST = ./trainer/session ./cmd ./internal/behaviour ./internal/cpu ./trainer/session/verify
 test:
-	$(GO) test $(TESTFLAGS) $(LONGEST) ./...
-	cd internal/cpu/gen && $(GO) test -count=1 $(TESTFLAGS) ./... # uncached: it reads files of another module, the kernels
+	$(GO) test -vet=off $(TESTFLAGS) $(LONGEST) ./...
+	cd internal/cpu/gen && $(GO) test -vet=off -count=1 $(TESTFLAGS) ./... # uncached: it reads files of another module, the kernels
 
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
 # sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and package

@@ -257,12 +257,12 @@ func (m *logisticMeans[T]) merge(left, right int) {
 	}
 }
 
-func (m *logisticMeans[T]) numbers(slot int) (double []float64, single []float32) {
+func (m *logisticMeans[T]) send(slot int, to *message) {
 	m.values = m.values[:0]
 	for k := range m.sums[slot] {
 		m.values = append(m.values, m.sums[slot][k].Value())
 	}
-	return m.values, nil
+	to.doubles.add(m.values)
 }
 
 func (m *logisticMeans[T]) settle(slot int) {

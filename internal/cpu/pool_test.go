@@ -191,12 +191,12 @@ type terms struct {
 	slots       []string
 }
 
-func (s *terms) shareRows() int                     { return s.least }
-func (s *terms) elements() int                      { return s.size }
-func (s *terms) reserve(slots int)                  { s.slots = make([]string, slots) }
-func (s *terms) start(slot int)                     { s.slots[slot] = "" }
-func (s *terms) settle(int)                         {}
-func (s *terms) numbers(int) ([]float64, []float32) { return nil, nil }
+func (s *terms) shareRows() int     { return s.least }
+func (s *terms) elements() int      { return s.size }
+func (s *terms) reserve(slots int)  { s.slots = make([]string, slots) }
+func (s *terms) start(slot int)     { s.slots[slot] = "" }
+func (s *terms) settle(int)         {}
+func (s *terms) send(int, *message) {}
 func (s *terms) merge(left, right int) {
 	s.slots[left] = "(" + s.slots[left] + "+" + s.slots[right] + ")"
 	s.slots[right] = "lost"

@@ -130,23 +130,17 @@ func sumOver[S plan.Float](r Ranks, x []S) error {
 // root then has the sums of all rows. One exchange takes all sums of a type.
 func (r *region[T]) exchange() error {
 	root, ranks := r.shares.roots[0], r.e.division.ranks
-	r.doubles.list, r.singles.list = r.doubles.list[:0], r.singles.list[:0]
+	r.message.doubles.list, r.message.singles.list = r.message.doubles.list[:0], r.message.singles.list[:0]
 	for _, s := range r.sums {
 		for _, right := range r.shares.roots[1:] {
 			s.merge(root, right)
 		}
-		double, single := s.numbers(root)
-		if double != nil {
-			r.doubles.list = append(r.doubles.list, double)
-		}
-		if single != nil {
-			r.singles.list = append(r.singles.list, single)
-		}
+		s.send(root, &r.message)
 	}
-	if err := r.doubles.sum(ranks.Sum); err != nil {
+	if err := r.message.doubles.sum(ranks.Sum); err != nil {
 		return err
 	}
-	if err := r.singles.sum(ranks.SumFloat32); err != nil {
+	if err := r.message.singles.sum(ranks.SumFloat32); err != nil {
 		return err
 	}
 	for _, s := range r.sums {
@@ -155,11 +149,19 @@ func (r *region[T]) exchange() error {
 	return nil
 }
 
+// message holds the sums that go over processes.
+type message struct {
+	doubles together[float64]
+	singles together[float32]
+}
+
 // together is a list of vectors that one call adds over the processes.
 type together[S plan.Float] struct {
 	list [][]S
 	all  []S // the vectors, one after the other
 }
+
+func (t *together[S]) add(x []S) { t.list = append(t.list, x) }
 
 // sum replaces each vector by its sum over the processes, with one call of add.
 func (t *together[S]) sum(add func(x []S) error) error {

@@ -57,8 +57,7 @@ type region[T plan.Float] struct {
 	sums   []summing
 	roots  []int // the slots that have the sums of all rows
 
-	doubles together[float64] // the sums that go over processes
-	singles together[float32]
+	message message // the sums that go over processes
 
 	before []preparer[T]
 	shared sharedPreparers[T]

@@ -23,9 +23,9 @@ type summing interface {
 	// merge adds the sums of slot right to the sums of slot left. The sums of slot right lose their
 	// values.
 	merge(left, right int)
-	// numbers returns the sums of a slot in float64 or in float32. Processes add their numbers, and
-	// call settle with the totals in place.
-	numbers(slot int) (double []float64, single []float32)
+	// send adds the sums of a slot to a message. Processes add their messages, and call settle with
+	// the totals in place.
+	send(slot int, m *message)
 	settle(slot int)
 }
 
@@ -204,11 +204,12 @@ func (s *slotSums[S]) start(slot int) {
 
 func (s *slotSums[S]) merge(left, right int) { s.axpy(s.slots[left], 1, s.slots[right]) }
 
-func (s *slotSums[S]) numbers(slot int) (double []float64, single []float32) {
+func (s *slotSums[S]) send(slot int, m *message) {
 	if double, ok := any(s.slots[slot]).([]float64); ok {
-		return double, nil
+		m.doubles.add(double)
+	} else {
+		m.singles.add(any(s.slots[slot]).([]float32))
 	}
-	return nil, any(s.slots[slot]).([]float32)
 }
 
 func (s *slotSums[S]) settle(int) {}

@@ -104,9 +104,7 @@ func (s *sparseGradient[T]) start(slot int) {
 
 func (s *sparseGradient[T]) merge(left, right int) { s.sums[left].Add(s.sums[right]) }
 
-func (s *sparseGradient[T]) numbers(slot int) (double []float64, single []float32) {
-	return s.sums[slot].Totals(), nil
-}
+func (s *sparseGradient[T]) send(slot int, m *message) { m.doubles.add(s.sums[slot].Totals()) }
 
 func (s *sparseGradient[T]) settle(int) {}
 

@@ -81,10 +81,10 @@ func (w *writer) binary(x *ast.BinaryExpr, parent ast.Node) {
 	w.edits = append(w.edits, edit{w.offset(x.X.End()), w.offset(x.Y.Pos()), atOperator, ", "})
 }
 
-// outside reports whether a change of a node to another text than "true" is outside of what the
-// tests must notice: it drops an error that a call returned, or it changes the capacity of a slice
-// or map. The results of a training do not depend on capacities.
-func (w *writer) outside(n ast.Node) bool {
+// outside reports whether a change of the current node to another text than "true" is outside of
+// what the tests must notice: it drops an error that a call returned, or it changes the capacity of
+// a slice or map. The results of a training do not depend on capacities.
+func (w *writer) outside() bool {
 	for i := len(w.stack) - 1; i > 0; i-- {
 		switch x := w.stack[i-1].(type) {
 		case *ast.IfStmt:

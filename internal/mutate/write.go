@@ -115,7 +115,7 @@ func (w *writer) id(n ast.Node, before, after string) string {
 		return s
 	}
 	m := &mutant{id: w.next, file: w.name, line: w.fset.Position(n.Pos()).Line, function: w.function, change: short(before) + " => " + short(after),
-		outside: after != "true" && w.outside(n)}
+		outside: after != "true" && w.outside()}
 	w.next++
 	w.mutants = append(w.mutants, m)
 	return strconv.Itoa(m.id)

@@ -34,12 +34,13 @@ func (o *Options) configFile(p results.Provenance) ([]byte, error) {
 	return o.configuration.file(o.Method, o.Settings, o.Files.Settings, p)
 }
 
-// withFlags is a part of a run, such as a source or a task, whose settings are flags of ppal train.
-type withFlags interface {
-	// flagSettings returns the flags with the values of the part, and names what no flag expresses.
-	// seed is the seed of the run.
-	flagSettings(seed uint64) (flags []*option.Option, beyond []string)
-}
+// withFlags is a source whose settings are flags of ppal train: flagSettings returns them with
+// their values.
+type withFlags interface{ flagSettings() []*option.Option }
+
+// beyondFlags is a part of a run, such as a source or a task, with fields that no flag expresses:
+// beyond names those that are set. seed is the seed of the run.
+type beyondFlags interface{ beyond(seed uint64) []string }
 
 // Setting is a line of config.yaml.
 type Setting struct {
@@ -87,8 +88,8 @@ func describe(o Options) *configuration {
 	}
 	c.group = groupProblem
 	_, flags := o.Task.(Flagged)
-	switch _, ours := o.Task.(withFlags); {
-	case ours, !named, !flags && taskOptions(d.New()) != nil: // the fields of a copy of a Flagged task have no flags
+	switch {
+	case settingsOf(o.Task) != nil, !named, !flags && taskOptions(d.New()) != nil: // the fields of a copy of a Flagged task have no flags
 		c.part("the task", "own-task", o.Task, seed)
 	case flags:
 		c.add(taskOptions(o.Task), nil)
@@ -172,8 +173,15 @@ func (c *configuration) add(flags []*option.Option, beyond []string) {
 // part adds the settings of a part of the run. A part without flags is beyond the file, with the
 // settings that it states.
 func (c *configuration) part(name, key string, part any, seed uint64) {
+	if d, ok := part.(beyondFlags); ok {
+		c.beyond = append(c.beyond, d.beyond(seed)...)
+	}
+	list := settingsOf(part)
 	if d, ok := part.(withFlags); ok {
-		c.add(d.flagSettings(seed))
+		list = d.flagSettings()
+	}
+	if list != nil {
+		c.add(list, nil)
 		return
 	}
 	c.beyond = append(c.beyond, name)

@@ -128,16 +128,15 @@ func (t *Decisions) setMinimize(text string) error {
 	return nil
 }
 
-// flagSettings implements withFlags.
-func (t Decisions) flagSettings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.options())
+// beyond implements beyondFlags.
+func (t Decisions) beyond(uint64) (fields []string) {
 	if t.Margins != nil {
-		beyond = append(beyond, "the surrogates of margins")
+		fields = append(fields, "the surrogates of margins")
 	}
 	if t.Objective != nil {
-		beyond = append(beyond, "the objective")
+		fields = append(fields, "the objective")
 	}
-	return t.options(), beyond
+	return fields
 }
 
 // Traits returns the properties of the problem.

@@ -78,22 +78,20 @@ func (t *EqualizedOdds) options() []*option.Option {
 	}, "two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(constraints.Maximum)).With(boundsOn(constraints.OnSurrogate)))
 }
 
-// flagSettings implements withFlags.
-func (t DemographicParity) flagSettings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.options())
-	if t.Gaps != "" {
-		beyond = []string{"the form of the gaps"}
+// beyond implements beyondFlags.
+func (t DemographicParity) beyond(uint64) []string {
+	if t.Gaps == "" {
+		return nil
 	}
-	return t.options(), beyond
+	return []string{"the form of the gaps"}
 }
 
-// flagSettings implements withFlags.
-func (t EqualizedOdds) flagSettings(seed uint64) (flags []*option.Option, beyond []string) {
-	if t.Gaps != constraints.Maximum || t.BoundsOn == constraints.OnDecisions {
-		_, beyond = DemographicParity(t).flagSettings(seed)
+// beyond implements beyondFlags.
+func (t EqualizedOdds) beyond(seed uint64) []string {
+	if t.Gaps == constraints.Maximum && t.BoundsOn != constraints.OnDecisions {
+		return nil
 	}
-	complete(t.options())
-	return t.options(), beyond
+	return DemographicParity(t).beyond(seed)
 }
 
 // Traits returns the properties of the problem.

@@ -81,15 +81,15 @@ func (s *Images) options() []*option.Option {
 }
 
 // flagSettings implements withFlags.
-func (s Images) flagSettings(uint64) (flags []*option.Option, beyond []string) {
+func (s Images) flagSettings() []*option.Option {
 	s.Normalize, s.Augment = cmp.Or(s.Normalize, DefaultNormalize), cmp.Or(s.Augment, picture.AugmentNone)
 	shared := tabular.TableOptions{Split: cmp.Or(s.Split, tabular.Split{Train: 100}), SplitSeed: s.SplitSeed}
 	for _, class := range s.classes() {
 		shared.Classes = append(shared.Classes, strconv.Itoa(class))
 	}
-	flags = option.DataSet(datasets.Names(nil), &s.Dataset, &s.Dir)
+	flags := option.DataSet(datasets.Names(nil), &s.Dataset, &s.Dir)
 	flags = append(flags, option.Select(option.Of(&shared), "split", "split-seed")...)
-	return append(append(flags, s.options()...), option.Select(option.Of(&shared), "classes")...), nil
+	return append(append(flags, s.options()...), option.Select(option.Of(&shared), "classes")...)
 }
 
 // PictureSource is a Source of pictures, whose task in words is NameClassRates.
@@ -182,10 +182,17 @@ type PictureFiles struct {
 }
 
 // flagSettings implements withFlags.
-func (s PictureFiles) flagSettings(seed uint64) (flags []*option.Option, beyond []string) {
-	flags, beyond = Table{Dataset: datasets.Pictures, Dir: s.Dir, TableOptions: s.TableOptions}.flagSettings(seed)
+func (s PictureFiles) flagSettings() []*option.Option {
 	pixels := Images{Normalize: cmp.Or(s.Normalize, DefaultNormalize), Augment: cmp.Or(s.Augment, picture.AugmentNone)}
-	return append(flags, pixels.options()...), beyond
+	return append(s.table().flagSettings(), pixels.options()...)
+}
+
+// beyond implements beyondFlags.
+func (s PictureFiles) beyond(seed uint64) []string { return s.table().beyond(seed) }
+
+// table returns the settings that tables have too.
+func (s PictureFiles) table() Table {
+	return Table{Dataset: datasets.Pictures, Dir: s.Dir, TableOptions: s.TableOptions}
 }
 
 // Load implements Source. The pixels have the forms of those of Images.

@@ -56,12 +56,6 @@ func (t *Intersectional) options() []*option.Option {
 			For(string(SampledGroup), option.If(option.NameMethod, "multiplier-model")).With(boundsOn(constraints.OnSurrogate)))
 }
 
-// flagSettings implements withFlags.
-func (t Intersectional) flagSettings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.options())
-	return t.options(), nil
-}
-
 // Traits returns the properties of the problem.
 func (t Intersectional) Traits() Traits {
 	complete(t.options())

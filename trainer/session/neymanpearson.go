@@ -49,12 +49,6 @@ func (t *NeymanPearson) options() []*option.Option {
 		phiOption(&t.Phi, constraints.Sigmoid))
 }
 
-// flagSettings implements withFlags.
-func (t NeymanPearson) flagSettings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.options())
-	return t.options(), nil
-}
-
 // Traits returns the properties of the problem.
 func (t NeymanPearson) Traits() Traits {
 	complete(t.options())

@@ -41,12 +41,6 @@ func (t *Ranking) options() []*option.Option {
 	return []*option.Option{boundsOptions(&t.BoundsOn, constraints.OnSurrogate, new(float64))[0], epsilonOption(&t.Epsilon).Or("0.25")}
 }
 
-// flagSettings implements withFlags.
-func (t Ranking) flagSettings(uint64) (flags []*option.Option, beyond []string) {
-	complete(t.options())
-	return t.options(), nil
-}
-
 // Traits returns the properties of the problem.
 func (t Ranking) Traits() Traits {
 	complete(t.options())

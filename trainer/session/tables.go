@@ -27,20 +27,25 @@ type Table struct {
 }
 
 // flagSettings implements withFlags.
-func (s Table) flagSettings(seed uint64) (flags []*option.Option, beyond []string) {
+func (s Table) flagSettings() []*option.Option {
+	return append(option.DataSet(datasets.Names(nil), &s.Dataset, &s.Dir), option.Of(&s.TableOptions)...)
+}
+
+// beyond implements beyondFlags.
+func (s Table) beyond(seed uint64) (fields []string) {
 	if s.Seed != 0 && s.Seed != seed {
-		beyond = append(beyond, "the seed of the rows")
+		fields = append(fields, "the seed of the rows")
 	}
 	if s.Attributes != nil {
-		beyond = append(beyond, "the attributes")
+		fields = append(fields, "the attributes")
 	}
 	if s.Folds != 0 || s.Held != 0 {
-		beyond = append(beyond, "the folds of the training rows")
+		fields = append(fields, "the folds of the training rows")
 	}
 	if s.Raw != nil {
-		beyond = append(beyond, "the columns that are not standardised")
+		fields = append(fields, "the columns that are not standardised")
 	}
-	return append(option.DataSet(datasets.Names(nil), &s.Dataset, &s.Dir), option.Of(&s.TableOptions)...), beyond
+	return fields
 }
 
 // CSV returns a source that reads the user's file of separated text. label is "column" or

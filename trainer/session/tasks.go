@@ -157,6 +157,21 @@ func taskOptions(t Task) []*option.Option {
 	return option.Of(t)
 }
 
+// settingsOf returns the settings of a task of this package with their defaults, and nil for other
+// values.
+func settingsOf(task any) []*option.Option {
+	if v := reflect.Indirect(reflect.ValueOf(task)); v.IsValid() {
+		own := reflect.New(v.Type())
+		own.Elem().Set(v)
+		if t, ok := own.Interface().(configurable); ok {
+			list := t.options()
+			complete(list)
+			return list
+		}
+	}
+	return nil
+}
+
 // complete gives the settings of a task that are not set their defaults.
 func complete(list []*option.Option) {
 	given := map[string]bool{}
@@ -179,12 +194,7 @@ func (o *Options) description() (_ TaskDescription, ok bool) {
 	if s, ok := readFrom(o.Data).(PictureSource); ok {
 		pictures = s.HoldsPictures()
 	}
-	typeOf := func(t Task) reflect.Type {
-		if r := reflect.TypeOf(t); r.Kind() == reflect.Pointer {
-			return r.Elem()
-		}
-		return reflect.TypeOf(t)
-	}
+	typeOf := func(t Task) reflect.Type { return reflect.Indirect(reflect.ValueOf(t)).Type() }
 	var found []TaskDescription
 	for _, d := range described {
 		if typeOf(d.New()) == typeOf(o.Task) {

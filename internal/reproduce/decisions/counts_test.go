@@ -46,7 +46,7 @@ func TestMeasure(t *testing.T) {
 func TestMetToOneRow(t *testing.T) {
 	p := Problem{Kind: neymanPearson, Bound: 0.05} // 7 of 140 rows
 	for accepted, want := range map[float64]bool{7: true, 8: true, 9: false} {
-		if p.met(total(), cells(accepted, 50, 0, 20), 0) != want {
+		if p.met(total(), cells(accepted, 50, 0, 20)) != want {
 			t.Errorf("%v of 140 false positives for 5 %%: met is %v", accepted, !want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestMetToOneRow(t *testing.T) {
 		{cells(10, 25, 8.5, 10), [2]constraints.State{constraints.Met, constraints.NotJudged}},
 		{cells(10, 35, 9.5, 10), [2]constraints.State{constraints.NotMet, constraints.NotMet}},
 	} {
-		list := odds.judged(total(), c.accepted, 0)
+		list := odds.judged(total(), c.accepted)
 		if got := [2]constraints.State{list[0].State, list[1].State}; got != c.want {
 			t.Errorf("%v: %v, want %v", c.accepted[0], got, c.want)
 		}

@@ -50,17 +50,17 @@ func newJudge(p Problem) (*judge, error) {
 	return j, nil
 }
 
-// on returns the judgement of each bound on the decisions of a split.
-func (j *judge) on(totals, accepted Counts, split int) (list []constraints.Judgement) {
+// training returns the judgement of each bound on the training decisions.
+func (j *judge) training(totals, accepted Counts) (list []constraints.Judgement) {
 	rates, rows := make([]float64, len(j.share)), make([]int, len(j.share))
 	for k, shares := range j.share {
 		n, hits := 0.0, 0.0
 		for g := range shares {
 			for y, w := range shares[g] {
-				n += math.Abs(w) * totals[split][g][y]
-				hits += w * accepted[split][g][y]
+				n += math.Abs(w) * totals[0][g][y]
+				hits += w * accepted[0][g][y]
 				if w < 0 {
-					hits += totals[split][g][y]
+					hits += totals[0][g][y]
 				}
 			}
 		}
@@ -74,18 +74,18 @@ func (j *judge) on(totals, accepted Counts, split int) (list []constraints.Judge
 	return list
 }
 
-// judged returns the judgement of each bound of the problem on the decisions of a split.
-func (p Problem) judged(totals, accepted Counts, split int) []constraints.Judgement {
+// judged returns the judgement of each bound of the problem on the training decisions.
+func (p Problem) judged(totals, accepted Counts) []constraints.Judgement {
 	j, err := newJudge(p)
 	if err != nil { // the bounds of the comparison's problems are valid
 		panic(err)
 	}
-	return j.on(totals, accepted, split)
+	return j.training(totals, accepted)
 }
 
-// met reports whether all bounds count as met.
-func (p Problem) met(totals, accepted Counts, split int) bool {
-	for _, j := range p.judged(totals, accepted, split) {
+// met reports whether all bounds count as met on the training decisions.
+func (p Problem) met(totals, accepted Counts) bool {
+	for _, j := range p.judged(totals, accepted) {
 		if !j.State.Holds() {
 			return false
 		}

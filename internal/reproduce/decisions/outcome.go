@@ -78,7 +78,7 @@ func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 		for s := range r.At {
 			r.At[s] = append(r.At[s], measure(p.Kind, first.Totals, point.Accepted, s))
 		}
-		if p.met(first.Totals, point.Accepted, 0) {
+		if p.met(first.Totals, point.Accepted) {
 			r.Met++
 		}
 		r.Seconds, r.CPU, r.Models = append(r.Seconds, median(seconds)), append(r.CPU, median(cpu)), append(r.Models, float64(point.Models))
@@ -106,7 +106,7 @@ func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 	// contenders within the tolerance of the bound are equal; if ppal violates the bound further,
 	// ppal's own gap is the limit
 	limit := measure(p.Kind, own.Totals, point.Accepted, 0).largest()
-	for _, j := range p.judged(own.Totals, point.Accepted, 0) {
+	for _, j := range p.judged(own.Totals, point.Accepted) {
 		limit = max(limit, p.Bound+j.Tolerance)
 	}
 	mixture, ok := equalGap(p.Kind, own.Totals, points, limit)

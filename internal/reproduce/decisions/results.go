@@ -60,7 +60,7 @@ func (f Fit) best(p Problem) (Point, bool) {
 // better reports whether the training decisions of a are better than the training decisions of b.
 func better(p Problem, totals, a, b Counts) bool {
 	x, y := measure(p.Kind, totals, a, 0), measure(p.Kind, totals, b, 0)
-	switch metX, metY := p.met(totals, a, 0), p.met(totals, b, 0); {
+	switch metX, metY := p.met(totals, a), p.met(totals, b); {
 	case metX != metY:
 		return metX
 	case metX:

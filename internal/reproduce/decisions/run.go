@@ -287,7 +287,7 @@ func chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 	}
 	if inner != nil {
 		a, b := measure(p.Kind, best.Totals, counts(inner), 0), measure(p.Kind, best.Totals, counts(best), 0)
-		if p.met(best.Totals, counts(inner), 0) == p.met(best.Totals, counts(best), 0) && a.Error <= b.Error+indifferent {
+		if p.met(best.Totals, counts(inner)) == p.met(best.Totals, counts(best)) && a.Error <= b.Error+indifferent {
 			best = inner
 		}
 	}

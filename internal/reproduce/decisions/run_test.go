@@ -32,7 +32,7 @@ func TestJudgedAsTrained(t *testing.T) {
 		o := require.Value(train(t.Context(), p, rows, 1, &fit))(t)
 		accepted := fit.Points[0].Accepted
 		for k, want := range o.Constraints {
-			got, m := p.judged(rows.Totals(), accepted, 0)[k], measure(p.Kind, rows.Totals(), accepted, 0)
+			got, m := p.judged(rows.Totals(), accepted)[k], measure(p.Kind, rows.Totals(), accepted, 0)
 			if got.State != want.State || math.Abs(got.Tolerance-want.Tolerance) > 1e-12 || math.Abs(m.Rates[k]-*want.Train) > 1e-12 {
 				t.Errorf("%s: %v with tolerance %v at %v, and the run says %v with %v at %v", want.Constraint, got.State, got.Tolerance, m.Rates[k],
 					want.State, want.Tolerance, *want.Train)
