@@ -21,6 +21,7 @@ func TestScales(t *testing.T) {
 	}{
 		{Linear(0, 1, false), "0 0.2 0.4 0.6 0.8 1.0"}, {Linear(0, 160, false), "0 50 100 150"}, {Linear(-3e-5, 3e-5, false), "-3e-05 -2e-05 -1e-05 0 1e-05 2e-05 3e-05"},
 		{Linear(0.1, 0.25, true), "10% 15% 20% 25%"}, {Linear(0, 0, false), "0 0.2 0.4 0.6 0.8 1.0"}, {Linear(5, 5, false), "4.6 4.8 5.0 5.2 5.4"},
+		{Linear(5, math.Nextafter(5, 6), false), "4.6 4.8 5.0 5.2 5.4"}, {Linear(1.25, math.Nextafter(1.25, 2), true), "120% 122% 124% 126% 128% 130%"},
 		{logarithmic(1e-3, 0.5, false), "0.001 0.01 0.1 1"}, {logarithmic(1e-9, 1, true), "≤ 1e-9 1e-7 1e-5 0.001 0.1"}, {logarithmic(1, 1, false), "1 2 5 10"}, {logarithmic(0.02, 0.9, false), "0.01 0.02 0.05 0.1 0.2 0.5 1"},
 		{logarithmic(300, 2000, false), "100 200 500 1000 2000 5000 1e4"}, {doubling(1, 128), "1 2 4 8 16 32 64 128"}, {doubling(1, 1), "1 2"},
 	} {
