@@ -143,7 +143,7 @@ func advise(err error) error {
 	case errors.Is(err, dataerr.ErrCategory):
 		at.Advice = "use --unknown ignore to score rows with unknown categories"
 	case errors.Is(err, dataerr.ErrMissing):
-		at.Advice = "the model takes no missing values in this column, because training had none: add the value, or leave out the row"
+		at.Advice = "the model was trained without missing values in this column: add the value, or leave out the row"
 	}
 	return err
 }

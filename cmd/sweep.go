@@ -263,7 +263,7 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 		text   string
 	}{
 		{results.Unmet, "do not meet all bounds"},
-		{results.TrainOnly, "meet all bounds on the training rows, at least to one row, and exceed a bound on held-out rows"},
+		{results.TrainOnly, "meet all bounds on the training rows, at least to one row, and miss a bound on held-out rows"},
 	} {
 		if list := missed[note.rating]; list != nil {
 			paragraph(out, "note", fmt.Sprintf("%d of %d points %s: %s.", len(list), len(points), note.text, strings.Join(list, ", ")))

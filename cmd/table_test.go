@@ -124,11 +124,11 @@ func TestStates(t *testing.T) {
 		stderr           string
 	}{
 		{constraints.Met, 0.01, 0.0099, "yes", "", exitDone, exitDone, ""},
-		{constraints.Met, 0.01, 0.010003, "training only", "exceeded on the test rows (0.010003).", exitDone, exitDone, ""},
+		{constraints.Met, 0.01, 0.010003, "training only", "missed on the test rows (0.010003).", exitDone, exitDone, ""},
 		{constraints.MetToOneRow, 0.01002, 0.0099, "to one row", "", exitDone, exitUnmet,
 			"finished, but a constraint is met to one row only (--strict): on the training rows gap(tpr, race) is 0.01002, want <= 0.01; "},
-		{constraints.MetToOneRow, 0.01002, 0.02, "to one row", "is met to one row on the training rows, and exceeded on the test rows (0.0200).", exitDone, exitUnmet, "(--strict)"},
-		{constraints.NotMet, 0.1957, 0.0099, "no", "is exceeded by race=Other (0.2857 of 7 rows) and race=White (0.1000 of 900 rows).", exitUnmet, exitUnmet,
+		{constraints.MetToOneRow, 0.01002, 0.02, "to one row", "is met to one row on the training rows, and missed on the test rows (0.0200).", exitDone, exitUnmet, "(--strict)"},
+		{constraints.NotMet, 0.1957, 0.0099, "no", "is missed by race=Other (0.2857 of 7 rows) and race=White (0.1000 of 900 rows).", exitUnmet, exitUnmet,
 			"finished, but a constraint is not met: on the training rows gap(tpr, race) is 0.1957, want <= 0.01; "},
 		{constraints.NotJudged, 0.09, 0.0099, "cannot be judged", "cannot be judged: group race=Other has 7 rows; use min 200.", exitUnmet, exitUnmet,
 			"finished, but a constraint cannot be judged: gap(tpr, race) <= 0.01: group race=Other has 7 rows; use min 200; "},

@@ -138,7 +138,7 @@ func (o *Outcome) headline() (headline, lead string, good bool) {
 		}
 	}
 	if feasible == 0 {
-		return "No method meets the bounds with every seed", "The table gives the largest amount by which a bound is exceeded.", false
+		return "No method meets the bounds with every seed", "The table gives the largest amount by which a bound is missed.", false
 	}
 	lead = fmt.Sprintf("%d of %d methods meet the bounds at the end with every seed. Of these methods, %s has the smallest mean objective.", feasible, len(o.Study.Contenders), best)
 	if feasible == 1 {

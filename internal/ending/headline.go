@@ -110,14 +110,14 @@ func headline(o *results.Outcome, met string) string {
 func beyond(o *results.Outcome) string {
 	var worst *results.ConstraintOutcome
 	var split results.Split
-	exceeded := 0
+	missed := 0
 	for j := range o.Constraints {
 		c := &o.Constraints[j]
 		list := o.Standing(c).Beyond
 		if list == nil {
 			continue
 		}
-		exceeded++
+		missed++
 		if last := list[len(list)-1]; worst == nil || split != results.Test && last == results.Test {
 			worst, split = c, last
 		}
@@ -125,13 +125,13 @@ func beyond(o *results.Outcome) string {
 	if worst == nil {
 		return ""
 	}
-	text := fmt.Sprintf(", but exceeded on the %s rows: %s", split.Word(), worst.Number(worst.Of(split)))
+	text := fmt.Sprintf(", but missed on the %s rows: %s", split.Word(), worst.Number(worst.Of(split)))
 	if len(o.Constraints) == 1 {
 		return text
 	}
-	text = fmt.Sprintf(", but %d of them are exceeded on held-out rows: %s is %s on the %s rows", exceeded, worst.Measure(), worst.Number(worst.Of(split)), split.Word())
-	if exceeded == 1 {
-		text = fmt.Sprintf(", but %s is exceeded on the %s rows: %s", worst.Measure(), split.Word(), worst.Number(worst.Of(split)))
+	text = fmt.Sprintf(", but %d of them are missed on held-out rows: %s is %s on the %s rows", missed, worst.Measure(), worst.Number(worst.Of(split)), split.Word())
+	if missed == 1 {
+		text = fmt.Sprintf(", but %s is beyond its bound on the %s rows: %s", worst.Measure(), split.Word(), worst.Number(worst.Of(split)))
 	}
 	return text
 }

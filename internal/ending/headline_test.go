@@ -52,9 +52,9 @@ func TestHeadlines(t *testing.T) {
 	met, beyond := bound(constraints.Met, 0.1), bound(constraints.Met, 0.2)
 	unjudged, missed := bound(constraints.NotJudged, 0.1), bound(constraints.NotMet, 0.1)
 	for want, list := range map[string][]results.ConstraintOutcome{
-		"Both bounds are met on the training decisions":                                                                               {met, met},
-		"Both bounds are met on the training decisions, but fpr is exceeded on the test rows: 0.2000":                                 {met, beyond},
-		"All 3 bounds are met on the training decisions, but 2 of them are exceeded on held-out rows: fpr is 0.2000 on the test rows": {beyond, met, beyond},
+		"Both bounds are met on the training decisions":                                                                             {met, met},
+		"Both bounds are met on the training decisions, but fpr is beyond its bound on the test rows: 0.2000":                       {met, beyond},
+		"All 3 bounds are met on the training decisions, but 2 of them are missed on held-out rows: fpr is 0.2000 on the test rows": {beyond, met, beyond},
 		"1 of 2 bounds cannot be judged": {met, unjudged},
 		"2 of 3 bounds are not met":      {met, unjudged, missed},
 		"Neither bound is met":           {missed, unjudged},

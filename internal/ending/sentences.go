@@ -27,7 +27,7 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 		add("values", "%s", counted)
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
 	default:
-		add("values", "%s Met: within the bound on the training rows. %s Training only: met on the training rows, exceeded on held-out rows.", counted, Nearly(o))
+		add("values", "%s Met: within the bound on the training rows. %s Training only: met on the training rows, missed on held-out rows.", counted, Nearly(o))
 	}
 	list = append(list, v.explained(o)...)
 	if text := promised(o); text != "" {
@@ -41,7 +41,7 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 
 // Nearly says what the states mean in which constraints are nearly met.
 func Nearly(o *results.Outcome) string {
-	text := "To one row: exceeded by at most one " + o.Counts() + " of the smaller group."
+	text := "To one row: missed by at most one " + o.Counts() + " of the smaller group."
 	if slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.State == constraints.MetToTolerance }) {
 		text += " To 0.001: a loss exceeds its bound by at most 0.001, a norm its bound by at most a thousandth of it."
 	}

@@ -61,7 +61,7 @@ func unconverged(sum *results.Summary, exceeded, onDecisions bool) string {
 	}
 	switch {
 	case exceeded || c.Epsilon == c.Infeasibility:
-		return head + fmt.Sprintf("the bounds%s are exceeded by up to %.2g.", smooth, problem.MaxViolation(sum.Constraints))
+		return head + fmt.Sprintf("the bounds%s are missed by up to %.2g.", smooth, problem.MaxViolation(sum.Constraints))
 	case c.Epsilon == c.Stationarity && c.UpperBound:
 		return "The run may not have converged: " + fmt.Sprintf("the gradient of the Lagrangian%s has the norm %.2g; at a solution it is 0.", smooth, c.Stationarity)
 	case c.Epsilon == c.Stationarity:
@@ -78,7 +78,7 @@ func Conflict(i *results.Infeasibility, onDecisions bool) string {
 	var list []string
 	for _, c := range i.Conflict {
 		if len(list) < mostConflicting && c.Share >= leastShare {
-			list = append(list, fmt.Sprintf("%s (share %.0f%%, exceeded by %.2g)", c.Constraint, 100*c.Share, c.Excess))
+			list = append(list, fmt.Sprintf("%s (share %.0f%%, missed by %.2g)", c.Constraint, 100*c.Share, c.Excess))
 		}
 	}
 	if n := len(i.Conflict) - len(list); n > 0 {

@@ -215,7 +215,10 @@ func (t *UserTable) MayMiss(c *UserColumn) bool {
 // MissingAdvice returns advice about a column's missing values. It does not repeat choices that the
 // options already make.
 func (t *UserTable) MissingAdvice(c *UserColumn, ignore string) string {
+	filled := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	switch {
+	case filled && !c.Group:
+		return "--missing " + t.Opts.Missing + " fills in features only: delete these rows from the file, or use --missing drop, which also leaves out rows with missing features"
 	case c.Label || c.Split || c.Query || c.Weight || c.picture:
 		return "leave out these rows (--missing drop)"
 	case c.Group:

@@ -122,9 +122,12 @@ func TestMayMiss(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range columns[:2] {
-		if advice := (&loader.UserTable{}).MissingAdvice(c, ""); advice != "leave out these rows (--missing drop)" {
-			t.Errorf("%+v: %s", c, advice)
+	for choice, want := range map[string]string{tabular.MissingRefused: "leave out these rows (--missing drop)",
+		tabular.MissingImputed: "--missing impute fills in features only: delete", tabular.MissingFlagged: "--missing flag fills in features only: delete"} {
+		for _, c := range columns[:2] {
+			if advice := (&loader.UserTable{Opts: &tabular.TableOptions{Missing: choice}}).MissingAdvice(c, ""); !strings.HasPrefix(advice, want) {
+				t.Errorf("%s %+v: %s", choice, c, advice)
+			}
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (r *run) outcome(v *runView) {
 		v.BoundsNote += " A range such as 0.02 to 0.08 is the 95% interval of the value on new rows, from held-out rows."
 	}
 	if v.OnSurrogates {
-		v.BoundsNote += " The bounds are on surrogates: smooth functions of the scores of the training rows. Decisions may exceed a bound that its surrogate meets."
+		v.BoundsNote += " The bounds are on surrogates: smooth functions of the scores of the training rows. Decisions may miss a bound that its surrogate meets."
 	} else if v.Constrained {
 		v.BoundsNote += " " + ending.Nearly(o)
 	}

@@ -21,7 +21,7 @@ func TestPageOfStates(t *testing.T) {
 		{constraints.Met, 0.09, "good", "The bound is met on the training decisions", "Met", "Exit status 0"},
 		{constraints.MetToOneRow, 0.1, "good", "The bound is met on the training decisions", "Met to one row", "Exit status 0"},
 		{constraints.MetToTolerance, 0.1, "good", "The bound is met on the training decisions", "Met to 0.001", "Exit status 0"},
-		{constraints.Met, 0.10002, "warn", "The bound is met on the training decisions, but exceeded on the test rows: 0.10002", "Met on the training rows only", "Exit status 0"},
+		{constraints.Met, 0.10002, "warn", "The bound is met on the training decisions, but missed on the test rows: 0.10002", "Met on the training rows only", "Exit status 0"},
 		{constraints.NotMet, 0.09, "bad", "The bound is not met", "Not met", "Exit status 3"},
 		{constraints.NotJudged, 0.09, "bad", "The bound cannot be judged", "Cannot be judged", "Exit status 3"},
 	} {

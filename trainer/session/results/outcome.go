@@ -295,7 +295,7 @@ func (o *Outcome) Counts() string {
 }
 
 // Explain says in a sentence what the table cannot say in a word: why a constraint cannot be judged
-// and what to do, which groups exceed the bound, or on which held-out rows the decisions are beyond
+// and what to do, which groups miss the bound, or on which held-out rows the decisions are beyond
 // the bound. Otherwise it returns "".
 func (o *Outcome) Explain(c *ConstraintOutcome) string {
 	s, unit := o.Standing(c), c.measured().Unit()
@@ -311,7 +311,7 @@ func (o *Outcome) Explain(c *ConstraintOutcome) string {
 		for k, g := range c.Exceeded.Groups {
 			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), option.Counted(c.Exceeded.Rows[k], unit)))
 		}
-		return c.Constraint + " is exceeded by " + strings.Join(list, " and ") + "."
+		return c.Constraint + " is missed by " + strings.Join(list, " and ") + "."
 	case s.Rating() == TrainOnly:
 		met, list := string(s.State), []string(nil)
 		if s.State.Nearly() {
@@ -320,7 +320,7 @@ func (o *Outcome) Explain(c *ConstraintOutcome) string {
 		for _, split := range s.Beyond {
 			list = append(list, fmt.Sprintf("%s rows (%s)", split.Word(), c.Number(c.Of(split))))
 		}
-		return c.Constraint + " is " + met + " on the training rows, and exceeded on the " + strings.Join(list, " and the ") + "."
+		return c.Constraint + " is " + met + " on the training rows, and missed on the " + strings.Join(list, " and the ") + "."
 	}
 	return ""
 }

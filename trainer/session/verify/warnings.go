@@ -125,12 +125,12 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 	case r.doubt > rounding: // the run may have decided otherwise
 		return nil
 	case pairs && r.flat():
-		add("the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5 and every gap is 0")
+		add("the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5")
 	case pairs:
 	case constant && r.outputs > 1:
-		add("the model decides %s for every training row: it meets bounds, but it decides nothing", classes[first].Name)
+		add("the model decides %s for every training row, whatever its features", classes[first].Name)
 	case constant:
-		add("the model %s everybody: it decides %s for every training row, with which every gap is 0", [2]string{"rejects", "accepts"}[first], classes[first].Name)
+		add("the model %s everybody: it decides %s for every training row, whatever its features", [2]string{"rejects", "accepts"}[first], classes[first].Name)
 	case r.outputs == 1 && accepted < positive && (accepted < fewRows || float64(accepted) < fewShare*float64(n)):
 		add("the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little", accepted, n, positive)
 	}
@@ -142,7 +142,7 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 		case r.outputs > 1:
 			what = "no offsets of the classes that the search found"
 		}
-		add("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all", what, over)
+		add("%s meets all bounds on the decisions of the training rows: they are missed by %.3g in all", what, over)
 	}
 	if cost := c.summary.Outcome.ThresholdCost; c.in.Confidence == 0 && cost > costlyStep {
 		what := "threshold"

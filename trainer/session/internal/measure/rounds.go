@@ -241,13 +241,13 @@ func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warn
 	use := c.toMeetBounds()
 	switch {
 	case f.Orders != nil && f.flat:
-		add(WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5 and every gap is 0; %s", use)
+		add(WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5; %s", use)
 	case f.Constant < 0:
 	case f.Rates.Outputs() > 1:
-		add(WarnOneSided, "the model decides %s for every training row: it meets bounds, but it decides nothing; %s", f.Classes[f.Constant], use)
+		add(WarnOneSided, "the model decides %s for every training row, whatever its features; %s", f.Classes[f.Constant], use)
 	default:
 		who := [2]string{"rejects", "accepts"}[f.Constant]
-		add(WarnOneSided, "the model %s everybody: it decides %s for every training row, with which every gap is 0; %s", who, f.Classes[f.Constant], use)
+		add(WarnOneSided, "the model %s everybody: it decides %s for every training row, whatever its features; %s", who, f.Classes[f.Constant], use)
 	}
 	if f.Few() {
 		add(WarnFewPositive, "the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little; %s",
@@ -261,7 +261,7 @@ func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warn
 		case f.Rates.Outputs() > 1:
 			what = "no offsets of the classes that the search found"
 		}
-		add(WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s", what, f.Exact.Violation, use)
+		add(WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are missed by %.3g in all; %s", what, f.Exact.Violation, use)
 	}
 	if cost := f.Exact.Cost(); byTraining && cost > costlyStep {
 		what := "threshold"

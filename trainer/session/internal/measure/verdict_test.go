@@ -57,20 +57,20 @@ func TestVerdicts(t *testing.T) {
 			"the sum of multiplier times distance from the bound is 0.8, and 0 at a solution. The time limit ended the run. Use a longer --time-limit."},
 		"violation": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.Attainable = 0.0025, 0.0025, 0.0025, true
-		}, "The run has not converged: the bounds are exceeded by up to 0.0025. The limit of 300 iterations ended the run. " +
+		}, "The run has not converged: the bounds are missed by up to 0.0025. The limit of 300 iterations ended the run. " +
 			"The bounds can be met: a search found a point near the weights that meets all of them. Use more --iterations."},
 		"never feasible": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.2, 0.2, 0.2
-		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. " +
+		}, "The run has not converged: the bounds are missed by up to 0.2. The limit of 300 iterations ended the run. " +
 			"The run found no weights that meet all bounds; perhaps there are none. Use more --iterations."},
 		"feasible before": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.BestFeasible = 0.2, 0.2, 0.2, &trainer.Best{}
-		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. Use more --iterations."},
+		}, "The run has not converged: the bounds are missed by up to 0.2. The limit of 300 iterations ended the run. Use more --iterations."},
 		"decisions that never meet a bound": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			sum.Outcome.Constraints = []results.ConstraintOutcome{{Met: true}, {}}
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.2, 0.2, 0.2
-		}, "The run has not converged: the bounds of the smooth problem are exceeded by up to 0.2. The limit of 300 iterations ended the run. " +
+		}, "The run has not converged: the bounds of the smooth problem are missed by up to 0.2. The limit of 300 iterations ended the run. " +
 			"The run found no weights that meet all bounds; perhaps there are none. Use more --iterations."},
 		"weights that are too large": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
@@ -89,7 +89,7 @@ func TestVerdicts(t *testing.T) {
 			decided(sum)
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.Status = 0.03, 0.03, 0.03, trainer.NoImprovement
 			r.Output = 280
-		}, "The run has not converged: the bounds of the smooth problem are exceeded by up to 0.03. " +
+		}, "The run has not converged: the bounds of the smooth problem are missed by up to 0.03. " +
 			"--patience ended the run after 300 iterations: the saved weights, of iteration 280, are the best on the validation rows."},
 		"smooth problem within a row": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
@@ -99,14 +99,14 @@ func TestVerdicts(t *testing.T) {
 			r.Status = trainer.Infeasible
 			r.Infeasible = &infeasible.Certificate{Shares: []float64{0.25, 0.75, 0}, Values: []float64{0.1, 0.3, -0.2}, Relaxation: 0.25}
 		}, "The bounds cannot be met together near these weights: a search for the least violation ended where no small change of the weights lowers the violation. " +
-			"These constraints conflict: coat <= 0.05 (share 75%, exceeded by 0.3), shirt <= 0.05 (share 25%, exceeded by 0.1). " +
+			"These constraints conflict: coat <= 0.05 (share 75%, missed by 0.3), shirt <= 0.05 (share 25%, missed by 0.1). " +
 			"Relax every bound by at least about 0.25; relaxed by 0.3, a point of the search meets all bounds. Use another --seed."},
 		"one bound": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			r.Status = trainer.Infeasible
 			r.Infeasible = &infeasible.Certificate{Shares: []float64{0, 0, 1}, Values: []float64{-0.1, -0.3, 0.2}, Relaxation: 0.2}
 		}, "A bound cannot be met near these weights: no threshold of the best round meets the bounds on decisions, and in the smooth problem a search for the " +
-			"least violation ended where no small change of the weights lowers the violation. The constraint is dress <= 0.1 (share 100%, exceeded by 0.2). " +
+			"least violation ended where no small change of the weights lowers the violation. The constraint is dress <= 0.1 (share 100%, missed by 0.2). " +
 			"Relax this bound by about 0.2. Use another --seed."},
 	} {
 		t.Run(name, func(t *testing.T) {
