@@ -341,7 +341,10 @@ func printChoice(out io.Writer, tried []choose.Tried, run *results.Outcome) {
 	g.without().print(out)
 	fmt.Fprintln(out, "The values are of the tries. The run trains anew with the chosen settings.")
 	if better := choose.Better(tried, run); better != nil {
-		fmt.Fprintf(out, "The run ended with %.4f on the validation rows, where %s was better:\nrun with these settings to get that model.\n",
-			*run.Objective.Validation, better.Settings)
+		what := "On the validation rows, the run is worse than the try with " + better.Settings
+		if len(run.Unmet()) > better.Unmet {
+			what = "The run misses bounds on the training rows that the try with " + better.Settings + " met"
+		}
+		fmt.Fprintf(out, "%s:\nrun with these settings to get that model.\n", what)
 	}
 }

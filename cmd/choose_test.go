@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/internal/choose"
 	"ppal/internal/require"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // crowdedTable writes a table with a split column and few training rows for each weight. With
@@ -138,6 +140,21 @@ func TestPrintedChoice(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if len(lines) < 4 || strings.Index(lines[1], "fnr") != strings.Index(lines[2], "0.25") || strings.Index(lines[1], "fpr") != strings.Index(lines[3], "0.50") {
 		t.Errorf("%s", out.String())
+	}
+}
+
+// If another try was better than the run, the table says where: in bounds on the training rows, or
+// on the validation rows.
+func TestBetterTry(t *testing.T) {
+	for state, want := range map[constraints.State]string{constraints.NotMet: "The run misses bounds on the training rows that the try with a met:", constraints.Met: "On the validation rows, the run is worse than the try with a:"} {
+		run := &results.Outcome{Constraints: []results.ConstraintOutcome{{}}}
+		run.Objective.Set(results.Validation, 0.3)
+		run.Constraints[0].Judge(constraints.Judgement{State: state})
+		var out strings.Builder
+		printChoice(&out, []choose.Tried{{Settings: "a", Value: 0.2}, {Settings: "b", Warm: true, Chosen: true}}, run)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", state, out.String())
+		}
 	}
 }
 
