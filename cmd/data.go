@@ -412,13 +412,15 @@ func tableOptions(cmd *cobra.Command, values config.Values, name string) (tabula
 // mostUses is the largest number of lines about columns.
 const mostUses = 60
 
-// continues reports whether two columns that became the same have numbered names in turn: X8, X9.
+// continues reports whether two columns that became the same have numbered names in turn: X8, X9,
+// or X08, X09.
 func continues(u, next tabular.ColumnUse) bool {
 	stem := strings.TrimRight(u.Name, "0123456789")
-	k, err := strconv.Atoi(u.Name[len(stem):])
+	digits := u.Name[len(stem):]
+	k, err := strconv.Atoi(digits)
 	name := next.Name
 	next.Name = u.Name
-	return err == nil && u == next && name == stem+strconv.Itoa(k+1)
+	return err == nil && u == next && name == fmt.Sprintf("%s%0*d", stem, len(digits), k+1)
 }
 
 // printUses prints a text of several lines that says what each column of a file became. Columns

@@ -115,6 +115,9 @@ func TestPrintUses(t *testing.T) {
 	for k := range 1280 {
 		uses = append(uses, tabular.ColumnUse{Name: fmt.Sprintf("X%d", k), Became: "number"})
 	}
+	for _, name := range []string{"z08", "z9", "z10", "w08", "w09", "w10"} {
+		uses = append(uses, tabular.ColumnUse{Name: name, Became: "number"})
+	}
 	uses = append(uses, tabular.ColumnUse{Name: "X1280", Became: "number", Missing: 2}, tabular.ColumnUse{Name: "X1282", Became: "number", Missing: 2}, tabular.ColumnUse{Name: "y", Became: "label"})
 	var got string
 	printUses(func(text string) { got = text }, uses)
@@ -123,6 +126,10 @@ a9           number
 b9           number
 b10          number
 X0 to X1279  number
+z08          number
+z9           number
+z10          number
+w08 to w10   number
 X1280        number  2
 X1282        number  2
 y            label`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
+
+	"ppal/internal/option"
 )
 
 // Conv describes a convolutional network. With A_0 the picture of a row, block k = 1..K is
@@ -78,8 +80,12 @@ func (c Conv) Sized(inputs, outputs int) (Architecture, error) {
 	}
 	for i := range c.Channels {
 		if p := c.traced(&tracer{}, i+1); min(p.Height, p.Width) < 1 {
-			return fail("of %d blocks is too deep for pictures of %v: block %d has no pixels left, use at most %d numbers of channels",
-				len(c.Channels), c.Picture, i+1, i)
+			advice := "the pooling none"
+			if i > 0 {
+				advice = fmt.Sprintf("at most %s of channels", option.Counted(i, "number"))
+			}
+			return fail("of %s is too deep for pictures of %v: block %d has no pixels left, use %s",
+				option.Counted(len(c.Channels), "block"), c.Picture, i+1, advice)
 		}
 	}
 	return c, c.dense().Validate()

@@ -77,6 +77,7 @@ func TestConvRefuses(t *testing.T) {
 		"the rows have 64 features":                                               Conv{Channels: []int{2}, Picture: Picture{1, 8, 9}},
 		"needs channels, such as 16,32":                                           Conv{Picture: p},
 		"0 channels in block 2":                                                   Conv{Picture: p, Channels: []int{2, 0}},
+		"block 1 has no pixels left, use the pooling none":                        Conv{Picture: Picture{64, 1, 1}, Channels: []int{2}},
 		"too deep for pictures of 8x8: block 4 has no pixels left, use at most 3": Conv{Picture: p, Channels: []int{1, 1, 1, 1}},
 		`unknown pooling "sum"`:                                                   Conv{Picture: p, Channels: []int{1}, Pool: "sum"},
 		`unknown activation "gelu"`:                                               Conv{Picture: p, Channels: []int{1}, Activation: "gelu"},

@@ -75,8 +75,11 @@ func (r rowsOf[T]) evaluate(e *describe.Expr, out []T, depth int) {
 		}
 	case e.Op == describe.Value:
 		fill(out, T(e.Const))
+	case e.Op == describe.ReLU && e.X.Op == describe.Add && r.repeats(e.X.Y):
+		r.evaluate(e.X.X, out, depth)
+		r.k.BiasReLU(out, len(out), 1, r.operand(e.X.Y, len(out), 2*depth+1))
 	case e.Y != nil:
-		binary(e.Op, out, r.operand(e.X, len(out), 2*depth), r.operand(e.Y, len(out), 2*depth+1))
+		r.binary(e.Op, out, r.operand(e.X, len(out), 2*depth), r.operand(e.Y, len(out), 2*depth+1))
 	default:
 		r.unary(e.Op, out, r.operand(e.X, len(out), 2*depth))
 	}
@@ -93,6 +96,12 @@ func (r rowsOf[T]) operand(e *describe.Expr, n, k int) []T {
 	row := r.row(k, n)
 	r.evaluate(e, row, k/2+1)
 	return row
+}
+
+// repeats reports whether an expression is a row that all rows of the result read, which lies
+// outside of the memory of the result.
+func (r rowsOf[T]) repeats(e *describe.Expr) bool {
+	return e.Op == describe.Load && r.m.Args[e.Arg].Rows != r.m.Out.Rows
 }
 
 // fill sets every element to x by repeated doubling, because copy is vectorised.
@@ -179,22 +188,16 @@ func (w *worker[T]) softplus(out, x []T) {
 	w.k.Axpy(out, 1, positive)
 }
 
-func binary[T plan.Float](op describe.Op, out, x, y []T) {
-	y = y[:len(x)]
+func (w *worker[T]) binary(op describe.Op, out, x, y []T) {
 	switch op {
 	case describe.Add:
-		for j, v := range x {
-			out[j] = v + y[j]
-		}
+		w.k.Combine(out, 1, x, 1, y)
 	case describe.Sub:
-		for j, v := range x {
-			out[j] = v - y[j]
-		}
+		w.k.Combine(out, 1, x, -1, y)
 	case describe.Mul:
-		for j, v := range x {
-			out[j] = v * y[j]
-		}
+		w.k.Product(out, x, y)
 	default:
+		y = y[:len(x)]
 		for j, v := range x {
 			out[j] = T(describe.Binary(op, float64(v), float64(y[j])))
 		}

@@ -20,6 +20,7 @@ func elementwise(a asm) {
 	}
 	a.axpy()
 	a.shift()
+	a.product()
 }
 
 func (a asm) unary(name, formula string, f func(vec) vec) {
@@ -84,6 +85,15 @@ func (a asm) shift() {
 	n, z, b := a.gp("n"), a.gp("z"), a.scalar("b")
 	a.each(n, []reg.GPVirtual{z}, func(m mask) {
 		a.save(a.plus(a.load(z, m), b), z, m)
+	})
+	a.RET()
+}
+
+func (a asm) product() {
+	a.text("passes.product", "product", fmt.Sprintf("func(n int, dst, x, y *%s)", a.elem()), "computes dst[i] = x[i] y[i] for i in 0..n-1.")
+	n, dst, x, y := a.gp("n"), a.gp("dst"), a.gp("x"), a.gp("y")
+	a.each(n, []reg.GPVirtual{dst, x, y}, func(m mask) {
+		a.save(a.times(a.load(x, m), a.load(y, m)), dst, m)
 	})
 	a.RET()
 }

@@ -263,6 +263,11 @@ func axpyF32AVX512(n int, y *float32, s float32, x *float32)
 //go:noescape
 func shiftF32AVX512(n int, z *float32, b float32)
 
+// productF32AVX512 computes dst[i] = x[i] y[i] for i in 0..n-1.
+//
+//go:noescape
+func productF32AVX512(n int, dst *float32, x *float32, y *float32)
+
 // expF64AVX512 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -326,6 +331,11 @@ func axpyF64AVX512(n int, y *float64, s float64, x *float64)
 //go:noescape
 func shiftF64AVX512(n int, z *float64, b float64)
 
+// productF64AVX512 computes dst[i] = x[i] y[i] for i in 0..n-1.
+//
+//go:noescape
+func productF64AVX512(n int, dst *float64, x *float64, y *float64)
+
 // expF32AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -388,6 +398,11 @@ func axpyF32AVX2(n int, y *float32, s float32, x *float32)
 //go:noescape
 func shiftF32AVX2(n int, z *float32, b float32)
 
+// productF32AVX2 computes dst[i] = x[i] y[i] for i in 0..n-1.
+//
+//go:noescape
+func productF32AVX2(n int, dst *float32, x *float32, y *float32)
+
 // expF64AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -449,6 +464,11 @@ func axpyF64AVX2(n int, y *float64, s float64, x *float64)
 //
 //go:noescape
 func shiftF64AVX2(n int, z *float64, b float64)
+
+// productF64AVX2 computes dst[i] = x[i] y[i] for i in 0..n-1.
+//
+//go:noescape
+func productF64AVX2(n int, dst *float64, x *float64, y *float64)
 
 // sumF32AVX512 is the sum of x[i] over i in 0..n-1, in float64.
 //

@@ -15,6 +15,8 @@ type passes[F Float] struct {
 	axpy  func(n int, y *F, s F, x *F)
 	shift func(n int, z *F, b F)
 
+	product func(n int, dst, x, y *F)
+
 	sum            func(n int, x *F) float64
 	dot, distance2 func(n int, x, y *F) float64
 }
@@ -102,6 +104,15 @@ func (k *Kernels[F]) Shift(z []F, b F) {
 	}
 }
 
+// Product computes dst[i] = x[i] y[i]. dst may be x or y.
+func (k *Kernels[F]) Product(dst, x, y []F) {
+	checkLength("Product", len(dst), len(x))
+	checkLength("Product", len(dst), len(y))
+	if len(dst) > 0 {
+		k.passes.product(len(dst), &dst[0], &x[0], &y[0])
+	}
+}
+
 // Sum returns the sum of x[i] in float64, in the order of Dot.
 func (k *Kernels[F]) Sum(x []F) float64 {
 	if len(x) == 0 {
@@ -176,6 +187,12 @@ func passesGo[F Float]() passes[F] {
 		reluGrad:    slopeGo(positiveGo[F]),
 		axpy:        axpyGo[F],
 		shift:       shiftGo[F],
+		product: func(n int, dst, x, y *F) {
+			to, b := unsafe.Slice(dst, n), unsafe.Slice(y, n)
+			for i, v := range unsafe.Slice(x, n) {
+				to[i] = v * b[i]
+			}
+		},
 		sum: func(n int, x *F) float64 {
 			return sumGo(n, x, x, func(x, _ float64) float64 { return x })
 		},

@@ -1145,6 +1145,43 @@ done:
 	VZEROUPPER
 	RET
 
+// func productF32AVX512(n int, dst *float32, x *float32, y *float32)
+// Requires: AVX, AVX512F
+TEXT ·productF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), CX
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), DX
+	MOVQ y+24(FP), BX
+	SUBQ $0x10, CX
+	JL   tail
+
+loop:
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x10, CX
+	JGE     loop
+
+tail:
+	ADDQ      $0x10, CX
+	JZ        done
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func expF64AVX512(n int, dst *float64, x *float64)
 // Requires: AVX, AVX512F
 TEXT ·expF64AVX512(SB), NOSPLIT, $0-24
@@ -2466,6 +2503,43 @@ done:
 	VZEROUPPER
 	RET
 
+// func productF64AVX512(n int, dst *float64, x *float64, y *float64)
+// Requires: AVX, AVX512F
+TEXT ·productF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), CX
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), DX
+	MOVQ y+24(FP), BX
+	SUBQ $0x08, CX
+	JL   tail
+
+loop:
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x08, CX
+	JGE     loop
+
+tail:
+	ADDQ      $0x08, CX
+	JZ        done
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func expF32AVX2(n int, dst *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
@@ -3711,6 +3785,43 @@ tail:
 	VMASKMOVPS (CX), Y1, Y2
 	VADDPS     Y0, Y2, Y0
 	VMASKMOVPS Y0, Y1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func productF32AVX2(n int, dst *float32, x *float32, y *float32)
+// Requires: AVX
+TEXT ·productF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ y+24(FP), BX
+	SUBQ $0x08, AX
+	JL   tail
+
+loop:
+	VMOVUPS (DX), Y0
+	VMOVUPS (BX), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x08, AX
+	JGE     loop
+
+tail:
+	ADDQ       $0x08, AX
+	JZ         done
+	LEAQ       masks<>+256(SB), SI
+	SHLQ       $0x02, AX
+	SUBQ       AX, SI
+	VMOVUPS    (SI), Y0
+	VMASKMOVPS (DX), Y0, Y1
+	VMASKMOVPS (BX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)
 
 done:
 	VZEROUPPER
@@ -4975,6 +5086,43 @@ tail:
 	VMASKMOVPD (CX), Y1, Y2
 	VADDPD     Y0, Y2, Y0
 	VMASKMOVPD Y0, Y1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func productF64AVX2(n int, dst *float64, x *float64, y *float64)
+// Requires: AVX
+TEXT ·productF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ y+24(FP), BX
+	SUBQ $0x04, AX
+	JL   tail
+
+loop:
+	VMOVUPD (DX), Y0
+	VMOVUPD (BX), Y1
+	VMULPD  Y1, Y0, Y0
+	VMOVUPD Y0, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x04, AX
+	JGE     loop
+
+tail:
+	ADDQ       $0x04, AX
+	JZ         done
+	LEAQ       masks<>+256(SB), SI
+	SHLQ       $0x03, AX
+	SUBQ       AX, SI
+	VMOVUPD    (SI), Y0
+	VMASKMOVPD (DX), Y0, Y1
+	VMASKMOVPD (BX), Y0, Y2
+	VMULPD     Y2, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)
 
 done:
 	VZEROUPPER

@@ -60,6 +60,7 @@ func checkPasses[F Float](t *testing.T, k *Kernels[F], all []F, v [2][]F) {
 		{"sigmoid's derivative", func() { k.SigmoidGrad(x, y) }, func(x, y float64) float64 { return x * y * (1 - y) }},
 		{"axpy", func() { k.Axpy(x, s, y) }, func(x, y float64) float64 { return x + s*y }},
 		{"shift", func() { k.Shift(x, s) }, func(x, _ float64) float64 { return x + s }},
+		{"product", func() { k.Product(x, x, y) }, func(x, y float64) float64 { return x * y }},
 	} {
 		before := append([]F(nil), x...)
 		c.pass()

@@ -26,6 +26,7 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.passes.reluGrad = reluGradF32AVX512
 		k.passes.axpy = axpyF32AVX512
 		k.passes.shift = shiftF32AVX512
+		k.passes.product = productF32AVX512
 		k.passes.sum = sumF32AVX512
 		k.passes.dot = dotF32AVX512
 		k.passes.distance2 = distance2F32AVX512
@@ -102,6 +103,7 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.passes.reluGrad = reluGradF32AVX2
 		k.passes.axpy = axpyF32AVX2
 		k.passes.shift = shiftF32AVX2
+		k.passes.product = productF32AVX2
 		k.passes.sum = sumF32AVX2
 		k.passes.dot = dotF32AVX2
 		k.passes.distance2 = distance2F32AVX2
@@ -184,6 +186,7 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.passes.reluGrad = reluGradF64AVX512
 		k.passes.axpy = axpyF64AVX512
 		k.passes.shift = shiftF64AVX512
+		k.passes.product = productF64AVX512
 		k.passes.sum = sumF64AVX512
 		k.passes.dot = dotF64AVX512
 		k.passes.distance2 = distance2F64AVX512
@@ -260,6 +263,7 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.passes.reluGrad = reluGradF64AVX2
 		k.passes.axpy = axpyF64AVX2
 		k.passes.shift = shiftF64AVX2
+		k.passes.product = productF64AVX2
 		k.passes.sum = sumF64AVX2
 		k.passes.dot = dotF64AVX2
 		k.passes.distance2 = distance2F64AVX2
