@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _data
 from ._errors import KEYWORDS, InputError, NotConvergedWarning, RunError, checking, in_python
-from ._program import Progress
+from ._program import progress
 from ._run import Fitted, Floats, Run, changed, read
 
 ARRAY = "X"  # the name of the features of an array: X0, X1, ...
@@ -163,12 +163,8 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
             After Ctrl-C. The estimator keeps the weights that the training reached.
         """
         data, settings = self._prepare(X, y, sensitive_features, sample_weight)
-        progress = Progress() if self.verbose else None
-        try:
-            self._train(data, settings, progress)
-        finally:
-            if progress:
-                progress.close()
+        with progress(self.verbose) as report:
+            self._train(data, settings, report)
         summary = self.run_.summary
         if not summary.get("converged", True):
             warnings.warn(in_python(summary.get("verdict") or f"not converged: {summary['status']}"), NotConvergedWarning, stacklevel=2)
@@ -182,7 +178,7 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if len(codes) != rows:
             raise InputError(f"y has {len(codes)} rows, but X has {rows}: give one label for each row of X")
         table = _data.join(features, _data.groups(sensitive, rows))
-        data, settings = _data.training(table, self._class_texts(), codes, _data.weights(weights, rows))
+        data, settings = _data.training(self, table, self._class_texts(), codes, _data.weights(weights, rows))
         held = self.validation_fraction if self.validation_fraction is not None else (0.3 if self.confidence else 0.0)
         shares = (held, self.test_fraction)
         if not all(isinstance(s, Real) and s >= 0 for s in shares) or sum(shares) >= 1:
@@ -190,19 +186,10 @@ class PpalClassifier(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if self.handle_unknown not in ("error", "ignore"):
             raise InputError(f"handle_unknown {self.handle_unknown!r}: choose error or ignore")
         settings |= {
-            "subject-to": self.subject_to,
-            "minimize": self.minimize,
-            "model": self.model,
-            "hidden": self.hidden_layer_sizes,
-            "activation": self.activation,
-            "confidence": self.confidence,
             "split": "/".join(f"{100 * share:.6g}" for share in (1 - sum(shares), *shares)),
-            "missing": self.missing,
             "missing-values": _data.NO_TEXT,
-            "regularizer-weight": self.alpha,
-            "iterations": self.max_iter,
+            "unknown": None,  # of predict alone
             "seed": _data.seed(self.random_state),
-            "device": self.device,
             "threads": None if self.n_jobs in (-1, 0) else self.n_jobs,
             "quiet": not self.verbose,
             **_data.further(self.settings),

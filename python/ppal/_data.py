@@ -1,7 +1,5 @@
 """Rows as columns of numbers and texts, and the file of arrays by which the program reads them."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
@@ -121,11 +120,13 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(1, 2**31))
 
 
-def training(data: Columns, classes: Sequence[str], codes: NDArray[np.intp], weights: Any) -> tuple[Columns, dict[str, Any]]:
-    """Return the data with columns of labels and weights, and the settings that name these columns.
+def training(estimator: BaseEstimator, data: Columns, classes: Sequence[str], codes: NDArray[np.intp], weights: Any) -> tuple[Columns, dict[str, Any]]:
+    """Return the data with columns of labels and weights, and the settings that name these columns or are keywords of the estimator.
 
     Parameters
     ----------
+    estimator : estimator
+        Its keywords become settings by the names of `KEYWORDS`.
     data : dict of arrays
         Features and groups.
     classes, codes : sequence of str, array of shape (n_samples,)
@@ -135,7 +136,9 @@ def training(data: Columns, classes: Sequence[str], codes: NDArray[np.intp], wei
     """
     label, weight = _free("y", data), _free("sample_weight", data)
     data = {**data, label: texts(classes)[codes]}
-    settings = {"label": label if len(classes) > 2 else f"{label}={classes[1]}"}
+    given = estimator.get_params(deep=False)
+    settings = {key: given[name] for key, name in KEYWORDS.items() if name in given}
+    settings["label"] = label if len(classes) > 2 else f"{label}={classes[1]}"
     if weights is not None:
         data[weight], settings["weight"] = weights, weight
     return data, settings

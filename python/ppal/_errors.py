@@ -1,7 +1,5 @@
 """The exceptions and warnings of this package, and the messages of the program and of scikit-learn in the words of its users."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -56,8 +54,8 @@ def checking(what: str = "", advice: Mapping[str, str] = {}) -> Iterator[None]:
         yield
     except PpalError:
         raise
-    except (OSError, ValueError) as e:
-        text = getattr(e, "strerror", None) or str(e)
+    except ValueError as e:
+        text = str(e)
         found = next((more for part, more in advice.items() if part in text), None)
         raise InputError(what + (f"{text.splitlines()[0].rstrip('.:')}: {found}" if found else text)) from e
 

@@ -1,7 +1,5 @@
 """Rates of decisions, by group."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,8 +39,8 @@ class Rates:
         return values.min() / values.max()
 
 
-def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_label: Any = None, level: float = 0.95) -> Rates:
-    """Return the rates of decisions by group, as fairlearn's MetricFrame does, with intervals.
+def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_label: Any = None) -> Rates:
+    """Return the rates of decisions by group, as fairlearn's MetricFrame does, with 95% intervals (Clopper and Pearson).
 
     Parameters
     ----------
@@ -52,8 +50,6 @@ def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_la
         The groups. Several features give their intersections that have rows.
     pos_label : optional
         The positive class; by default the last of two classes. Three classes or more need it, and all other classes are negative.
-    level : float, default=0.95
-        The level of the intervals (Clopper and Pearson).
 
     Returns
     -------
@@ -67,8 +63,6 @@ def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_la
     """
     with checking():
         truth, decided = column_or_1d(y_true), column_or_1d(y_pred)
-    if not 0 < level < 1:
-        raise InputError(f"level is {level}: give a number between 0 and 1, such as 0.95")
     if len(truth) != len(decided) or not len(truth):
         raise InputError(f"y_true has {len(truth)} rows and y_pred {len(decided)}: give one label and one decision for each row")
     classes = np.unique(np.concatenate([truth, decided]))
@@ -87,21 +81,21 @@ def evaluate(y_true: Any, y_pred: Any, *, sensitive_features: Any = None, pos_la
         "precision": (positive, accepted),
         "error": (wrong, np.ones_like(wrong)),
     }
-    overall = _table(rates, np.zeros(len(truth), int), pd.Index(["all rows"], name="group"), level)
+    overall = _table(rates, np.zeros(len(truth), int), pd.Index(["all rows"], name="group"))
     features = _data.groups(sensitive_features, len(truth))
     if not features:
         return Rates(overall.droplevel("group"), overall)
     by = pd.DataFrame(features).groupby(list(features))
-    return Rates(overall.droplevel("group"), _table(rates, by.ngroup().to_numpy(), by.size().index, level))
+    return Rates(overall.droplevel("group"), _table(rates, by.ngroup().to_numpy(), by.size().index))
 
 
-def _table(rates: dict[str, tuple[Any, Any]], codes: NDArray[Any], groups: pd.Index, level: float) -> pd.DataFrame:
+def _table(rates: dict[str, tuple[Any, Any]], codes: NDArray[Any], groups: pd.Index) -> pd.DataFrame:
     """Return value, interval and rows of each rate, (hits, rows that it counts), for the groups with these codes."""
     parts = {}
     for name, (hits, counted) in rates.items():
         k, n = (pd.Series(np.bincount(codes[rows], minlength=len(groups)), index=groups) for rows in (hits & counted, counted))
-        low = np.where(k > 0, beta.ppf((1 - level) / 2, k, n - k + 1), 0)
-        high = np.where(k < n, beta.ppf((1 + level) / 2, k + 1, n - k), 1)
+        low = np.where(k > 0, beta.ppf(0.025, k, n - k + 1), 0)
+        high = np.where(k < n, beta.ppf(0.975, k + 1, n - k), 1)
         interval = pd.DataFrame({"value": k / n, "low": low, "high": high}).where(n > 0)
         parts[name] = interval.assign(rows=n)
     table = pd.concat(parts, names=["rate"])

@@ -1,7 +1,5 @@
 """Starts the program `ppal` that the wheel carries."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -10,8 +8,10 @@ import sys
 import sysconfig
 import tempfile
 import threading
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Callable
 
@@ -120,28 +120,21 @@ def _read(stream: IO[str], lines: list[str], report: Report | None, names: dict[
                     report({**entry, "msg": in_python(entry.get("msg", ""), names)})
 
 
-class Progress:
-    """Shows the progress of a training in lines, or in a bar of tqdm if tqdm is installed. Calls take a line of the program's log."""
+@contextmanager
+def progress(shown: bool) -> Iterator[Report | None]:
+    """Give a receiver of the program's log that shows it in a bar of tqdm, or in lines if tqdm is not installed; None unless `shown`."""
+    measures = ("iteration", "objective", "max_violation", "epsilon")
+    if not shown:
+        yield None
+    elif not find_spec("tqdm"):
+        yield lambda line: print(line["msg"], *(f"{k} {line[k]}" for k in measures if k in line))
+    else:
+        from tqdm import tqdm
 
-    def __init__(self) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a notebook without ipywidgets gets a bar of text
-                from tqdm.auto import tqdm
-        except ImportError:
-            self._bar = None
-        else:
-            self._bar = tqdm(unit="it", leave=False)
+        with tqdm(unit="it", leave=False) as bar:
 
-    def __call__(self, line: dict[str, Any]) -> None:
-        values = {k: line[k] for k in ("objective", "max_violation", "epsilon") if k in line}
-        if self._bar is None:
-            print(f"iteration {line['iteration']} of {line['of']}: {values}" if "iteration" in line else line["msg"])
-        elif "iteration" in line:
-            self._bar.total, self._bar.n = line["of"], line["iteration"]
-            self._bar.set_postfix(values)
+            def report(line: dict[str, Any]) -> None:
+                bar.n, bar.total = line.get("iteration", bar.n), line.get("of", bar.total)
+                bar.set_postfix({k: line[k] for k in measures[1:] if k in line})
 
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.close()
+            yield report

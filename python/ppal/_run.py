@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import shutil
 import tempfile
 import warnings
 import weakref
-import zipfile
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -35,7 +33,9 @@ def read(path: Path) -> Any:
     """Read a JSON, YAML or safetensors file of a run. A `RunError` if the file is absent or damaged."""
     try:
         raw = path.read_bytes()
-        return _weights(raw) if path.suffix == ".safetensors" else _texts(raw) if path.suffix == ".yaml" else json.loads(raw)
+        if path.suffix == ".yaml":  # every value as a text: YAML's own types would change or refuse categories such as 1:30 and =
+            return yaml.load(raw, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+        return _weights(raw) if path.suffix == ".safetensors" else json.loads(raw)
     except (OSError, ValueError, KeyError, yaml.YAMLError) as e:
         raise RunError(f"{path}: {getattr(e, 'strerror', None) or e}: give the directory of a finished run of ppal") from e
 
@@ -44,11 +44,6 @@ def changed(path: Path, checksums: dict[str, str]) -> list[str]:
     """Return the files of a run that have been changed or removed since the program wrote their checksums."""
     now = {name: hashlib.sha256((path / name).read_bytes()).hexdigest() for name in checksums if (path / name).is_file()}
     return [name for name, checksum in checksums.items() if now.get(name) != checksum]
-
-
-def _texts(raw: bytes) -> Any:
-    """Read YAML with every value as a text: YAML's own types would change or refuse categories such as 1:30 and =."""
-    return yaml.load(raw, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
 
 
 def _weights(raw: bytes) -> tuple[dict[str, Floats], dict[str, Any]]:
@@ -74,21 +69,14 @@ class Run:
             path = Path(folder, "run")
         self.path = path
 
-    def __repr__(self) -> str:
-        return f"Run({str(self.path)!r})"
+    def __getstate__(self) -> dict[str, bytes]:
+        return {file.relative_to(self.path).as_posix(): file.read_bytes() for file in sorted(self.path.rglob("*")) if file.is_file()}
 
-    def __getstate__(self) -> bytes:
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for file in sorted(self.path.rglob("*")):
-                if file.is_file():
-                    archive.write(file, file.relative_to(self.path))
-        return out.getvalue()
-
-    def __setstate__(self, state: bytes) -> None:
+    def __setstate__(self, state: dict[str, bytes]) -> None:
         self.__init__()  # type: ignore[misc]
-        with zipfile.ZipFile(io.BytesIO(state)) as archive:
-            archive.extractall(self.path)
+        for name, content in state.items():
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.path / name).write_bytes(content)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The trade-off between a bound and the objective."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil
@@ -77,11 +75,9 @@ def sweep(estimator: PpalClassifier, X: Any, y: Any, *, over: str, values: Seque
     points, estimators = [], []
     for line in (whole.path / "sweep.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        swept = record["decisions"][-1]
-        point = {"bound": record["bound"]}
-        for part in ("train", "validation", "test"):
-            point |= {f"objective_{part}": record["objective_on_decisions"][part], f"{measure}_{part}": swept[part]}
-        points.append({**point, "met": all(d["met"] for d in record["decisions"]), "epsilon": record["epsilon"], "status": record["status"]})
+        named: dict[str, Any] = {"objective": record["objective_on_decisions"], measure: record["decisions"][-1]}
+        found = {f"{name}_{part}": of[part] for part in ("train", "validation", "test") for name, of in named.items()}
+        points.append({"bound": record["bound"], **found, "met": all(d["met"] for d in record["decisions"]), "epsilon": record["epsilon"], "status": record["status"]})
         run = Run()
         shutil.copytree(whole.path / record["run"], run.path)
         estimators.append(copy.copy(fitted).set_params(subject_to=run.model.description["constraints"]))

@@ -138,6 +138,7 @@ class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstim
             raise InputError(f"y has classes that the estimator does not know: it knows {self.classes_.tolist()}")
         scores = self._scored(_safe_indexing(X, held))
         data, settings = _data.training(
+            self,
             _data.join(scores, {name: values[held] for name, values in groups.items()}),
             [f"{i:06d}" for i in range(len(self.classes_))],  # their order as texts is that of classes_
             np.searchsorted(self.classes_, y[held]),
@@ -146,11 +147,7 @@ class ThresholdClassifier(Fitted, ClassifierMixin, MetaEstimatorMixin, BaseEstim
         settings |= {
             "model": "scores",
             "score": list(scores),
-            "thresholds": self.thresholds,
-            "minimize": self.minimize,
-            "subject-to": self.subject_to,
             "split": "50/50/0" if self.confidence else "100/0/0",
-            "confidence": self.confidence,
             "seed": seed,
             "quiet": True,
             **_data.further(self.settings),

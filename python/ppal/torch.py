@@ -1,7 +1,5 @@
 """The weights of runs as modules of PyTorch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

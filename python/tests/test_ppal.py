@@ -303,7 +303,7 @@ class Errors(unittest.TestCase):
         calls += [lambda rows=rows: model.predict(rows) for rows in (X[["age"]], X.to_numpy(), X["age"])]
         calls += [lambda own=own: PpalClassifier(settings=own).fit(X, y) for own in ({"regularizer": object()}, {"file": "a"}, {"label": "b"}, {"out": "c"})]
         calls += [lambda: ppal.evaluate(np.c_[y, y], y)]
-        calls += [lambda: ppal.evaluate(y, y, level=95), lambda: ppal.verify(model.run_.path, 5)]
+        calls += [lambda: ppal.verify(model.run_.path, 5)]
         calls += [lambda v=v: ppal.sweep(PpalClassifier(), X, y, over="fpr", values=v) for v in (["a"], [], 5)]
         calls += [lambda: ppal.sweep(GaussianNB(), X, y, over="fpr", values=[1])]
         calls += [lambda: ppal.sweep(PpalClassifier(), X, y, over=3, values=[0.1])]
@@ -389,7 +389,7 @@ class Process(unittest.TestCase):
         X, _, y = people(60)
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as bar:
             PpalClassifier(max_iter=10, verbose=True).fit(X, y)
-        self.assertRegex(out.getvalue() + bar.getvalue(), "10 of 10|10/10|0/10")  # lines, or a bar of tqdm
+        self.assertRegex(out.getvalue() + bar.getvalue(), "iteration 10 objective|10/10|0/10")  # lines, or a bar of tqdm
         seen: list[dict[str, Any]] = []
         with tempfile.TemporaryDirectory() as folder:
             model = PpalClassifier(max_iter=10, verbose=True)
