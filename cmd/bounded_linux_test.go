@@ -93,6 +93,7 @@ func writeSparse(t *testing.T, n int) (path string) {
 // training and as many for testing, and returns the data directory.
 func writePictures(t *testing.T, n int) (dir string) {
 	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // kept pictures
 	pixels, labels := make([]byte, n*784), make([]byte, n)
 	for i := range pixels {
 		pixels[i] = byte(i * i >> 8)

@@ -17,7 +17,7 @@ type State int
 
 const (
 	Missing    State = iota // the file does not exist
-	Original                // the file has the published checksums
+	Original                // the file has the published checksum
 	Different               // the file exists and differs from the published file
 	Unverified              // the file exists in a form without a published checksum
 )
@@ -70,7 +70,7 @@ func Verify(ctx context.Context, dir, name string, own ...string) (*Report, erro
 			if err := checkOwnFile((&tabular.TableOptions{File: path}), d); err != nil {
 				return nil, err
 			}
-			found, err := sumFile(ctx, path, File{})
+			found, err := sumFile(ctx, path)
 			if err != nil {
 				return nil, err
 			}
@@ -163,12 +163,12 @@ func Paths(dir, name string) (paths []string, err error) {
 func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
 	if plain := inputfile.OrUnzipped(path); plain != path {
-		found, err := sumRegular(ctx, plain, File{})
+		found, err := sumRegular(ctx, plain)
 		file.Path = file.Path[:len(file.Path)-len(".gz")]
 		return FileStatus{File: file, State: Unverified, Size: found.size, SHA256: found.sha256,
 			Note: "a decompressed copy has no published checksum"}, err
 	}
-	found, err := sumRegular(ctx, path, file)
+	found, err := sumRegular(ctx, path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return FileStatus{File: file, State: Missing}, nil

@@ -43,7 +43,6 @@ func cifar10() Dataset {
 		Files: []File{{
 			Path:   cifarArchive,
 			Size:   170052171,
-			MD5:    "c32a1d4ab5d03f1284b67883e8d87530",
 			SHA256: "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
 			URLs:   []string{"https://www.cs.toronto.edu/~kriz/" + cifarArchive},
 		}},

@@ -11,8 +11,8 @@ import (
 // machine learning algorithms", 2017).
 func fashionMNIST() Dataset {
 	const base = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
-	file := func(name string, size int64, md5, sha256 string) File {
-		return File{Path: "fashion-mnist/" + name, Size: size, MD5: md5, SHA256: sha256, URLs: []string{base + name}}
+	file := func(name string, size int64, sha256 string) File {
+		return File{Path: "fashion-mnist/" + name, Size: size, SHA256: sha256, URLs: []string{base + name}}
 	}
 	d := Dataset{
 		Name:        "fashion-mnist",
@@ -21,14 +21,10 @@ func fashionMNIST() Dataset {
 			"sandal", "shirt", "sneaker", "bag", "ankle boot"},
 		Shape: picture.Shape{Height: 28, Width: 28, Channels: 1},
 		Files: []File{
-			file("train-images-idx3-ubyte.gz", 26421880, "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
-				"3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
-			file("train-labels-idx1-ubyte.gz", 29515, "25c81989df183df01b3e8a0aad5dffbe",
-				"a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
-			file("t10k-images-idx3-ubyte.gz", 4422102, "bef4ecab320f06d8554ea6380940ec79",
-				"346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
-			file("t10k-labels-idx1-ubyte.gz", 5148, "bb300cfdad3c16e7a12a480ee83cd310",
-				"67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+			file("train-images-idx3-ubyte.gz", 26421880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+			file("train-labels-idx1-ubyte.gz", 29515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+			file("t10k-images-idx3-ubyte.gz", 4422102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+			file("t10k-labels-idx1-ubyte.gz", 5148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
 		},
 	}
 	d.images = func(dir string, _ uint64) (train, test *picture.Pictures, err error) {

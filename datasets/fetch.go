@@ -2,12 +2,10 @@ package datasets
 
 import (
 	"context"
-	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"log/slog"
 	"net/http"
@@ -153,7 +151,7 @@ func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) (e
 
 // complete reports whether the file at path is the published file.
 func complete(ctx context.Context, path string, file File, opts FetchOptions) (bool, error) {
-	found, err := sumRegular(ctx, path, file)
+	found, err := sumRegular(ctx, path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return false, nil
@@ -241,29 +239,28 @@ func downloadChecked(ctx context.Context, url, part string, file File, opts Fetc
 	return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use another mirror (%s)", shown(url), err, EnvMirror)
 }
 
-// checkSums compares the file at path with the published size and checksums.
+// checkSums compares the file at path with the published size and checksum.
 func checkSums(ctx context.Context, path string, file File) error {
-	found, err := sumFile(ctx, path, file)
+	found, err := sumFile(ctx, path)
 	if err != nil {
 		return err
 	}
 	return found.matches(file)
 }
 
-// sums holds the size and the checksums of a file on disk.
+// sums holds the size and the checksum of a file on disk.
 type sums struct {
 	size   int64
 	sha256 string // in hexadecimal
-	md5    string // in hexadecimal; empty if the published file has none
 }
 
 // sumRegular calls sumFile on a regular file, or on a link to a regular file. Other files, such as
 // a pipe, are an error: reading them may never end.
-func sumRegular(ctx context.Context, path string, as File) (sums, error) {
+func sumRegular(ctx context.Context, path string) (sums, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return sums{}, notRegular(path)
 	}
-	return sumFile(ctx, path, as)
+	return sumFile(ctx, path)
 }
 
 // notRegular is the error of a path that is not a regular file.
@@ -271,29 +268,19 @@ func notRegular(path string) error {
 	return &dataerr.FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is not a regular file; remove it", dataerr.ErrFormat)}
 }
 
-// sumFile reads a file once for its size and the checksums that matches compares with the
-// published file: the MD5 only if it is published.
-func sumFile(ctx context.Context, path string, as File) (sums, error) {
+// sumFile reads a file once for its size and its checksum.
+func sumFile(ctx context.Context, path string) (sums, error) {
 	f, err := inputfile.OpenInput(ctx, path)
 	if err != nil {
 		return sums{}, err
 	}
 	defer f.Close()
 	s := sha256.New()
-	m, both := hash.Hash(nil), io.Writer(s)
-	if as.MD5 != "" {
-		m = md5.New()
-		both = io.MultiWriter(m, s)
-	}
-	n, err := io.Copy(both, inputfile.ContextReader{Ctx: ctx, R: f})
+	n, err := io.Copy(s, inputfile.ContextReader{Ctx: ctx, R: f})
 	if err != nil {
 		return sums{}, inputfile.FileError(path, err)
 	}
-	found := sums{size: n, sha256: hex.EncodeToString(s.Sum(nil))}
-	if m != nil {
-		found.md5 = hex.EncodeToString(m.Sum(nil))
-	}
-	return found, nil
+	return sums{size: n, sha256: hex.EncodeToString(s.Sum(nil))}, nil
 }
 
 // published reports whether the file's size and checksum are known.
@@ -306,8 +293,6 @@ func (s sums) matches(file File) error {
 		return nil
 	case s.size != file.Size:
 		return fmt.Errorf("%w: expected %d bytes, got %d", dataerr.ErrChecksum, file.Size, s.size)
-	case s.md5 != file.MD5:
-		return fmt.Errorf("%w: expected md5 %s, got %s", dataerr.ErrChecksum, file.MD5, s.md5)
 	case file.SHA256 != "" && s.sha256 != file.SHA256:
 		return fmt.Errorf("%w: expected sha256 %s, got %s", dataerr.ErrChecksum, file.SHA256, s.sha256)
 	}

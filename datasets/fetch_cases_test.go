@@ -95,7 +95,7 @@ func misled() []fetchCase {
 		{name: "sends a byte for each request", handler: breaking(1), ranges: []string{"", "bytes=1-", "bytes=2-"},
 			want: dataerr.ErrDownload, text: "after 3 of 307200", left: 3},
 		{name: "wrong bytes", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
-			ranges: []string{""}, want: dataerr.ErrChecksum, text: "checksum mismatch: expected md5 " + published().MD5 + ", got ", left: -1},
+			ranges: []string{""}, want: dataerr.ErrChecksum, text: "checksum mismatch: expected sha256 " + published().SHA256 + ", got ", left: -1},
 		{name: "wrong bytes after resuming", part: wrong[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(wrong))
 		}, ranges: []string{"bytes=102400-", ""}, want: dataerr.ErrChecksum, text: "checksum mismatch", left: -1, again: true},

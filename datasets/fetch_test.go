@@ -3,7 +3,6 @@ package datasets
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -39,8 +38,8 @@ var fetchBody = func() []byte {
 
 // published describes fetchBody with the given base URLs.
 func published(bases ...string) File {
-	m, s := md5.Sum(fetchBody), sha256.Sum256(fetchBody)
-	f := File{Path: "set/file.bin", Size: int64(len(fetchBody)), MD5: hex.EncodeToString(m[:]), SHA256: hex.EncodeToString(s[:])}
+	s := sha256.Sum256(fetchBody)
+	f := File{Path: "set/file.bin", Size: int64(len(fetchBody)), SHA256: hex.EncodeToString(s[:])}
 	for _, base := range bases {
 		f.URLs = append(f.URLs, base+"/"+f.Path)
 	}

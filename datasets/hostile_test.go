@@ -25,43 +25,6 @@ import (
 	"ppal/internal/require"
 )
 
-// A file with one checksum only, or with one wrong checksum, is refused: several published sets
-// have a SHA-256 and no MD5.
-func TestFetchComparesEverySum(t *testing.T) {
-	wrong := newServer(t, func(w http.ResponseWriter, r *http.Request) { w.Write(wrongBody()) })
-	right := newServer(t, good)
-	other := strings.Repeat("0", 64)
-	for name, tc := range map[string]struct {
-		url         string
-		md5, sha256 string
-		ok          bool
-	}{
-		"SHA-256 alone":                  {right.URL, "", published().SHA256, true},
-		"wrong bytes, SHA-256 alone":     {wrong.URL, "", published().SHA256, false},
-		"wrong bytes, MD5 alone":         {wrong.URL, published().MD5, "", false},
-		"right MD5 and another SHA-256":  {right.URL, published().MD5, other, false},
-		"another MD5 and right SHA-256":  {right.URL, other[:32], published().SHA256, false},
-		"right MD5 and right SHA-256":    {right.URL, published().MD5, published().SHA256, true},
-		"right MD5, no SHA-256 is known": {right.URL, published().MD5, "", true},
-	} {
-		dir := t.TempDir()
-		file := published(tc.url)
-		file.MD5, file.SHA256 = tc.md5, tc.sha256
-		err := fetchFiles(context.Background(), dir, []File{file}, quick())
-		if tc.ok {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			checkFetched(t, dir)
-			continue
-		}
-		datatest.CheckError(t, err, dataerr.ErrChecksum, "checksum mismatch: expected ")
-		if inputfile.Exists(filepath.Join(dir, "set", "file.bin")) || inputfile.Exists(filepath.Join(dir, "set", "file.bin.part")) {
-			t.Errorf("%s: a file is left", name)
-		}
-	}
-}
-
 // Of two downloads of one file, the second waits, and then finds the file of the first.
 func TestFetchTwice(t *testing.T) {
 	begun, second := make(chan struct{}), make(chan struct{})

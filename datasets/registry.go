@@ -49,7 +49,6 @@ func (d Dataset) Tabular() bool { return d.table != nil }
 type File struct {
 	Path   string   // relative to the data directory, with slashes
 	Size   int64    // bytes
-	MD5    string   // hexadecimal; empty if not published
 	SHA256 string   // hexadecimal; empty if not known
 	URLs   []string // where the file is published, tried in this order
 	// the file's name in the zip archives at URLs; empty if URLs hold the file itself

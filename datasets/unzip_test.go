@@ -88,7 +88,7 @@ func TestFetchZipped(t *testing.T) {
 		}, want: dataerr.ErrFormat, text: "the archive has no folder/file.bin"},
 		{name: "another file", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(zipArchive(t, "folder/file.bin", wrongBody()))
-		}, want: dataerr.ErrChecksum, text: "expected md5"},
+		}, want: dataerr.ErrChecksum, text: "expected sha256"},
 		{name: "a longer file", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(zipArchive(t, "folder/file.bin", make([]byte, 10<<20)))
 		}, want: dataerr.ErrChecksum, text: "expected 307200 bytes, got 307201"},

@@ -33,10 +33,6 @@ func (b *Bytes) SetRows(i int, rows [][]uint8) {
 	}
 }
 
-// Copies returns the places of the copies of the values, the matrix's memory: the caller may set
-// them to other memory with the same values.
-func (b *Bytes) Copies() []*[]uint8 { return []*[]uint8{&b.Data} }
-
 // SetScale changes the scale.
 func (b *Bytes) SetScale(scale float64) { b.Scale = scale }
 

@@ -51,14 +51,17 @@ func (p *Pictures) Images() (*Images, error) {
 		return &set, nil
 	}
 	set := &Images{Pixels: matrix.NewBytes(len(p.Labels), p.Shape.Pixels(), PixelScale), Labels: p.Labels, Classes: p.Classes, Shape: p.Shape}
+	return set, p.ReadAll(set.Pixels.Data)
+}
+
+// ReadAll reads the pixels of all rows. pixels has room for them.
+func (p *Pictures) ReadAll(pixels []uint8) error {
 	places := make([]int, len(p.Labels))
 	for i := range places {
 		places[i] = i
 	}
-	if _, err := p.Read(places, len(places), set.Pixels); err != nil {
-		return nil, err
-	}
-	return set, nil
+	_, err := p.Read(places, 0, &matrix.Bytes{Rows: len(places), Cols: p.Shape.Pixels(), Data: pixels, Scale: PixelScale})
+	return err
 }
 
 // blockBytes is the approximate size of one read. mostWorkers is the largest number of goroutines

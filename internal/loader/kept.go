@@ -49,7 +49,7 @@ func newKeeper(o *tabular.TableOptions, key func(path string) any, notes, warnin
 	if err != nil {
 		return nil
 	}
-	k := pagesOf(o).NewKeeper(o.Keep.Folder, o.File, []string{o.File}, key(path), o.Keep.SHA256)
+	k := pagesOf(o).NewKeeper(o.Keep.Folder, o.File, []string{o.File}, struct{ Program, Rows any }{mapped.Program(), key(path)}, o.Keep.SHA256)
 	if k != nil {
 		k.Note = func(text string) { *notes = append(*notes, text) }
 		k.Warn = func(text string) { *warnings = append(*warnings, text) }

@@ -42,8 +42,7 @@ var errChanging = errors.New("the file changed while it was read")
 
 // NewKeeper returns the keeper of the rows of a source. Write creates the folder if it does not
 // exist. name is the source's name for the user, and files are the paths of its files. NewKeeper
-// encodes key in JSON, and adds the version of the program, because another version may read a
-// source differently. sum returns the checksum of the source, in hexadecimal. The result is nil,
+// encodes key in JSON. sum returns the checksum of the source, in hexadecimal. The result is nil,
 // which keeps nothing, if d is nil, if folder is "", or if a file is not a regular file.
 func (d *Dir) NewKeeper(folder, name string, files []string, key any, sum func() (string, error)) *Keeper {
 	if d == nil || folder == "" {
@@ -54,7 +53,7 @@ func (d *Dir) NewKeeper(folder, name string, files []string, key any, sum func()
 	if k.stamps, err = stampsOf(files); err != nil {
 		return nil
 	}
-	text, err := json.Marshal(struct{ Program, Rows any }{program(), key})
+	text, err := json.Marshal(key)
 	if err != nil {
 		return nil
 	}
@@ -81,9 +80,10 @@ func stampsOf(files []string) (stamps []string, err error) {
 // stamp returns the size and the time of a file as a text.
 func stamp(info fs.FileInfo) string { return fmt.Sprint(info.Size(), info.ModTime().UnixNano()) }
 
-// program returns the version of the program. A development build has no useful version, so that
-// program adds the size and the time of the program's file.
-func program() string {
+// Program returns the version of the program, for keys of rows that another version may read
+// differently. A development build has no useful version, so that Program adds the size and the
+// time of the program's file.
+func Program() string {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""

@@ -28,6 +28,7 @@ import (
 // the same number of pictures in each class.
 func writeFashion(t *testing.T, train, test int) string {
 	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // kept pictures
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o755))
 	write := func(name string, dims []uint32, value func(i int) byte) {

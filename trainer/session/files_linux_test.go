@@ -12,10 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
@@ -28,6 +30,7 @@ import (
 // pictures, and returns the data directory.
 func writePictures(t *testing.T, rows int) (dir string) {
 	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // kept pictures
 	train, _, err := datasets.LoadImages("", "synthetic", 1)
 	require.NoError(t, err)
 	dir = t.TempDir()
@@ -64,31 +67,33 @@ func writeSparse(t *testing.T, rows int) string {
 }
 
 // aboutKept returns the remarks of a run about kept rows.
-func aboutKept(d load.Description) string {
-	return strings.Join(slices.DeleteFunc(slices.Concat(d.Notes, d.Warnings), func(s string) bool { return !strings.Contains(s, "kept") }), " ")
+func aboutKept(l *load.Data) string {
+	return strings.Join(slices.DeleteFunc(slices.Concat(l.KeptNotes, l.Description.Notes, l.Description.Warnings), func(s string) bool { return !strings.Contains(s, "kept") }), " ")
 }
 
 // Pictures and sparse rows in files give the same bits as in memory. A second session uses the kept
-// rows, and a damaged kept file is made again. Built-in pictures are not kept.
+// rows, and a damaged kept file is made again. Built-in pictures and decompressed files are not
+// kept.
 func TestPicturesAndSparseRowsInFiles(t *testing.T) {
 	notUnderRace(t)
 	task, split := NeymanPearson{Kappa: []float64{0.3}}, tabular.Split{Train: 80, Validation: 20}
 	written := Images{Dataset: "fashion-mnist", Dir: writePictures(t, 1500), Classes: []int{0, 1}, Split: split}
 	type rowsCase struct {
 		source Source
-		kept   bool
-		runs   int // with bounded memory
+		found  string // a remark on kept rows of the second session
+		runs   int    // with bounded memory
 	}
 	cases := map[string]rowsCase{
-		"built in": {Images{Dataset: "synthetic", Classes: []int{2, 0}, Split: split}, false, 1},
-		"IDX":      {written, true, 3},
-		"LIBSVM":   {LIBSVM(writeSparse(t, 2000)), true, 3},
+		"built in": {Images{Dataset: "synthetic", Classes: []int{2, 0}, Split: split}, "", 1},
+		"IDX":      {written, "", 3},
+		"LIBSVM":   {LIBSVM(writeSparse(t, 2000)), "are read from", 3},
 	}
 	if dir := os.Getenv("PPAL_DATA"); dir != "" {
-		cases["CIFAR-10"] = rowsCase{Images{Dataset: "cifar10", Dir: dir, Classes: []int{1, 3}, RowsPerClass: 60}, true, 2}
+		cases["CIFAR-10"] = rowsCase{Images{Dataset: "cifar10", Dir: dir, Classes: []int{1, 3}, RowsPerClass: 60}, "", 1}
 	}
 	for name, c := range cases {
 		folder := t.TempDir()
+		t.Setenv("XDG_CACHE_HOME", folder)
 		finish := func(memory int64) (*Result, recordedMeasures, string) {
 			var measures recordedMeasures
 			a := buildOptions(t, onTable(task, c.source, func(o *Options) {
@@ -99,30 +104,35 @@ func TestPicturesAndSparseRowsInFiles(t *testing.T) {
 			r := require.Value(a.Optimize(t.Context(), trainer.Settings{Iterations: 6, RecordEvery: 2, Recorder: &measures}))(t)
 			final := require.Value(a.Certify(r))(t)
 			final.Training, final.Certifying = nil, 0 // measured times
-			return final, measures, aboutKept(a.data.Description)
+			return final, measures, aboutKept(a.data)
 		}
-		want, records, _ := finish(0)
-		for _, run := range []struct{ what, remark string }{{"first", "are kept for later runs in"}, {"second", "are read from"}, {"damaged", "cannot be used"}}[:c.runs] {
+		want, records, remark := finish(0)
+		pictures := strings.Contains(remark, "are kept for later runs in") // also without bounded memory
+		for _, run := range []struct{ what, remark string }{{"first", "are kept for later runs in"}, {"second", c.found}, {"damaged", "cannot be used"}}[:c.runs] {
+			if pictures && run.what == "first" {
+				continue
+			}
 			if run.what == "damaged" {
-				damage(t, filepath.Join(folder, "kept"))
+				damage(t, folder)
 			}
 			got, fromFiles, remark := finish(64 << 20)
 			if diff := cmp.Diff(want, got) + cmp.Diff(records, fromFiles); diff != "" || len(records) < 2 {
 				t.Errorf("%s, the %s run, %d records: %s", name, run.what, len(records), diff)
 			}
-			if c.kept && !strings.Contains(remark, run.remark) || !c.kept && remark != "" {
+			if kept := c.runs > 1; kept && !strings.Contains(remark, run.remark) || (!kept || run.remark == "") && remark != "" {
 				t.Errorf("%s, the %s run: %q, want %q", name, run.what, remark, run.remark)
 			}
 		}
 	}
 }
 
-// damage changes a byte in the middle of each file of a folder.
+// damage changes a byte in the middle of each kept file in the folders of a folder.
 func damage(t *testing.T, folder string) {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(folder, "*"))
-	if err != nil || len(list) == 0 {
-		t.Fatal(list, err)
+	list := require.Value(filepath.Glob(filepath.Join(folder, "kept", "*")))(t)
+	list = append(list, require.Value(filepath.Glob(filepath.Join(folder, "ppal", "pictures", "*")))(t)...)
+	if len(list) != 1 {
+		t.Fatal(list)
 	}
 	for _, path := range list {
 		text := require.Value(os.ReadFile(path))(t)
@@ -131,48 +141,78 @@ func damage(t *testing.T, folder string) {
 	}
 }
 
-// Pictures of files that have changed are read again. Other classes, numbers of rows and splits
-// have their own kept rows, and kept rows do not depend on the seed without validation rows.
+// The decoded pictures of a data set are kept once, for all choices of rows. A run decodes them
+// again if a file has changed, and never takes a kept file that is damaged, cut or of another set.
+// Pictures without a directory for kept files are decoded in each run.
 func TestKeptPictures(t *testing.T) {
 	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
-	dir, folder := writePictures(t, 400), t.TempDir()
-	load := func(change func(s *Images), seed uint64) string {
+	cache, sources := t.TempDir(), map[string]Images{
+		"one": {Dataset: "fashion-mnist", Dir: writePictures(t, 400), Classes: []int{0, 1}},
+		"two": {Dataset: "fashion-mnist", Dir: writePictures(t, 300), Classes: []int{0, 1}},
+	}
+	files := func() []string { return require.Value(filepath.Glob(filepath.Join(cache, "ppal", "pictures", "*")))(t) }
+	read := func(source Images, home string) (l *load.Data, remark string) {
 		t.Helper()
-		source := Images{Dataset: "fashion-mnist", Dir: dir, Classes: []int{0, 1}}
-		if change != nil {
-			change(&source)
-		}
-		d := require.Value(device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: t.TempDir(), KeptDir: folder}.resolved()))(t)
-		defer func() { require.NoError(t, d.Close()) }()
-		l := require.Value(source.Load(t.Context(), Request{request(d, Device{}.dtype(), seed, constraints.Needs{}, false)}))(t)
-		return aboutKept(l.rows.Description)
+		t.Setenv("XDG_CACHE_HOME", home)
+		t.Setenv("HOME", home)
+		l = require.Value(source.Load(t.Context(), Request{load.Request{Dtype: tensor.Float64, Seed: 1}}))(t).rows
+		return l, aboutKept(l)
 	}
-	divided := func(s *Images) { s.Split = tabular.Split{Train: 50, Validation: 50} }
-	for i, c := range []struct {
-		change func(s *Images)
-		seed   uint64
-		want   string
-	}{
-		{nil, 1, "are kept for later runs in"},
-		{nil, 2, "are read from"},
-		{func(s *Images) { s.Classes = []int{1, 0} }, 1, "are kept for later runs in"},
-		{func(s *Images) { s.RowsPerClass = 5 }, 1, "are kept for later runs in"},
-		{divided, 1, "are kept for later runs in"},
-		{divided, 1, "are read from"},
-		{divided, 2, "are kept for later runs in"},
-	} {
-		if got := load(c.change, c.seed); !strings.Contains(got, c.want) {
-			t.Errorf("load %d: %q, want %q", i, got, c.want)
+	check := func(what string, source Images, want string) {
+		t.Helper()
+		got, remark := read(source, cache)
+		if !strings.Contains(remark, want) || want == "" && remark != "" {
+			t.Errorf("%s: %q, want %q", what, remark, want)
+		}
+		direct, _ := read(source, "") // no cache directory
+		for k, s := range direct.Splits {
+			if diff := cmp.Diff(s.Data, got.Splits[k].Data) + cmp.Diff(s.Labels, got.Splits[k].Labels); diff != "" {
+				t.Errorf("%s, %s rows: (-decoded +kept) %s", what, s.Name, diff)
+			}
+		}
+		if diff := cmp.Diff(direct.Center, got.Center) + cmp.Diff(direct.Description.Data, got.Description.Data); diff != "" {
+			t.Errorf("%s: %s", what, diff)
 		}
 	}
-	path := filepath.Join(dir, "fashion-mnist", "train-images-idx3-ubyte.gz")
+	one, other := sources["one"], sources["one"]
+	other.Classes, other.RowsPerClass, other.Split = []int{2, 0, 1}, 20, tabular.Split{Train: 50, Validation: 50}
+	check("the first run", one, "are kept for later runs in")
+	check("a later run", one, "")
+	check("other rows", other, "")
+	kept := files()[0]
+	content := require.Value(os.ReadFile(kept))(t)
+	write := func(content []byte) {
+		require.NoError(t, os.Remove(kept))
+		require.NoError(t, os.WriteFile(kept, content, 0o400))
+	}
+	for _, at := range []int{3, 100, len(content) / 2, len(content) - 3} {
+		damaged := slices.Clone(content)
+		damaged[at] ^= 1
+		write(damaged)
+		check(fmt.Sprint("a damaged byte ", at), one, "cannot be used")
+	}
+	write(content[:len(content)/2])
+	check("a cut file", one, "cannot be used")
+	check("another directory", sources["two"], "has changed")
+	check("the first directory", one, "has changed")
+	own, dir := t.TempDir(), t.TempDir()
+	for k := range 4 {
+		datatest.Write(t, own, fmt.Sprintf("%d/%d.png", k%2, k), datatest.PNG(t, datatest.Bars(rand.New(rand.NewPCG(1, 2)), k%2, 28, 28)))
+	}
+	require.Value(PictureFiles{Dir: dir, TableOptions: tabular.TableOptions{File: own, Label: "class=1", Split: tabular.Split{Train: 50, Test: 50}}}.Load(t.Context(), Request{load.Request{Dtype: tensor.Float64}}))(t)
+	write(require.Value(os.ReadFile(require.Value(filepath.Glob(filepath.Join(dir, "pictures", "*")))(t)[0]))(t))
+	check("the file of another set", one, "cannot be used")
+	path := filepath.Join(one.Dir, "fashion-mnist", "train-images-idx3-ubyte.gz")
 	text := require.Value(os.ReadFile(path))(t)
 	text[1000] ^= 1
 	require.NoError(t, os.WriteFile(path, text, 0o600))
-	for i, want := range []string{"has changed", "are read from"} {
-		if got := load(nil, 1); !strings.Contains(got, want) {
-			t.Errorf("load %d of changed files: %q, want %q", i, got, want)
-		}
+	check("changed pictures", one, "has changed")
+	check("changed pictures, again", one, "")
+	if list := files(); len(list) != 1 {
+		t.Errorf("files %v, want one", list)
+	}
+	if _, remark := read(one, path); !strings.Contains(remark, "are not kept for later runs") {
+		t.Errorf("a file in place of the directory: %q", remark)
 	}
 }
 
@@ -192,11 +232,12 @@ func TestNoSpaceForRows(t *testing.T) {
 			{small, t.TempDir(), "for rows beyond the memory"},
 			{t.TempDir(), small, "are not kept for later runs"},
 		} {
+			t.Setenv("XDG_CACHE_HOME", tc.kept)
 			d := require.Value(device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept}.resolved()))(t)
 			l, err := source.Load(t.Context(), Request{request(d, Device{}.dtype(), 1, constraints.Needs{}, false)})
 			text := fmt.Sprint(err)
 			if err == nil {
-				text = aboutKept(l.rows.Description)
+				text = aboutKept(l.rows)
 			}
 			if !strings.Contains(text, tc.want) || !strings.Contains(text, "no space left") || strings.Contains(text, "\n") {
 				t.Errorf("%s: %q, want %q", name, text, tc.want)
@@ -204,9 +245,12 @@ func TestNoSpaceForRows(t *testing.T) {
 			if err := d.Close(); err != nil {
 				t.Error(err)
 			}
-			if list, err := os.ReadDir(small); err != nil || len(list) > 0 {
-				t.Errorf("%s: files stay: %v, %v", name, list, err)
-			}
+			_ = filepath.WalkDir(small, func(path string, e os.DirEntry, err error) error {
+				if err != nil || !e.IsDir() {
+					t.Errorf("%s: %s stays: %v", name, path, err)
+				}
+				return nil
+			})
 		}
 	}
 }

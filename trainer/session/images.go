@@ -47,10 +47,8 @@ type Pictures struct {
 	SplitSeed    uint64
 	Normalize    models.NormalizationKind
 	Augment      picture.Augmentation
-	Name         string // as in Matrices
-	// Files identify the pictures, as in Matrices. With bounded memory, pixels stay in files for later
-	// runs with the same Files.
-	Files []results.DataFile
+	Name         string             // as in Matrices
+	Files        []results.DataFile // as in Matrices
 }
 
 // ImagesAtHand holds pictures in memory. The session does not change the selections. Validation
@@ -109,7 +107,7 @@ func (ImagesAtHand) HoldsPictures() bool { return true }
 
 // Load implements Source. If the CPU multiplies the pixels as integers, Load reads the training
 // rows directly into the layouts of the CPU's products. Other rows stay in the form
-// of the file. With bounded memory, the rows lie in files, which later sessions use again.
+// of the file. With bounded memory, the rows lie in files.
 func (s Images) Load(ctx context.Context, on Request) (*Data, error) {
 	dir, err := dataDir(s.Dataset, s.Dir)
 	if err != nil {
@@ -170,8 +168,8 @@ func normalized(l *load.Data, err error) (*Data, error) {
 // files that a CSV file names, or a file in the IDX format. The rows have labels, groups and splits
 // as a Table has, and the features are pixels.
 type PictureFiles struct {
-	// Dir is the directory in which the decoded pixels are kept for later runs; "": $PPAL_DATA, else
-	// the user's cache directory.
+	// Dir is the directory in which the decoded pixels are kept for later runs; "": ppal in the user's
+	// cache directory.
 	Dir string
 	// TableOptions say which pictures to read. Seed 0 means the session's seed.
 	tabular.TableOptions
@@ -197,10 +195,6 @@ func (s PictureFiles) table() Table {
 
 // Load implements Source. The pixels have the forms of those of Images.
 func (s PictureFiles) Load(ctx context.Context, on Request) (*Data, error) {
-	dir, err := dataDir(datasets.Pictures, s.Dir)
-	if err != nil {
-		return nil, err
-	}
 	on.on.Augment = s.Augment
-	return normalized(load.ReadPictureFiles(ctx, dir, s.TableOptions, cmp.Or(s.Normalize, DefaultNormalize), on.on))
+	return normalized(load.ReadPictureFiles(ctx, s.Dir, s.TableOptions, cmp.Or(s.Normalize, DefaultNormalize), on.on))
 }

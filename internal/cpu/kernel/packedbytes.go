@@ -74,10 +74,6 @@ func packedBytesIn(room Room, layout Layout, rows, cols int, scale float64) (x *
 	return x, err
 }
 
-// Copies returns the places of the copy for X W and of the copy for X^T D: the caller may set them
-// to other memory with the same bytes.
-func (x *PackedBytes) Copies() []*[]uint8 { return []*[]uint8{&x.byRow, &x.byCol} }
-
 // Rows returns the memory of rows from to to-1, and of the other rows in their panels: in the copy
 // for X^T D if transposed is true, else in the copy for X W. In the copy for X^T D the rows share
 // their blocks of RowBlock rows with other rows.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
@@ -17,50 +16,39 @@ import (
 // ReadImages reads the chosen pictures of a data set and checks its files.
 func ReadImages(ctx context.Context, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
 	return verified(ctx, c.Dir, c.Dataset, nil, func(report func() (*datasets.Report, error)) (*Data, error) {
-		train, test, err := datasets.OpenImages(c.Dir, c.Dataset, on.Seed)
+		var notes []string
+		train, test, close, err := openImages(c, on, report, func(text string) { notes = append(notes, text) })
 		if err != nil {
 			return nil, err
 		}
+		defer close()
 		var sums []results.DataFile
 		if builtIn(c.Dataset) {
 			if sums, err = sumRows(c.Dataset, train, test); err != nil {
 				return nil, err
 			}
 		}
-		l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]results.DataFile, error) {
-			r, err := report()
-			if err != nil {
-				return nil, err
-			}
-			var files []results.DataFile
-			for _, f := range r.Files {
-				files = append(files, results.DataFile{SHA256: f.SHA256})
-			}
-			return files, nil
-		}), on)
+		l, err := readOpened(train, test, c, kind, on)
 		if err == nil {
-			l.Description.Data = sums
+			l.Description.Data, l.KeptNotes = sums, notes
 		}
 		return l, err
 	})
 }
 
 // Opened reads the chosen pictures of sets that the caller has opened. files identifies the
-// pictures. Without files, the pixels are not kept for later runs.
+// pictures.
 func Opened(train, test *picture.Pictures, files []results.DataFile, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
-	if len(files) == 0 {
-		on.Kept = ""
-	}
-	l, err := readOpened(train, test, c, kind, placeOf(c.Dataset, on, func() ([]results.DataFile, error) { return files, nil }), on)
+	l, err := readOpened(train, test, c, kind, on)
 	if err == nil {
 		l.Dataset, l.Description.Data = c.Dataset, slices.Clone(files)
 	}
 	return l, err
 }
 
-// readOpened reads the pixels of opened pictures, stores them as place says, and normalises them.
-func readOpened(train, test *picture.Pictures, c Choice, kind models.NormalizationKind, place Place, on Request) (*Data, error) {
-	a, err := readPictures(train, test, c, place)
+// readOpened reads the pixels of opened pictures in the form of the run, and normalises them.
+func readOpened(train, test *picture.Pictures, c Choice, kind models.NormalizationKind, on Request) (*Data, error) {
+	a, err := readPictures(train, test, c, placeOf(on))
 	if err != nil {
 		return nil, err
 	}
@@ -70,36 +58,21 @@ func readOpened(train, test *picture.Pictures, c Choice, kind models.Normalizati
 		return nil, err
 	}
 	l.Shape = train.Shape
-	l.Description.Notes, l.Description.Warnings = append(l.Description.Notes, a.Notes...), append(l.Description.Warnings, a.Warnings...)
 	l.augment(on.Augment)
 	return l, l.addEarlier(on.Needs.Files)
 }
 
-// placeOf returns the place of the pixels of a data set. files returns the data set's files. A
-// process that shares the rows with others stores its own rows only, and packs them later. But if
-// the processes draw batches from all rows, or if the rows lie in files, each process stores all
-// rows. The pixels of a built-in data set are not kept for later runs.
-func placeOf(dataset string, on Request, files func() ([]results.DataFile, error)) Place {
-	p := Place{CPU: on.CPU, Packs: on.packs, Pages: on.Pages, Sums: func() (string, error) {
-		list, err := files()
-		if err != nil {
-			return "", err
-		}
-		var sums []string
-		for _, f := range list {
-			sums = append(sums, f.SHA256)
-		}
-		return strings.Join(sums, " "), nil
-	}}
+// placeOf returns the place of the pixels of a run. A process that shares the rows with others
+// stores its own rows only, and packs them later. But if the processes draw batches from all rows,
+// or if the rows lie in files, each process stores all rows.
+func placeOf(on Request) Place {
+	p := Place{CPU: on.CPU, Packs: on.packs, Pages: on.Pages}
 	copies := on.Augment.Copies() > 1
 	if copies { // the device packs the copies
 		p.CPU = nil
 	}
 	if on.Share != nil && on.Pages == nil && !on.Batches && !copies {
 		p.Own = on.Share.Rows
-	}
-	if !builtIn(dataset) {
-		p.Kept = on.Kept
 	}
 	return p
 }

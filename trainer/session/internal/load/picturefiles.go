@@ -1,28 +1,25 @@
 package load
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/mapped"
-	"ppal/internal/memory"
 	"ppal/internal/recordio"
 	"ppal/models"
 	"ppal/trainer/session/results"
 )
 
-// ReadPictureFiles reads the user's own pictures: their table, and the pixels. dir is the data
-// directory, in which the decoded pixels are kept for later runs.
+// ReadPictureFiles reads the user's own pictures: their table, and the pixels. dir is the directory
+// in which the decoded pixels are kept for later runs; "": ppal in the user's cache directory.
 func ReadPictureFiles(ctx context.Context, dir string, options tabular.TableOptions, kind models.NormalizationKind, on Request) (*Data, error) {
+	if dir == "" {
+		dir = cacheDir()
+	}
 	if options.Beside == "" && recordio.IsIDX(options.File) {
 		options.Beside = recordio.LabelsOf(options.File)
 	}
@@ -45,7 +42,7 @@ func ReadPictureFiles(ctx context.Context, dir string, options tabular.TableOpti
 func (l *Data) readPixels(ctx context.Context, t *tabular.Tables, dir string, kind models.NormalizationKind, on Request) error {
 	e := t.Pictures.Encoding
 	l.Shape = picture.Shape{Height: e.Height, Width: e.Width, Channels: e.Channels}
-	a := &Pictures{place: placeOf("", on, nil), cols: e.Pixels()}
+	a := &Pictures{place: placeOf(on), cols: e.Pixels()}
 	a.packed = a.place.CPU != nil && a.place.Packs(a.cols)
 	places, rows := make([]int, len(t.Pictures.Files)), 0
 	for i := range places {
@@ -69,12 +66,12 @@ func (l *Data) readPixels(ctx context.Context, t *tabular.Tables, dir string, ki
 	if t.Test == nil {
 		a.Test.Selection = picture.Selection{Offsets: []int{0}}
 	}
-	files, err := l.openPacked(ctx, t.Pictures, dir, on.Pages)
+	pixels, close, err := l.decoded(ctx, t.Pictures, dir, on.Memory)
 	if err != nil {
 		return err
 	}
-	defer files.close()
-	if err := a.readAll(picture.NewPictures(make([]uint8, len(places)), nil, l.Shape, 0, nil, files.open), places); err != nil {
+	defer close()
+	if err := a.readAll(picture.NewPictures(make([]uint8, len(places)), nil, l.Shape, 0, nil, section(pixels)), places); err != nil {
 		return err
 	}
 	if err := l.setPixels(a, t, kind); err != nil {
@@ -111,7 +108,7 @@ func (l *Data) setPixels(a *Pictures, t *tabular.Tables, kind models.Normalizati
 // readAll allocates the pixels of the parts, and reads them from one set. places[i] is the row of
 // picture i among the training, validation and test rows; negative: none.
 func (a *Pictures) readAll(from *picture.Pictures, places []int) error {
-	if err := a.allocate(a.room()); err != nil {
+	if err := a.allocate(); err != nil {
 		return err
 	}
 	held := matrix.RowStore(a.Test.Pixels)
@@ -126,83 +123,28 @@ func (a *Pictures) readAll(from *picture.Pictures, places []int) error {
 	return err
 }
 
-// packedPictures are the decoded pixels of all pictures of a set, in memory or in a mapped file.
-type packedPictures struct {
-	pixels []byte
-	pages  *mapped.Dir // of the pixels; nil: memory
-	own    bool        // pages is closed after the reading
-}
-
-// packedVersion is the version of the kept pixels. Increase it when the same files give other
-// pixels.
-const packedVersion = 1
-
-// packedRoom is the memory for the pages of the decoded pixels of a run without bounded memory.
-const packedRoom = 256 << 20
-
-// openPacked decodes the pictures, or opens the pixels that an earlier run has kept in the data
-// directory. The name of the kept file depends on the contents of the pictures, and not on their
-// paths. Without a directory in which the process can write, the pixels are in memory.
-func (l *Data) openPacked(ctx context.Context, set *tabular.PictureSet, dir string, pages *mapped.Dir) (*packedPictures, error) {
-	p, n := &packedPictures{pages: pages}, len(set.Files)*set.Encoding.Pixels()
-	folder, name := filepath.Join(dir, "pictures"), "pictures"
-	note := func(text string) { l.KeptNotes = append(l.KeptNotes, text) }
-	if pages == nil && dir != "" {
-		_, own := memory.Usage()
-		err := os.MkdirAll(folder, 0o777)
-		if err == nil {
-			p.pages, err = mapped.New(folder, own+2*packedRoom)
-		}
-		if err == nil {
-			p.pages.Watch()
-		}
-		if p.own = err == nil; err != nil {
-			note(fmt.Sprintf("The decoded pictures are not kept for later runs: %v.", err))
-		}
-	}
-	key := struct {
-		Version               int
+// decoded returns the pixels of all pictures of a set: those that an earlier run has kept, or
+// those of the files, which it keeps. The key of the kept pixels has the contents of the pictures,
+// and not their paths. The caller reads the pixels and then calls close.
+func (l *Data) decoded(ctx context.Context, set *tabular.PictureSet, dir string, bound int64) (pixels []uint8, close func(), err error) {
+	e := set.Encoding
+	k := keepPictures(dir, "pictures", nil, struct {
 		SHA256                string
 		Height, Width, Colors int
-	}{packedVersion, set.SHA256, set.Encoding.Height, set.Encoding.Width, set.Encoding.Channels}
-	var keeper *mapped.Keeper
-	if dir != "" {
-		keeper = p.pages.NewKeeper(folder, name, nil, key, func() (string, error) { return set.SHA256, nil })
+	}{set.SHA256, e.Height, e.Width, e.Channels}, func() (string, error) { return set.SHA256, nil }, bound, l.noteKept)
+	if arrays := k.open(); arrays != nil {
+		return arrays[0], k.close, nil
 	}
-	if keeper != nil {
-		keeper.Note, keeper.Warn = note, note
-	}
-	if file := keeper.Open(new(struct{})); file != nil {
-		err := file.Read(mapped.Of(&p.pixels, n))
-		if err == nil {
-			keeper.Used()
-			return p, nil
-		}
-		keeper.Unusable(err)
-	}
-	var err error
-	if p.pixels, err = mapped.Make[byte](p.pages, n); err != nil {
-		p.close()
-		return nil, err
-	}
-	reader := picture.NewReader(*set.Encoding)
+	arrays := [][]uint8{k.room(len(set.Files) * e.Pixels())}
+	reader := picture.NewReader(*e)
 	defer reader.Close()
-	if err := reader.ReadSet(ctx, set, p.pixels); err != nil {
-		p.close()
-		return nil, err
+	if err := reader.ReadSet(ctx, set, arrays[0]); err != nil {
+		k.close()
+		return nil, nil, err
 	}
-	keeper.Write(struct{}{}, mapped.Of(&p.pixels, n))
-	return p, nil
+	k.keep(arrays)
+	return arrays[0], k.close, nil
 }
 
-// open opens the pixels: a picture.Section.
-func (p *packedPictures) open() (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(p.pixels)), nil
-}
-
-// close frees the pixels.
-func (p *packedPictures) close() {
-	if p.own {
-		_ = p.pages.Close() // the pixels are in the rows, or there was another error
-	}
-}
+// noteKept adds a note about kept pictures.
+func (l *Data) noteKept(text string) { l.KeptNotes = append(l.KeptNotes, text) }

@@ -34,10 +34,6 @@ type Place struct {
 	// Own returns the range of n rows that this process keeps; nil: all rows.
 	Own   func(n int) (from, to int)
 	Pages *mapped.Dir // the mapped files of the pixels; nil: the pixels are in memory
-	// Kept is the folder of the pixels in files that ppal keeps for later runs; "": none. Sums
-	// returns the checksums of the data set's files.
-	Kept string
-	Sums func() (string, error)
 }
 
 // Pixels are the 8-bit rows of a split.
@@ -45,9 +41,6 @@ type Pixels interface {
 	matrix.EightBit
 	matrix.RowStore
 	SetScale(scale float64)
-	// Copies returns pointers to the copies of the values. The caller may move the values and set
-	// the pointers.
-	Copies() []*[]uint8
 }
 
 // Part has the classes and the pixels of a split. Pixels replaces the pixels of the selection.
@@ -58,11 +51,10 @@ type Part struct {
 
 // Pictures are the pictures of a run.
 type Pictures struct {
-	Train, Test     Part
-	Validation      *Part     // nil: no validation rows
-	Center          []float64 // moments of the training rows
-	Deviation       float64
-	Notes, Warnings []string // about kept pixels
+	Train, Test Part
+	Validation  *Part     // nil: no validation rows
+	Center      []float64 // moments of the training rows
+	Deviation   float64
 
 	choice       Choice
 	place        Place
@@ -72,22 +64,13 @@ type Pictures struct {
 	packed       bool // the training rows have the layout of the integer products of the CPU
 }
 
-// readPictures chooses rows of the training set and of the test set, and reads their pixels from
-// the data set's files or from a kept file.
+// readPictures chooses rows of the training set and of the test set, and reads their pixels.
 func readPictures(train, test *picture.Pictures, c Choice, place Place) (*Pictures, error) {
 	a := &Pictures{choice: c, place: place}
 	if err := a.choose(train, test); err != nil {
 		return nil, err
 	}
-	kept := a.keeper()
-	if kept.load() {
-		return a, nil
-	}
-	if err := a.read(); err != nil {
-		return nil, err
-	}
-	kept.write()
-	return a, nil
+	return a, a.read()
 }
 
 // choose chooses the rows of the classes. It reads no pixels.
@@ -118,8 +101,9 @@ func (a *Pictures) parts() []*Part {
 	return []*Part{&a.Train, a.Validation, &a.Test}
 }
 
-// allocate allocates the pixels of all parts with room, in the order of parts.
-func (a *Pictures) allocate(room kernel.Room) (err error) {
+// allocate allocates the pixels of all parts.
+func (a *Pictures) allocate() (err error) {
+	room := a.room()
 	for i, part := range a.parts() {
 		if own := a.place.Own; own != nil {
 			from, to := own(part.Rows())
@@ -149,7 +133,7 @@ func (a *Pictures) room() kernel.Room {
 
 // read reads the pixels of all parts from the data set's files.
 func (a *Pictures) read() error {
-	if err := a.allocate(a.room()); err != nil {
+	if err := a.allocate(); err != nil {
 		return err
 	}
 	reading := relay.Go(func() error { return a.held.Read(a.Test.Pixels) })
@@ -201,6 +185,3 @@ func (p localPixels) SetRows(i int, rows [][]uint8) {
 
 // SetScale implements Pixels.
 func (p localPixels) SetScale(scale float64) { p.own.SetScale(scale) }
-
-// Copies implements Pixels.
-func (p localPixels) Copies() []*[]uint8 { return p.own.Copies() }
