@@ -25,6 +25,7 @@ type Options struct {
 	HostSteps  bool          // compute the automatic step size on the host, which then waits for the measurements
 	Sums       int           // the bytes of integer sums in memory at a time; 0: 32 MiB
 	Patches    int           // the bytes of patches of pictures in memory at a time; 0: 64 MiB
+	Implicit   bool          // convolve without patches in float32 plans, where the measured error of a layer allows it
 	Digits     DigitProducts // whose kernels multiply 8-bit data with int8 digits
 	ScaleRows  int           // the most rows of a factor in digits with one scale for each column; 0: ScaleRows
 	InnerBlock int           // the longest sum of one product of bfloat16 terms; 0: 4,096
@@ -42,6 +43,8 @@ type Device struct {
 	sums    int            // bytes of integer sums in memory at a time, unless one tile of rows needs more
 	refused map[shape]bool // products that the driver refused
 	digits  *error         // the result of TestDigits; nil: the test has not run
+
+	convolved map[layer]float64 // the errors of convolutions without patches
 
 	programs []*Program
 	waiting  chained  // a descent that the next forward half runs; any other work runs it first
@@ -66,7 +69,7 @@ func Open(ordinal int, o Options) (*Device, error) {
 // On returns a device on a driver. Close closes the driver; so
 // does an error of On.
 func On(d driver.Driver, o Options) (*Device, error) {
-	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: cmp.Or(o.Sums, sumsBytes), refused: map[shape]bool{}}
+	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: cmp.Or(o.Sums, sumsBytes), refused: map[shape]bool{}, convolved: map[layer]float64{}}
 	dev.options.ScaleRows = cmp.Or(o.ScaleRows, ScaleRows)
 	dev.options.InnerBlock = cmp.Or(o.InnerBlock, innerBlock)
 	dev.queue.d = dev

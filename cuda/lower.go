@@ -160,8 +160,8 @@ func (l *lowering) step(i int, s plan.Step) error {
 	case *plan.PairMeansGrad:
 		return l.pairMeansGrad(s)
 	}
-	if l.picture(s) {
-		return nil
+	if done, err := l.picture(i, s); done || err != nil {
+		return err
 	}
 	return l.refuse(s)
 }

@@ -136,13 +136,19 @@ func (l *lowering) pictures(v plan.View) int {
 }
 
 // picture lowers a step over pictures, and reports whether s is one.
-func (l *lowering) picture(s plan.Step) bool {
+func (l *lowering) picture(i int, s plan.Step) (bool, error) {
 	switch s := s.(type) {
 	case *plan.Convolution:
+		if done, err := l.convolve(i, s, kernels.Convolve{Window: s.Window, Filter: l.whole(s.Filter)}, s.In, s.Filter, s.Out); done || err != nil {
+			return true, err
+		}
 		in, filter, out := l.view(s.In), l.wholeView(s.Filter), l.view(s.Out)
 		c := l.newConvolution(s.Window, l.pictures(s.In), s.Filter.Rows, 0)
 		l.emit(s, func(q kernels.Queue) error { return c.forward(q, in(), filter(), out()) })
 	case *plan.ConvolutionInputGrad:
+		if done, err := l.convolve(i, s, kernels.Convolve{Window: s.Window, Backward: true, Filter: l.whole(s.Filter)}, s.D, s.Filter, s.Out); done || err != nil {
+			return true, err
+		}
 		d, filter, out := l.view(s.D), l.wholeView(s.Filter), l.view(s.Out)
 		c := l.newConvolution(s.Window, l.pictures(s.D), s.Filter.Rows, 0)
 		l.emit(s, func(q kernels.Queue) error { return c.inputGrad(q, d(), filter(), out()) })
@@ -163,7 +169,7 @@ func (l *lowering) picture(s plan.Step) bool {
 		in, d, out := l.view(s.In), l.view(s.D), l.view(s.Out)
 		l.emit(s, func(q kernels.Queue) error { return l.set.NormalizeGrad(q, s.Groups, s.Epsilon, out(), in(), d()) })
 	default:
-		return false
+		return false, nil
 	}
-	return true
+	return true, nil
 }

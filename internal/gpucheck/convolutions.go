@@ -89,10 +89,11 @@ func convolutionCases() (list []Case) {
 	return list
 }
 
-// measure times passes of the network, with the default memory for patches and with others.
+// measure times passes of the network: with the default memory for patches and with others, and
+// without patches. The launches of a network with a bound are timed, too.
 func (n network) measure(ctx context.Context, o Options) ([]Result, error) {
 	pictures := max(n.pictures/max(o.Shrink, 1), 1)
-	ms, err := n.time(ctx, o, pictures, 0)
+	ms, err := n.time(ctx, o, pictures, cuda.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -103,46 +104,95 @@ func (n network) measure(ctx context.Context, o Options) ([]Result, error) {
 	pass.Detail = fmt.Sprintf("%.4g TFLOP/s", float64(pictures)*n.flops()/ms/1e9)
 	list := []Result{pass}
 	for _, mebibytes := range n.patches {
-		other, err := n.time(ctx, o, pictures, mebibytes<<20)
+		other, err := n.time(ctx, o, pictures, cuda.Options{Patches: mebibytes << 20})
 		if err != nil {
 			return list, err
 		}
 		list = append(list, Measurement(fmt.Sprintf("%s: %d MiB of patches", n.label(), mebibytes), other, "ms"))
 	}
+	implicit, err := n.time(ctx, o, pictures, cuda.Options{Implicit: true})
+	if err != nil {
+		return list, err
+	}
+	list = append(list, Measurement(n.label()+": without patches", implicit, "ms"))
+	for _, set := range []cuda.Options{{}, {Implicit: true}} {
+		if n.most == 0 {
+			break
+		}
+		launches, err := n.launches(ctx, o, pictures, set)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, launches...)
+	}
 	rivals, err := n.rivals(ctx, o, pictures, ms)
 	return append(list, rivals...), err
 }
 
-// time returns the median milliseconds of a pass forward and backward.
-func (n network) time(ctx context.Context, o Options, pictures, patches int) (ms float64, err error) {
-	err = withDevice(o, cuda.Options{Products: n.products, Patches: patches}, func(d *cuda.Device) error {
+// on builds the network on a device, and calls do with a function that runs passes forward and
+// backward and waits for each.
+func (n network) on(o Options, pictures int, set cuda.Options, do func(passes func(times int) error) error) error {
+	set.Products = n.products
+	return withDevice(o, set, func(d *cuda.Device) error {
 		p, err := n.definition(pictures).Problem(tensor.Float32, graph.On(d))
 		if err != nil {
 			return err
 		}
 		v := p.Space().New()
-		pass := func() error {
-			_, failed := p.Forward(make([]float64, 1))
-			return errors.Join(failed, p.Backward([]float64{1, 1}, v))
+		return do(func(times int) error {
+			for range times {
+				if _, err := p.Forward(make([]float64, 1)); err != nil {
+					return err
+				}
+				if err := p.Backward([]float64{1, 1}, v); err != nil {
+					return err
+				}
+				p.Space().Dot(v, problem.Iterate) // waits for the backward pass
+			}
+			return p.Space().Err()
+		})
+	})
+}
+
+// time returns the median milliseconds of a pass forward and backward.
+func (n network) time(ctx context.Context, o Options, pictures int, set cuda.Options) (ms float64, err error) {
+	err = n.on(o, pictures, set, func(passes func(times int) error) error {
+		if err := passes(leastOfTurn); err != nil { // captures the graphs
+			return err
 		}
 		var times []float64
-		for k := range rounds + leastOfTurn { // the first passes capture the graphs
+		for range rounds {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			began := time.Now()
-			if err := pass(); err != nil {
+			if err := passes(1); err != nil {
 				return err
 			}
-			p.Space().Dot(v, problem.Iterate) // waits for the backward pass
-			if k >= leastOfTurn {
-				times = append(times, time.Since(began).Seconds()*1e3)
-			}
+			times = append(times, time.Since(began).Seconds()*1e3)
 		}
 		ms = median(times)
-		return p.Space().Err()
+		return nil
 	})
 	return ms, err
+}
+
+// launches times every launch of a pass, which shows what each layer takes.
+func (n network) launches(ctx context.Context, o Options, pictures int, set cuda.Options) (list []Result, err error) {
+	w, label, open := &watch{}, n.label(), o.Open
+	o.Open = func() (d driver.Driver, err error) { w.Driver, err = open(); return w, err }
+	set.NoGraphs = true
+	if set.Implicit {
+		label += " without patches"
+	}
+	err = n.on(o, pictures, set, func(passes func(times int) error) error {
+		if err := errors.Join(passes(1), context.Cause(ctx)); err != nil {
+			return err
+		}
+		list, err = timeLaunches(label, leastOfTurn, passes, w)
+		return err
+	})
+	return list, err
 }
 
 // askedPictures is the most pictures of a pass of PyTorch, whose time is scaled: PyTorch keeps more

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"ppal/internal/bench"
 	"ppal/internal/cuda/driver"
 )
 
@@ -58,15 +57,15 @@ func launchesCase(c timedCase) Case {
 		if err != nil {
 			return nil, err
 		}
-		return timeLaunches(c.label(), p, w)
+		return timeLaunches(c.label(), launchTimes, p.Iterate, w)
 	}}
 }
 
-// timeLaunches returns a result for every kind of launch, in the order of the first launches.
-// Launches with the same name and number of bytes are of one kind.
-func timeLaunches(label string, p *bench.Prepared, w *watch) (results []Result, err error) {
+// timeLaunches returns a result for every kind of launch of some iterations, in the order of the
+// first launches. Launches with the same name and number of bytes are of one kind.
+func timeLaunches(label string, iterations int, iterate func(times int) error, w *watch) (results []Result, err error) {
 	w.arm()
-	if err := p.Iterate(launchTimes); err != nil {
+	if err := iterate(iterations); err != nil {
 		return nil, err
 	}
 	took, err := w.took()
@@ -84,7 +83,7 @@ func timeLaunches(label string, p *bench.Prepared, w *watch) (results []Result, 
 	for i, k := range kinds {
 		ms := median(times[k])
 		r := Measurement(fmt.Sprintf("%s: launch %02d %s", label, i+1, k.name), 1e3*ms, "us")
-		r.Detail = fmt.Sprintf("%.3g in an iteration, %.4g MB, %.4g GB/s", float64(len(times[k]))/launchTimes, float64(k.bytes)/1e6,
+		r.Detail = fmt.Sprintf("%.3g in an iteration, %.4g MB, %.4g GB/s", float64(len(times[k]))/float64(iterations), float64(k.bytes)/1e6,
 			float64(k.bytes)/ms/1e6)
 		if k.ops > 0 {
 			r.Detail += fmt.Sprintf(", %.4g TOP/s", k.ops/ms/1e9)

@@ -27,7 +27,8 @@ type precision struct {
 	products cuda.Products
 	bound    float64
 	digits   cuda.DigitProducts
-	patches  int // bytes of patches of pictures in memory at a time; 0: the device's default
+	patches  int  // bytes of patches of pictures in memory at a time; 0: the device's default
+	implicit bool // convolutions without patches
 }
 
 // problemCase is a problem of graphcases.
@@ -68,7 +69,7 @@ func parityCases() []Case {
 }
 
 // pictureCases compare convolutional networks: all pictures at once, picture by picture in windows
-// of pictureRows, and layers of every kind.
+// of pictureRows, layers of every kind, and in float32 convolutions without patches.
 //
 // Near the kinks of relu and of max-pooling, a factor that is rounded changes which elements get a
 // derivative. The bound of TF32 allows for a few of these.
@@ -78,8 +79,12 @@ func pictureCases(p precision) []Case {
 	}
 	parts := p
 	parts.patches = 1
-	return slices.Concat(passCases(p, 0, graphcases.PictureCases()), passCases(parts, pictureRows, graphcases.PictureCases()),
+	list := slices.Concat(passCases(p, 0, graphcases.PictureCases()), passCases(parts, pictureRows, graphcases.PictureCases()),
 		passCases(p, 0, graphcases.PictureOperations()))
+	if p.implicit = p.dtype == tensor.Float32; p.implicit {
+		list = append(list, passCases(p, 0, graphcases.PictureCases())...)
+	}
+	return list
 }
 
 // pictureRows is the number of pictures of a window.
@@ -115,6 +120,9 @@ func ownDigits(_ context.Context, o Options) (list []Result, err error) {
 
 // title returns the name of a precision, with the number of rows at a time if it is not all.
 func (p precision) title(window int) string {
+	if p.implicit {
+		return p.name + " without patches"
+	}
 	if window > 0 {
 		return fmt.Sprintf("%s, %d rows at a time", p.name, window)
 	}
@@ -194,7 +202,7 @@ func passes[C problemCase](ctx context.Context, o Options, p precision, cases []
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window, Digits: p.digits, Patches: p.patches}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window, Digits: p.digits, Patches: p.patches, Implicit: p.implicit}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

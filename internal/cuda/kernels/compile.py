@@ -30,13 +30,13 @@ SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
 HOPPER = {"multiply_warpgroups": "8.0"}  # for compute capability 9.0 only, with their PTX version: drivers for CUDA 12.0 and newer
-FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "multiply_warpgroups", "output_digits", "output_digits_wide_1", "output_digits_wide_10", "output_digits_wide_16", "output_digits_wide_2", "output_digits_wide_3", "output_digits_wide_4", "output_digits_wide_8", "output_wide_1", "output_wide_10", "output_wide_16", "output_wide_2", "output_wide_3", "output_wide_4", "output_wide_8", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+FLOAT32_ONLY = {"convolve", "dequantize", "integers", "multiply_digits", "multiply_warpgroups", "output_digits", "output_digits_wide_1", "output_digits_wide_10", "output_digits_wide_16", "output_digits_wide_2", "output_digits_wide_3", "output_digits_wide_4", "output_digits_wide_8", "output_wide_1", "output_wide_10", "output_wide_16", "output_wide_2", "output_wide_3", "output_wide_4", "output_wide_8", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 # Passes over a matrix that must not execute many instructions: the elements of an iteration of the main loop, which is the innermost
 # loop that loads 128 bits, and the most instructions for an element. The activations are a part of them. output_digits_wide has two
 # such loops, one after the other. Kernels for several numbers of scores have two ways to load the scores; the counts include both, or
-# are those of the loop with the longer one. In the products with digits, the loop has the multiplications, and an element is a
-# multiplication of 16 x 8 x 32.
+# are those of the loop with the longer one. In the products with digits and the convolutions, the loop has the multiplications, and an
+# element is a multiplication: of 16 x 8 x 32 bytes, 16 x 8 x 8 numbers of tf32, or 16 x 8 x 16 bfloat16 numbers.
 BOUNDS = {f"dequantize_{count}_{f}_f32": (8, 40) for count in (2, 3) for f in ("none", "relu", "sigmoid", "blocks")}
 # The pass with digits has three multiplications for each score and element: 3 x C instructions of the bound for C scores.
 for scores, count, most in ((1, 3, 33), (2, 3, 36), (3, 3, 39), (4, 2, 38), (4, 3, 42), (8, 3, 61), (10, 3, 68), (16, 3, 81)):
@@ -46,7 +46,9 @@ for scores, back, forth in ((1, 10, 5), (2, 12, 7), (3, 15, 7), (4, 16, 10), (8,
     BOUNDS |= {f"output_backward_wide_{scores}_{f}_f32": (16, back) for f in ("relu", "sigmoid", "tanh")}
     BOUNDS |= {f"output_forward_wide_{scores}_{f}_f32": (16, forth + more) for f, more in (("none", 0), ("relu", 4), ("sigmoid", 18))}
 BOUNDS |= {f"multiply_digits_{count}_f32": (0, 6) for count in (2, 3)}  # 0: as many as the loop has
-LOAD, BRANCH, MULTIPLICATION, BYTES = 0x981, 0x947, 0x237, 0x226  # LDG, BRA, IMMA, IDP; the latter without the kinds of its operands
+# The loop has a second way to read the pictures, for pieces with several places of the window: 8.3, 5.3, 7.5 and 5.3 without it.
+BOUNDS |= {f"convolve_{kind}_f32": (0, most) for kind, most in (("tf32_64", 33), ("tf32_128", 18), ("bf16x2_64", 24), ("bf16x3_64", 14))}
+LOAD, BRANCH, MULTIPLICATIONS, BYTES = 0x981, 0x947, {0x237, 0x23C}, 0x226  # LDG, BRA, IMMA and HMMA, IDP; the latter without the kinds of its operands
 SEVERAL = re.compile("_wide_(8|10|16)_")  # kernels for several numbers of scores, except output_digits_wide_16
 WIDTHS = {4: 32, 5: 64, 6: 128}  # bits of a load, by its field
 
@@ -147,7 +149,7 @@ class Loops:
         return [a for a in loops if not any(a != b and a[0] <= b[0] and b[1] <= a[1] for b in loops)]
 
     def multiplications(self, loop=(0, None)):
-        return sum(low & 0xFFF == MULTIPLICATION for low, _ in self.code[slice(*loop)])
+        return sum(low & 0xFFF in MULTIPLICATIONS for low, _ in self.code[slice(*loop)])
 
     def sums(self, loop):
         """Reports whether a loop sums bytes."""

@@ -68,6 +68,8 @@ func mapped2(t *testing.T, e *describe.Expr) *kernels.Map {
 	return require.Value(kernels.NewMap(e, []kernels.Operand{matrix(3, 4), matrix(3, 4)}, matrix(3, 4)))(t)
 }
 
+var pixel = plan.Window{Channels: 1, Height: 2, Width: 2, Lines: 1, Columns: 1, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1, OutputHeight: 2, OutputWidth: 2}
+
 // everything calls every launching function, in every form that has its own kernel.
 func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	do := func(err error) {
@@ -124,7 +126,6 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 		product.Precision = driver.Float64
 	}
 	do(s.Multiply(q, &product))
-	pixel := plan.Window{Channels: 1, Height: 2, Width: 2, Lines: 1, Columns: 1, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1, OutputHeight: 2, OutputWidth: 2}
 	do(s.Patches(q, pixel, matrix(1, 20), matrix(5, 4)))
 	do(s.PatchesSum(q, pixel, matrix(5, 4), matrix(1, 20)))
 	do(s.MaxPool(q, pixel, matrix(5, 4), matrix(5, 4)))
@@ -152,6 +153,11 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 	do(s.CenterDigits(q, kernels.NewDigits(5, 4, 3, 16, 1).Place(p), matrix(5, 4), matrix(1, 5), matrix(1, 4), matrix(1, 4)))
 	do(s.WidenBFloat16(q, terms, p, 5, 4))
 	do(s.SplitBFloat16(q, terms, matrix(5, 4)))
+	for terms := 1; terms <= 3; terms++ {
+		for _, filters := range []int{64, 65} {
+			do(s.Convolve(q, kernels.Convolve{Window: pixel, Terms: terms, In: matrix(5, 4), Filter: matrix(filters, 1), Out: matrix(5, 4*filters)}))
+		}
+	}
 	digits := kernels.Quantized{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)}
 	do(s.Quantize(q, digits, matrix(5, 4), false))
 	do(s.Slopes(q, kernels.Slopes{Activation: kernels.Tanh, A: matrix(5, 4), D: matrix(5, 4), Quantized: digits}))

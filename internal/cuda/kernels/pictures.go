@@ -48,9 +48,14 @@ func (s *Set) windows(q Queue, c *call, w plan.Window, pictures, places int) err
 	}
 	const each = 4 // channels that a thread takes at a time
 	c.grid, c.block = [3]int{ceil(pictures*places, blockSize), min(ceil(w.Channels, each), maxGrid), 1}, [3]int{blockSize, 1, 1}
-	c.ints(pictures, w.Channels, w.Height, w.Width, w.Lines, w.Columns, w.Top, w.Left, w.StrideY, w.StrideX, w.DilationY, w.DilationX,
-		w.OutputHeight, w.OutputWidth)
+	c.ints(pictures)
+	c.window(w)
 	return s.launch(q, c)
+}
+
+// window adds the geometry of windows.
+func (c *call) window(w plan.Window) {
+	c.ints(w.Channels, w.Height, w.Width, w.Lines, w.Columns, w.Top, w.Left, w.StrideY, w.StrideX, w.DilationY, w.DilationX, w.OutputHeight, w.OutputWidth)
 }
 
 // Normalize runs plan.Normalize on groups ranges of columns.

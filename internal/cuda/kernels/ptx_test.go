@@ -107,7 +107,7 @@ func TestQuantizedIsFloat32(t *testing.T) {
 }
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
-var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "multiply_warpgroups.cu", "output_digits.cu", "output_digits_wide_1.cu",
+var float32Only = []string{"convolve.cu", "dequantize.cu", "integers.cu", "multiply_digits.cu", "multiply_warpgroups.cu", "output_digits.cu", "output_digits_wide_1.cu",
 	"output_digits_wide_10.cu", "output_digits_wide_16.cu", "output_digits_wide_2.cu", "output_digits_wide_3.cu", "output_digits_wide_4.cu",
 	"output_digits_wide_8.cu", "output_wide_1.cu", "output_wide_10.cu", "output_wide_16.cu", "output_wide_2.cu", "output_wide_3.cu",
 	"output_wide_4.cu", "output_wide_8.cu", "split.cu"}

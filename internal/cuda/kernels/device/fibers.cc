@@ -246,30 +246,80 @@ namespace {
 
 // line collects a row of the first factor, or a column of the second: the words at and at + step of
 // four neighbouring lanes.
-void line(signed char to[32], const uint64_t (*lanes)[words], int at, int step) {
+template <class T> void line(T &to, const uint64_t (*lanes)[words], int at, int step) {
   for (int t = 0; t < 4; t++) {
-    memcpy(to + 4 * t, (const char *)lanes[t] + at, 4);
-    memcpy(to + 16 + 4 * t, (const char *)lanes[t] + at + step, 4);
+    memcpy((char *)to + 4 * t, (const char *)lanes[t] + at, 4);
+    memcpy((char *)to + 16 + 4 * t, (const char *)lanes[t] + at + step, 4);
+  }
+}
+
+// Lines are the two rows of the first factor and the two columns of the second, 32 bytes each,
+// whose products a thread adds.
+template <class T> struct Lines {
+  T rows[2][32 / sizeof(T)], columns[2][32 / sizeof(T)];
+
+  Lines(const unsigned a[4], const unsigned b[2]) {
+    struct Factors {
+      unsigned a[4], b[2];
+    } mine;
+    memcpy(mine.a, a, sizeof mine.a);
+    memcpy(mine.b, b, sizeof mine.b);
+    const int lane = current->number % warp;
+    const uint64_t(*all)[words] = give(mine);
+    for (int r = 0; r < 2; r++) {
+      line(rows[r], all + lane / 4 * 4, 4 * r, 8);
+      line(columns[r], all + (lane % 4 * 2 + r) * 4, 16, 4);
+    }
+  }
+};
+
+float number(unsigned bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// number_of returns the number that tensor cores read: they ignore the last bits of a word of tf32.
+float number_of(unsigned tf32) { return number(tf32 & ~0x1fffu); }
+float number_of(unsigned short bfloat16) { return number((unsigned)bfloat16 << 16); }
+
+// add_products adds with truncation, as tensor cores do; PTX does not define the rounding.
+template <class T> void add_products(float sum[4], const Lines<T> &l) {
+  for (int r = 0; r < 4; r++) {
+    double exact = sum[r];
+    for (int k = 0; k < (int)(32 / sizeof(T)); k++) exact += (double)number_of(l.rows[r / 2][k]) * number_of(l.columns[r % 2][k]);
+    sum[r] = (float)exact;
+    if (fabs(sum[r]) > fabs(exact)) sum[r] = nextafterf(sum[r], 0);
   }
 }
 
 } // namespace
 
 __attribute__((optimize("O3"))) void multiply_add(int sum[4], const unsigned a[4], const unsigned b[2]) { // O3: with vectors
-  struct Factors {
-    unsigned a[4], b[2];
-  } mine;
-  memcpy(mine.a, a, sizeof mine.a);
-  memcpy(mine.b, b, sizeof mine.b);
-  const int lane = current->number % warp;
-  const uint64_t(*all)[words] = give(mine);
-  signed char rows[2][32], columns[2][32];
-  for (int r = 0; r < 2; r++) {
-    line(rows[r], all + lane / 4 * 4, 4 * r, 8);
-    line(columns[r], all + (lane % 4 * 2 + r) * 4, 16, 4);
-  }
+  const Lines<signed char> l(a, b);
   for (int r = 0; r < 4; r++)
-    for (int k = 0; k < 32; k++) sum[r] += rows[r / 2][k] * columns[r % 2][k];
+    for (int k = 0; k < 32; k++) sum[r] += l.rows[r / 2][k] * l.columns[r % 2][k];
+}
+
+void multiply_add(float sum[4], const unsigned a[4], const unsigned b[2], bool bf16) {
+  if (bf16) add_products(sum, Lines<unsigned short>(a, b));
+  else add_products(sum, Lines<unsigned>(a, b));
+}
+
+unsigned tf32(float x) {
+  unsigned bits;
+  memcpy(&bits, &x, sizeof bits);
+  return x - x == 0 ? (bits + 0x1000) & ~0x1fffu : bits; // ties away from zero
+}
+
+unsigned bfloat16s(float low, float high) {
+  unsigned word = 0;
+  for (float x : {high, low}) {
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    word = word << 16 | (x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16); // ties to even
+  }
+  return word;
 }
 
 void load_matrices(unsigned to[4], const void *row) {

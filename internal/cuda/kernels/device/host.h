@@ -26,6 +26,10 @@ struct alignas(8) float2 {
   float x, y;
 };
 
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+
 struct alignas(16) double2 {
   double x, y;
 };
@@ -61,6 +65,9 @@ template <class T> T shuffle_down(T v, int delta, int width) {
 // waits for it; a copy to shared memory too, or at once, by the order of the threads. So a kernel that
 // does not wait reads what was there before, or multiplies what came later.
 void multiply_add(int sum[4], const unsigned a[4], const unsigned b[2]);
+void multiply_add(float sum[4], const unsigned a[4], const unsigned b[2], bool bf16);
+unsigned tf32(float x);
+unsigned bfloat16s(float low, float high);
 void load_matrices(unsigned to[4], const void *row);
 void copy_16(void *to, const void *from, bool there);
 void end_group();

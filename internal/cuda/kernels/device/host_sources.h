@@ -11,6 +11,7 @@
 #include "tensor.cuh"
 #include "terms.cuh"
 #include "vectors.cuh"
+#include "window.cuh"
 namespace bias_cu {
 #include "bias.cu"
 }
@@ -68,6 +69,9 @@ namespace vectors_cu {
 #include "output_digits_wide.cuh"
 #include "output_forward_wide.cuh"
 #include "warpgroup.cuh"
+namespace convolve_cu {
+#include "convolve.cu"
+}
 namespace dequantize_cu {
 #include "dequantize.cu"
 }

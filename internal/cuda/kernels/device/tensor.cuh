@@ -21,6 +21,45 @@ __device__ inline void multiply_add(int sum[4], const unsigned a[4], const unsig
 #endif
 }
 
+// tf32 returns x rounded to 10 bits of mantissa, and bfloat16s the bfloat16 numbers nearest to low
+// and to high in one word.
+__device__ inline unsigned tf32(float x) {
+#ifdef PPAL_HOST
+  return emulated::tf32(x);
+#else
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+#endif
+}
+
+__device__ inline unsigned bfloat16s(float low, float high) {
+#ifdef PPAL_HOST
+  return emulated::bfloat16s(low, high);
+#else
+  unsigned bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+#endif
+}
+
+// multiply_add adds the product of 16 x 8 and 8 x 8 numbers of tf32 to 16 x 8 numbers (BF16 false,
+// mma.m16n8k8), or of 16 x 16 and 16 x 8 bfloat16 numbers, two in a word (BF16 true, mma.m16n8k16).
+// The words and the sums lie as those of the bytes above: a word in place of four bytes.
+template <bool BF16> __device__ inline void multiply_add(float sum[4], const unsigned a[4], const unsigned b[2]) {
+#ifdef PPAL_HOST
+  emulated::multiply_add(sum, a, b, BF16);
+#else
+#define MULTIPLY_ADD(kind)                                                                                                       \
+  asm("mma.sync.aligned." kind " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"                            \
+      : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])                                                                   \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(sum[0]), "f"(sum[1]), "f"(sum[2]), "f"(sum[3]))
+  if (BF16) MULTIPLY_ADD("m16n8k16.row.col.f32.bf16.bf16.f32");
+  else MULTIPLY_ADD("m16n8k8.row.col.f32.tf32.tf32.f32");
+#undef MULTIPLY_ADD
+#endif
+}
+
 // load_matrices loads four matrices of 8 rows of 16 bytes from shared memory: ldmatrix.x4. Lane l
 // gives the address of row l % 8 of matrix l / 8. The thread receives the bytes 4t to 4t + 3 of row
 // g of each matrix.
