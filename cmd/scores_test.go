@@ -42,7 +42,11 @@ func TestGivenScores(t *testing.T) {
 	ends(exitDone, "row,score,decision", "predict", run, "--input", file)
 	ends(exitDone, "gap(positive_rate, sex)", "evaluate", run, "--input", file)
 	ends(exitDone, "", "export", run, "--onnx", filepath.Join(dir, "m.onnx"))
+	ends(exitDone, "thresholds on scores.csv: ", "watch", run)
 	ends(exitDone, "", "report", run)
+	if page := read(t, run, "report.html"); !strings.Contains(page, "<h1>thresholds on scores.csv</h1>") {
+		t.Errorf("the page has another title: %.3000s", page)
+	}
 	again := filepath.Join(dir, "again")
 	ends(exitDone, "", "train", "--config", rundir.Dir(run).Config(), "--out", again, "--quiet")
 	one, _ := os.ReadFile(rundir.Dir(run).Model())

@@ -53,6 +53,7 @@ type watched struct {
 	dir      rundir.Dir
 	settings struct {
 		Method     string             `yaml:"method"`
+		Model      string             `yaml:"model"`
 		Dataset    string             `yaml:"dataset"`
 		File       string             `yaml:"file"`
 		Iterations int                `yaml:"iterations"`
@@ -108,8 +109,11 @@ func (a *app) watch(ctx context.Context, dir rundir.Dir) error {
 	}
 }
 
-// data returns what titles call the data.
-func (w *watched) data() string { return results.DataName(w.settings.Dataset, w.settings.File) }
+// title returns the title of the run, such as "alm on adult".
+func (w *watched) title() string {
+	s := &w.settings
+	return results.MethodName(s.Method, s.Model) + " on " + results.DataName(s.Dataset, s.File)
+}
 
 // look returns the result of the run, if there is one, and the last record so far. The error says
 // why the run ended without a result.
@@ -147,7 +151,7 @@ func (w *watched) look() (*results.Summary, *trainer.Record, error) {
 // result returns the text of a finished run.
 func (w *watched) result(sum *results.Summary) string {
 	var out strings.Builder
-	printHead(&out, sum, w.settings.Method+" on "+w.data())
+	printHead(&out, sum, w.title())
 	if sum.Outcome != nil {
 		printView(&out, ending.New(sum.Outcome, sum.Rates))
 	}
@@ -175,7 +179,7 @@ func (w *watched) show(r *trainer.Record, now time.Time, last bool) error {
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s on %s: %s\n%s\n%s\n\n", w.settings.Method, w.data(), w.dir, line, state)
+	fmt.Fprintf(&text, "%s: %s\n%s\n%s\n\n", w.title(), w.dir, line, state)
 	if v := ending.New(ending.Live(w.settings.Provenance.Constraints, r), nil); v.Rows != nil {
 		rowsOf(v).print(&text)
 	}

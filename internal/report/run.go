@@ -147,17 +147,14 @@ func (r *run) boundedName(j int) string {
 
 // title returns "ppala on adult".
 func (r *run) title() string {
-	method, dataset := r.setting("method"), results.DataName(r.setting("dataset"), r.setting("file"))
+	dataset := results.DataName(r.setting("dataset"), r.setting("file"))
 	if dataset == "" && r.model != nil {
 		dataset = r.model.Dataset
 	}
 	if dataset == "" {
 		dataset = "data at hand"
 	}
-	if method == "" {
-		method = "an own method"
-	}
-	return method + " on " + dataset
+	return results.MethodName(r.setting("method"), r.setting("model")) + " on " + dataset
 }
 
 // runView is the data of the template of a run.

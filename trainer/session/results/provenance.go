@@ -1,6 +1,10 @@
 package results
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"ppal/models"
+)
 
 // DataName returns what titles call the data of a run: the name of the user's own file, else the
 // name of the data set.
@@ -12,6 +16,18 @@ func DataName(dataset, file string) string {
 		return "standard input"
 	}
 	return filepath.Base(file)
+}
+
+// MethodName returns what titles call the method of a run, by the settings method and model: given
+// scores have thresholds, and no method; a program's own method is no setting.
+func MethodName(method, model string) string {
+	switch {
+	case method == "" && model == models.KindScores:
+		return "thresholds"
+	case method == "":
+		return "an own method"
+	}
+	return method
 }
 
 // Provenance describes the origin of a run. config.yaml contains it in addition to the settings.
