@@ -96,7 +96,7 @@ func build(t *testing.T) string {
 		return path
 	}
 	path := filepath.Join(t.TempDir(), "ppal")
-	command := exec.Command("go", "build", "-o", path, "ppal/cmd/ppal")
+	command := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "ppal/cmd/ppal")
 	if text, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}

@@ -133,7 +133,7 @@ func productsOf(c Case, device *cpu.Device, dtype string) string {
 // In the steady state an iteration makes no allocation of the size of the parameters or the data.
 func TestSteadyStateAllocations(t *testing.T) {
 	racing.Skip(t, "TestDense, and the tests of internal/cpu, run these goroutines")
-	all := Cases(20)
+	all := Cases(50)
 	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	Restrict(all, device, tensor.Float32)
 	for _, c := range all {

@@ -59,7 +59,7 @@ func TestBFloat16AgreesWithFloat64(t *testing.T) {
 		{Inputs: 97, Hidden: []int{33}, Activation: models.Tanh},
 		{Inputs: 99, Hidden: []int{18}, Heads: models.Separate},
 	} {
-		c := onFloats(spec, floats(2*kernel.RowBlock+37, spec.Inputs, 3))
+		c := onFloats(spec, floats(kernel.RowBlock+37, spec.Inputs, 3))
 		want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))
 		float := numbers(t, compile(t, c, tensor.Float32, graph.On(modelled(t, 2, plan.Float32))))
 		for products, bound := range map[plan.Products]float64{plan.BF16x3: 0, plan.BF16x2: 1e-4} {

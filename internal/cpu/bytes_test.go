@@ -191,6 +191,9 @@ func TestPackedBytes(t *testing.T) {
 	for name, engine := range engines {
 		for _, p := range list {
 			for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+				if dtype == tensor.Float64 && name != "tape" && name != "float32" {
+					continue // float64 has one kind of products
+				}
 				p.packed = false
 				want := numbers(t, p.problem(t, dtype, engine))
 				p.packed = true

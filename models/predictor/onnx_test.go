@@ -124,7 +124,7 @@ func indicatorInt(is bool) int { return int(indicator(is)) }
 
 // The test covers pictures, several classes, one network for each class, and every activation.
 func TestONNXPictures(t *testing.T) {
-	images := session.Images{Dataset: "synthetic", RowsPerClass: 30}
+	images := session.Images{Dataset: "synthetic", RowsPerClass: 8}
 	t.Run("network", func(t *testing.T) { onnxPictures(t, images, models.Spec{Hidden: []int{4, 3}}) })
 	t.Run("conv", func(t *testing.T) { onnxPictures(t, images, models.Conv{Channels: []int{2, 3}, Hidden: []int{3}}) })
 	t.Run("resnet", func(t *testing.T) {
