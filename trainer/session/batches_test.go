@@ -228,9 +228,9 @@ func TestBatchesResume(t *testing.T) {
 			return e.weights(t), r
 		}
 		want, _ := weights(whole, trainer.Settings{Iterations: iterations})
-		stops := []int{from - 1, from, from + 1}
-		if racing.Detector {
-			stops = []int{from}
+		stops := []int{from}
+		if name == "pieces" || name == "momentum" { // the rule of the last iterations knows no method
+			stops = []int{from - 1, from, from + 1}
 		}
 		for _, stop := range stops {
 			_, half := weights(buildOptions(t, options()), trainer.Settings{Iterations: stop})

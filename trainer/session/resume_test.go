@@ -35,25 +35,28 @@ type observer func(iteration int)
 func (observer) Record(*trainer.Record) error { return nil }
 func (o observer) Tick(at *problem.Point)     { o(at.Iteration) }
 
-// interrupt trains in dir, and cancels the training at iteration 123. It returns the session.
+// interrupt trains in dir, and cancels the training after two fifths of the iterations. It returns
+// the session.
 func interrupt(t *testing.T, dir string, change func(o *Options)) *Session {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
+	at := 0
 	s := own(t, func(o *Options) {
 		o.CheckpointEvery = time.Hour
 		o.Settings.Recorder = observer(func(iteration int) {
-			if iteration == 123 {
+			if iteration == at {
 				stop()
 			}
 		})
 		if change != nil {
 			change(o)
 		}
+		at = o.Settings.Iterations*2/5 + 3 // between two records
 	})
 	require.NoError(t, s.Open(dir))
-	require.Value(s.Train(ctx))(t)
-	if !s.Resumable() {
-		t.Error("an interrupted run left no checkpoint")
+	r := require.Value(s.Train(ctx))(t)
+	if r.Training.Status != trainer.Interrupted || !s.Resumable() {
+		t.Errorf("%s, and a checkpoint: %v", r.Training.Status, s.Resumable())
 	}
 	require.NoError(t, s.Save(""))
 	return s
@@ -82,7 +85,7 @@ func TestResume(t *testing.T) {
 		return func(o *Options) {
 			o.Data = Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 3, Augment: picture.AugmentFlip}
 			o.Task, o.Method, o.Model = NeymanPearson{Kappa: []float64{5}}, &method.ALM{Primal: step.Settings{Kind: step.Adam}}, m
-			o.BatchSize, o.Settings.Iterations, o.Settings.RecordEvery = 4, 60, 20
+			o.BatchSize, o.Settings.Iterations, o.Settings.RecordEvery = 4, 30, 10
 		}
 	}
 	for name, change := range map[string]func(o *Options){
