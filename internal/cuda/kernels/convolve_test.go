@@ -26,7 +26,7 @@ func TestConvolve(t *testing.T) {
 			if i < len(windowShapes) && terms != 1+i%3 {
 				continue
 			}
-			pictures, filters := []int{1, 7, 9}[i%3], []int{5, 33, 70, 129}[(i+terms)%4]
+			pictures, filters := []int{1, 5, 4}[i%3], []int{5, 33, 70, 129}[(i+terms)%4]
 			r := newRig[float32](t, uint64(i))
 			in, filter, bias := r.random(pictures, w.Channels*w.Height*w.Width, i%3), r.random(filters, w.Patch(), 3), r.random(1, filters*w.Places(), 0)
 			plain, rectified := r.result(pictures, filters*w.Places(), 2-i%2), r.result(pictures, filters*w.Places(), i%2)
