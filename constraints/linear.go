@@ -249,6 +249,17 @@ func (b *boundCell) targetOf(i int32) int {
 // hits adds up the rows on which the decision is the target or, of a missed cell, is not. Decisions
 // are not negative.
 func (b *boundCell) hits(decisions []int) (m mass) {
+	if b.weights == nil { // without a branch that depends on the decision
+		n := 0
+		for _, i := range b.rows {
+			hit := 0
+			if (decisions[i] == b.targetOf(i)) != b.missed {
+				hit = 1
+			}
+			n += hit
+		}
+		return mass{n, float64(n), float64(n)}
+	}
 	for _, i := range b.rows {
 		if (decisions[i] == b.targetOf(i)) != b.missed {
 			m.add(b.weight(i))

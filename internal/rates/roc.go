@@ -36,26 +36,36 @@ type ordered struct {
 
 // byClass sorts the scores of the negative and the positive rows.
 func byClass(scores, weights []float64, positive func(i int) bool) (classes [2]ordered) {
-	var rows [2][]int
-	for i := range scores {
-		k := 0
+	of := func(i int) int {
 		if positive(i) {
-			k = 1
+			return 1
 		}
-		rows[k] = append(rows[k], i)
+		return 0
+	}
+	var sizes [2]int // counted first: a slice that grows takes several times the memory
+	for i := range scores {
+		sizes[of(i)]++
+	}
+	var rows [2][]int
+	for k, n := range sizes {
+		classes[k].scores = make([]float64, 0, n)
+		if weights != nil {
+			classes[k].below, rows[k] = make([]float64, n+1), make([]int, 0, n)
+		}
+	}
+	for i, s := range scores {
+		k := of(i)
+		if classes[k].scores = append(classes[k].scores, s); weights != nil {
+			rows[k] = append(rows[k], i)
+		}
 	}
 	var sorter vec.Sorter
 	for k := range classes {
 		c := &classes[k]
-		c.scores = make([]float64, len(rows[k]))
 		if weights == nil {
-			for at, i := range rows[k] {
-				c.scores[at] = scores[i]
-			}
 			sorter.Sort(c.scores)
 			continue
 		}
-		c.below = make([]float64, len(rows[k])+1)
 		for at, place := range sorter.Order(len(rows[k]), func(at int) float64 { return scores[rows[k][at]] }) {
 			i := rows[k][place]
 			c.scores[at], c.below[at+1] = scores[i], c.below[at]+weights[i]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/rates"
+	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -336,15 +338,29 @@ type measurement struct {
 	terms     []float64 // the smooth rates of the system, and the l1 norm
 	violation float64   // the largest of the smooth constraints, at least 0
 	counted   constraints.Counted
+	area      float64 // under the ROC curve; NaN: not known
 }
 
 // measureRates returns the measures of scores: see smoothAndCounted.
 func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (Measures, error) {
+	m := &measurement{rows: rows, system: s.system, scores: scores, area: math.NaN()}
+	area := relay.Go(func() error {
+		if !s.area {
+			return nil
+		}
+		if a, ok := rates.AUC(scores, rows.Labels, rows.Weights); ok {
+			m.area = a
+		}
+		return nil
+	})
 	f, h, counted, err := smoothAndCounted(sample, meter, scores, parameters)
+	if failure := area(); err == nil {
+		err = failure
+	}
 	if err != nil {
 		return Measures{}, err
 	}
-	m := &measurement{rows: rows, system: s.system, scores: scores, objective: f, terms: h, counted: counted}
+	m.objective, m.terms, m.counted = f, h, counted
 	values := s.system.Values(h, counted.Rows)
 	for j, c := range s.Constraints {
 		m.violation = max(m.violation, values[j]-c.Bound)

@@ -3,12 +3,12 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
 	"ppal/internal/option"
-	"ppal/internal/rates"
 	"ppal/models"
 )
 
@@ -123,7 +123,7 @@ func (t Intersectional) State(train Rows, smooth bool) (*Statement, error) {
 		s.Constraints[k].Name = names[k]
 	}
 	s.Objective, s.Warnings, s.sampled = "loss", t.warnings(names, epsilon), t.Form == SampledGroup
-	s.named = func(m *measurement) map[string]float64 { return nameGroups(m, epsilon) }
+	s.area, s.named = true, func(m *measurement) map[string]float64 { return nameGroups(m, epsilon) }
 	return s, nil
 }
 
@@ -159,8 +159,8 @@ func (t Intersectional) subject(train Rows, d *Decisions) (epsilon []float64, er
 // nameFairness names the measures that the tasks of two classes share.
 func nameFairness(m *measurement) map[string]float64 {
 	named := map[string]float64{"loss": m.objective, "max_violation": m.violation, "error": m.counted.Objective.Value}
-	if area, ok := rates.AUC(m.scores, m.rows.Labels, m.rows.Weights); ok {
-		named["auc"] = area
+	if !math.IsNaN(m.area) {
+		named["auc"] = m.area
 	}
 	return named
 }

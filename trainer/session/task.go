@@ -92,6 +92,7 @@ type Statement struct {
 	// row of a cell of the system, nil: such rows are allowed.
 	named   func(m *measurement) map[string]float64
 	empty   func(cell int) error
+	area    bool // named uses measurement.area
 	sampled bool // each iteration draws the group of the system's constraint
 	// pure says that several goroutines may call Nodes and Measures at the same time.
 	pure bool

@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // groupRows is the number of rows of a group, which has one bit for each row. laneBytes is the size
 // of a column's partial sums, a cache line. The generator has the same constants.
@@ -62,36 +65,44 @@ func (x *Sparse[F]) newGroups(room Room, pairs int) (g *groups, err error) {
 		return nil, err
 	}
 	g.starts, g.pairs = g.starts[:0], g.pairs[:0]
-	x.eachGroup(func(touched []int32, bits []uint32) {
+	x.eachGroup(func(touched []int32, rows []uint32) {
 		g.starts = append(g.starts, uint32(len(g.pairs)))
-		slices.Sort(touched)
 		for _, c := range touched {
-			g.pairs = append(g.pairs, uint64(c)<<32|uint64(bits[c]))
+			g.pairs = append(g.pairs, uint64(c)<<32|uint64(rows[c]))
 		}
 	})
 	g.starts = append(g.starts, uint32(len(g.pairs)))
 	return g, nil
 }
 
-// eachGroup calls visit for every group, with the columns that have entries and, for every column,
-// the bits of the rows.
-func (x *Sparse[F]) eachGroup(visit func(touched []int32, bits []uint32)) {
-	bits := make([]uint32, x.cols)
-	var touched []int32
+// eachGroup calls visit for every group, with the columns that have entries, in increasing order,
+// and, for every column, the bits of the rows.
+func (x *Sparse[F]) eachGroup(visit func(touched []int32, rows []uint32)) {
+	rows := make([]uint32, x.cols)
+	seen := make([]uint64, ceil(x.cols, 64)) // the bits of the columns that have entries
+	var words, touched []int32               // words are the indices in seen of such columns
 	for from := 0; from < x.rows; from += groupRows {
 		for i := from; i < min(from+groupRows, x.rows); i++ {
 			for _, c := range x.columns[x.starts[i]:x.starts[i+1]] {
-				if bits[c] == 0 {
-					touched = append(touched, c)
+				if seen[c>>6] == 0 {
+					words = append(words, c>>6)
 				}
-				bits[c] |= 1 << (i - from)
+				seen[c>>6] |= 1 << (c & 63)
+				rows[c] |= 1 << (i - from)
 			}
 		}
-		visit(touched, bits)
-		for _, c := range touched {
-			bits[c] = 0
+		slices.Sort(words)
+		for _, w := range words {
+			for rest := seen[w]; rest != 0; rest &= rest - 1 {
+				touched = append(touched, w<<6+int32(bits.TrailingZeros64(rest)))
+			}
+			seen[w] = 0
 		}
-		touched = touched[:0]
+		visit(touched, rows)
+		for _, c := range touched {
+			rows[c] = 0
+		}
+		words, touched = words[:0], touched[:0]
 	}
 }
 
