@@ -28,6 +28,7 @@ ADVICE = {
     "contains NaN": 'fill in the missing values, or use missing="impute"',
     "could not convert": "give a DataFrame, whose columns may be texts",
     "not compatible with arrays of bytes": "give a DataFrame, whose columns may be texts",
+    "Complex data not supported": "give real numbers",
     "Expected 2D array": "Reshape your data, as in X.reshape(-1, 1) for one feature",
 }
 

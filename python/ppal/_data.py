@@ -42,6 +42,8 @@ def columns(data: Any) -> Columns:
     names = [str(key) for key in keys]
     if len(set(names)) < len(names):
         raise InputError(f"two columns have the name {next(n for n in names if names.count(n) > 1)!r}: rename one")
+    if "" in names:
+        raise InputError("a column has an empty name: rename it")
     found: Columns = {}
     for name, values in zip(names, map(data.__getitem__, keys)):
         several = getattr(values, "ndim", 1) > 1
@@ -79,6 +81,7 @@ def texts(values: Iterable[str]) -> NDArray[np.str_]:
     return np.array([*values, ""])
 
 
+@checking("sensitive_features: ")
 def groups(sensitive: Any, rows: int) -> Columns:
     """Return the sensitive features as columns. Arrays without names are called ``sensitive_feature_0``, ``sensitive_feature_1``, ..."""
     if sensitive is None:

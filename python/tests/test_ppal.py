@@ -303,14 +303,16 @@ class Errors(unittest.TestCase):
         calls += [lambda rows=rows: model.predict(rows) for rows in (X[["age"]], X.to_numpy(), X["age"])]
         calls += [lambda own=own: PpalClassifier(settings=own).fit(X, y) for own in ({"regularizer": object()}, {"file": "a"}, {"label": "b"}, {"out": "c"})]
         calls += [lambda: ppal.evaluate(np.c_[y, y], y)]
-        calls += [lambda: ppal.verify(model.run_.path, 5)]
+        calls += [lambda: ppal.verify(model.run_.path, 5), lambda: PpalClassifier().fit(X.rename(columns={"age": ""}), y)]
+        calls += [lambda: PpalClassifier().fit(X[["age"]] + 1j, y), lambda: PpalClassifier().fit(X[["age"]].to_numpy() + 1j, y)]
+        calls += [lambda: PpalClassifier(PARITY).fit(X, y, sensitive_features=[[1, 2], [3]] * 30)]
         calls += [lambda v=v: ppal.sweep(PpalClassifier(), X, y, over="fpr", values=v) for v in (["a"], [], 5)]
         calls += [lambda: ppal.sweep(GaussianNB(), X, y, over="fpr", values=[1])]
         calls += [lambda: ppal.sweep(PpalClassifier(), X, y, over=3, values=[0.1])]
         for k, call in enumerate(calls):
             with self.subTest(k), self.assertRaises(ppal.InputError) as caught:
                 call()
-            self.assertNotRegex(str(caught.exception), r"--[a-z]|/tmp|\.json", "words of the command line")
+            self.assertNotRegex(str(caught.exception), r"--[a-z]|/tmp|\.json|\.npy", "words of the command line")
 
     def test_new_rows_are_checked(self) -> None:
         X, _, y = people(60)
