@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// elementwise emits the passes over vectors.
-func elementwise(a asm) {
+// functionPasses emits the passes over vectors of functions and of the derivatives of activations.
+func functionPasses(a asm) {
 	a.unary("exp", "e^x[i]", a.exp)
 	a.unary("sigmoid", "1 / (1 + e^-x[i])", a.sigmoid)
 	a.unary("tanh", "tanh x[i]", a.tanh)
@@ -18,6 +18,10 @@ func elementwise(a asm) {
 	for _, f := range a.slopes() {
 		a.slope(f)
 	}
+}
+
+// elementwise emits the sums and products of vectors.
+func elementwise(a asm) {
 	a.axpy()
 	a.shift()
 	a.product()

@@ -38,6 +38,7 @@ func generate(dir string) error {
 		emit  []func(asm)
 	}{
 		{"products", false, []func(asm){products}},
+		{"functions", false, []func(asm){functionPasses}},
 		{"elementwise", false, []func(asm){elementwise}},
 		{"reductions", false, []func(asm){reductions}},
 		{"vectors", false, []func(asm){vectors}},

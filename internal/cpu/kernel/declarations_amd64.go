@@ -253,21 +253,6 @@ func tanhGradF32AVX512(n int, d *float32, s *float32)
 //go:noescape
 func reluGradF32AVX512(n int, d *float32, s *float32)
 
-// axpyF32AVX512 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
-//
-//go:noescape
-func axpyF32AVX512(n int, y *float32, s float32, x *float32)
-
-// shiftF32AVX512 computes z[i] = z[i] + b for i in 0..n-1.
-//
-//go:noescape
-func shiftF32AVX512(n int, z *float32, b float32)
-
-// productF32AVX512 computes dst[i] = x[i] y[i] for i in 0..n-1.
-//
-//go:noescape
-func productF32AVX512(n int, dst *float32, x *float32, y *float32)
-
 // expF64AVX512 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -321,21 +306,6 @@ func tanhGradF64AVX512(n int, d *float64, s *float64)
 //go:noescape
 func reluGradF64AVX512(n int, d *float64, s *float64)
 
-// axpyF64AVX512 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
-//
-//go:noescape
-func axpyF64AVX512(n int, y *float64, s float64, x *float64)
-
-// shiftF64AVX512 computes z[i] = z[i] + b for i in 0..n-1.
-//
-//go:noescape
-func shiftF64AVX512(n int, z *float64, b float64)
-
-// productF64AVX512 computes dst[i] = x[i] y[i] for i in 0..n-1.
-//
-//go:noescape
-func productF64AVX512(n int, dst *float64, x *float64, y *float64)
-
 // expF32AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -388,21 +358,6 @@ func tanhGradF32AVX2(n int, d *float32, s *float32)
 //go:noescape
 func reluGradF32AVX2(n int, d *float32, s *float32)
 
-// axpyF32AVX2 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
-//
-//go:noescape
-func axpyF32AVX2(n int, y *float32, s float32, x *float32)
-
-// shiftF32AVX2 computes z[i] = z[i] + b for i in 0..n-1.
-//
-//go:noescape
-func shiftF32AVX2(n int, z *float32, b float32)
-
-// productF32AVX2 computes dst[i] = x[i] y[i] for i in 0..n-1.
-//
-//go:noescape
-func productF32AVX2(n int, dst *float32, x *float32, y *float32)
-
 // expF64AVX2 computes dst[i] = e^x[i] for i in 0..n-1.
 //
 //go:noescape
@@ -454,6 +409,51 @@ func tanhGradF64AVX2(n int, d *float64, s *float64)
 //
 //go:noescape
 func reluGradF64AVX2(n int, d *float64, s *float64)
+
+// axpyF32AVX512 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
+//
+//go:noescape
+func axpyF32AVX512(n int, y *float32, s float32, x *float32)
+
+// shiftF32AVX512 computes z[i] = z[i] + b for i in 0..n-1.
+//
+//go:noescape
+func shiftF32AVX512(n int, z *float32, b float32)
+
+// productF32AVX512 computes dst[i] = x[i] y[i] for i in 0..n-1.
+//
+//go:noescape
+func productF32AVX512(n int, dst *float32, x *float32, y *float32)
+
+// axpyF64AVX512 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
+//
+//go:noescape
+func axpyF64AVX512(n int, y *float64, s float64, x *float64)
+
+// shiftF64AVX512 computes z[i] = z[i] + b for i in 0..n-1.
+//
+//go:noescape
+func shiftF64AVX512(n int, z *float64, b float64)
+
+// productF64AVX512 computes dst[i] = x[i] y[i] for i in 0..n-1.
+//
+//go:noescape
+func productF64AVX512(n int, dst *float64, x *float64, y *float64)
+
+// axpyF32AVX2 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
+//
+//go:noescape
+func axpyF32AVX2(n int, y *float32, s float32, x *float32)
+
+// shiftF32AVX2 computes z[i] = z[i] + b for i in 0..n-1.
+//
+//go:noescape
+func shiftF32AVX2(n int, z *float32, b float32)
+
+// productF32AVX2 computes dst[i] = x[i] y[i] for i in 0..n-1.
+//
+//go:noescape
+func productF32AVX2(n int, dst *float32, x *float32, y *float32)
 
 // axpyF64AVX2 computes y[i] = y[i] + s x[i], fused, for i in 0..n-1.
 //
