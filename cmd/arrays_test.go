@@ -63,6 +63,10 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 	if got := forReal(t, "data", "check", "csv", "--file", packed); got.status != exitDone { // with the label y
 		t.Error(got.stderr)
 	}
+	if got := forReal(t, "data", "check", "csv", "--label", "y", "--file", files[4][0], "--table", beside); got.status != exitUsage ||
+		!strings.Contains(got.stderr, `the arrays and the --table both have "y"; keep the arrays' (--ignore 'column `) {
+		t.Error(got.status, got.stderr)
+	}
 	wide, cube := x, x
 	wide.Shape, cube.Shape = []int{rows, columns + 1}, []int{rows, columns, 2}
 	wide.Numbers, cube.Numbers = append(slices.Clone(x.Numbers), x.Numbers[:rows]...), slices.Concat(x.Numbers, x.Numbers)

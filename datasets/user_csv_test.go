@@ -115,13 +115,15 @@ func TestUserCSVErrors(t *testing.T) {
 
 // TestUserCSVIdentifiers checks that the error names columns that identify rows.
 func TestUserCSVIdentifiers(t *testing.T) {
-	var text strings.Builder
-	text.WriteString("who,y\n")
-	for i := range 60 {
-		fmt.Fprintf(&text, "person %d,%d\n", i, i%2)
+	for form, advice := range map[string]string{"person %d": "ignore", "photos/%d.JPG": "read the pictures (--picture who), or ignore"} {
+		var text strings.Builder
+		text.WriteString("who,y\n")
+		for i := range 60 {
+			fmt.Fprintf(&text, form+",%d\n", i, i%2)
+		}
+		_, err := everything(t, text.String(), tabular.TableOptions{Label: "y"})
+		datatest.CheckError(t, err, dataerr.ErrColumn, `"who": it has 60 different texts in 60 rows; `+advice+` the column (--ignore who)`)
 	}
-	_, err := everything(t, text.String(), tabular.TableOptions{Label: "y"})
-	datatest.CheckError(t, err, dataerr.ErrColumn, `"who": it has 60 different texts in 60 rows; ignore the column (--ignore who)`)
 }
 
 // TestUserCSVOneBadDate checks that the error names the line of the text that is not a date: in the

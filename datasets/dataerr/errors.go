@@ -72,13 +72,8 @@ type FileError struct {
 // Error returns one line: path, position, error, advice.
 func (e *FileError) Error() string {
 	s := "datasets: " + e.Path
-	switch {
-	case e.Line > 0:
-		s += fmt.Sprintf(": line %d", e.Line)
-	case e.Row > 0:
-		s += fmt.Sprintf(": row %d", e.Row)
-	case e.Offset >= 0:
-		s += fmt.Sprintf(": byte %d", e.Offset)
+	if place := e.Place(); place != "" {
+		s += ": " + place
 	}
 	if e.Line+e.Row > 0 && e.Column > 0 {
 		s += fmt.Sprintf(", column %d", e.Column)
@@ -88,6 +83,19 @@ func (e *FileError) Error() string {
 		s += "; " + e.Advice
 	}
 	return s
+}
+
+// Place returns the line, the row or the byte; "": none applies.
+func (e *FileError) Place() string {
+	switch {
+	case e.Line > 0:
+		return fmt.Sprintf("line %d", e.Line)
+	case e.Row > 0:
+		return fmt.Sprintf("row %d", e.Row)
+	case e.Offset >= 0:
+		return fmt.Sprintf("byte %d", e.Offset)
+	}
+	return ""
 }
 
 // Unwrap returns the error without the position.

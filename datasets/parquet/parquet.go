@@ -47,7 +47,7 @@ func (p *parquetTable) ColumnNames() ([]string, error) {
 	var fields [][]byte
 	for _, column := range p.Names() {
 		if advice, err := inputfile.CheckUTF8(column, p.name); err != nil {
-			return nil, &dataerr.FileError{Path: p.name, Offset: -1, Line: 1, Err: err, Advice: advice}
+			return nil, &dataerr.FileError{Path: p.name, Offset: -1, Err: err, Advice: advice}
 		}
 		fields = append(fields, recordio.Trimmed([]byte(column)))
 	}
@@ -179,13 +179,13 @@ func (p *parquetRecords) Numbers(c recordio.Chunk, field int) []float64 {
 // Key implements RecordReader.
 func (p *parquetRecords) Key(field int) uint64 { return p.rows.Columns[field].Key(p.row) }
 
-// Position implements RecordReader. The columns' names count as line 1.
+// Position implements RecordReader: the row of the file, from 1.
 func (p *parquetRecords) Position(field int) (line, column int) {
-	return p.rows.First + p.row + 2, field + 1
+	return p.rows.First + p.row + 1, field + 1
 }
 
 // Fail implements RecordReader.
 func (p *parquetRecords) Fail(field int, err error) error {
-	line, column := p.Position(field)
-	return &dataerr.FileError{Path: p.name, Offset: -1, Line: line, Column: column, Err: err}
+	row, column := p.Position(field)
+	return &dataerr.FileError{Path: p.name, Offset: -1, Row: row, Column: column, Err: err}
 }

@@ -219,8 +219,8 @@ func (r *SheetReader) add(p *SheetPart) error {
 	}
 	if first >= 0 {
 		field := r.fields[first]
-		return &dataerr.FileError{Path: r.text.Name, Offset: -1, Line: at.line, Column: field + 1, Err: fmt.Errorf(
-			"%s: %w: more than %d different texts; ignore the column (--ignore), or replace it by numbers", r.text.Header[field], dataerr.ErrColumn, MaxCategories)}
+		return r.text.At(at.line, field, fmt.Errorf("%s: %w: more than %d different texts; ignore the column (--ignore), or replace it by numbers",
+			r.text.Header[field], dataerr.ErrColumn, MaxCategories))
 	}
 	for _, record := range p.source {
 		r.source = append(r.source, r.records+record)

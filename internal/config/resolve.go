@@ -228,7 +228,11 @@ func (r *resolver) inapplicable(name string, s setting, c option.Condition) erro
 		r.others = append(r.others, name)
 		return nil
 	}
-	return s.refuse("used only with %v%s", c, now(r.text(c.Name)))
+	current, advice := r.text(c.Name), ""
+	if c.Name == option.NameDataset && name != "picture" && current == datasets.CSV && c.Holds(datasets.Pictures) {
+		advice = "; name the column of the pictures' paths with --picture COLUMN"
+	}
+	return s.refuse("used only with %v%s%s", c, now(current), advice)
 }
 
 func (s setting) refuse(format string, args ...any) error {

@@ -38,6 +38,11 @@ var splitFolders = []string{"train", "training", "val", "valid", "validation", "
 // pictureEndings are the endings of the names of pictures, in lower case.
 var pictureEndings = []string{".png", ".jpg", ".jpeg"}
 
+// IsPicture reports whether a file has the name of a picture.
+func IsPicture(name string) bool {
+	return slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(name)))
+}
+
 // ReadFolder lists the pictures of a folder. Errors are *FileError.
 func ReadFolder(path string) (*Folder, error) {
 	f := &Folder{Path: path}
@@ -140,7 +145,7 @@ func (f *Folder) list(folder string) (folders, pictures []string, err error) {
 		switch {
 		case mode.IsDir():
 			folders = append(folders, own)
-		case mode.IsRegular() && slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(own))):
+		case mode.IsRegular() && IsPicture(own):
 			pictures = append(pictures, own)
 		default:
 			f.LeftOut = append(f.LeftOut, own)

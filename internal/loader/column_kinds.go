@@ -10,6 +10,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
+	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -275,6 +276,9 @@ func (t *UserTable) decideCategories(c *UserColumn, wrong func(at *dataerr.FileE
 				dataerr.ErrColumn, c.Name, date, textvalue.Quoted([]byte(p.UndatedText)))
 			return
 		}
+		if slices.ContainsFunc(p.Values, inputfile.IsPicture) {
+			ignore = "read the pictures (--picture " + textvalue.FlagNames(c.Name) + "), or " + ignore
+		}
 		wrong(nil, ignore+", or replace it by numbers", "%w %q: it has %s different texts in %d rows", dataerr.ErrColumn, c.Name, textvalue.UpTo(n, columnar.MaxCategories), values)
 	}
 }
@@ -332,7 +336,7 @@ func (c *UserColumn) use(s *columnar.Sheet) tabular.ColumnUse {
 	case c.Kind == CategoryKind && c.Feature && c.Profile.Plain > 0:
 		because := "because of texts such as " + textvalue.Quoted([]byte(c.Profile.Example))
 		if first := c.Profile.Text; first != nil { // nil: all texts are numbers in some notation
-			because += fmt.Sprintf(" in line %d", first.Line)
+			because += " in " + first.Place()
 		}
 		details = append(details, because)
 	}

@@ -151,11 +151,15 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 		if !c.used() {
 			continue
 		}
-		if t.column(name) != nil {
-			if !ignored[recordio.ByPlace(field)] {
-				t.duplicates = append(t.duplicates, recordio.ByPlace(field))
-				t.duplicateErrors = append(t.duplicateErrors, &dataerr.FileError{Path: opts.File, Offset: -1, Line: text.HeaderLine, Err: fmt.Errorf("%w: two columns are named %q", dataerr.ErrColumn, name),
-					Advice: fmt.Sprintf("keep the first (--ignore %s), or rename a column", textvalue.FlagNames(recordio.ByPlace(field)))})
+		if first := t.column(name); first != nil {
+			if place := recordio.ByPlace(field); !ignored[place] {
+				two, keep := "two columns are named %q", "keep the first (--ignore %s), or rename a column"
+				if text.Beside(field) && !text.Beside(first.Field) {
+					two, keep = "the arrays and the --table both have %q", "keep the arrays' (--ignore %s), or rename it in the table"
+				}
+				t.duplicates = append(t.duplicates, place)
+				t.duplicateErrors = append(t.duplicateErrors, &dataerr.FileError{Path: opts.File, Offset: -1, Line: text.HeaderLine, Err: fmt.Errorf("%w: "+two, dataerr.ErrColumn, name),
+					Advice: fmt.Sprintf(keep, textvalue.FlagNames(place))})
 			}
 			if !slices.Contains(t.repeated, name) {
 				t.repeated = append(t.repeated, name)

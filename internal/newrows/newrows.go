@@ -121,7 +121,7 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 		}
 	}
 	if err != nil {
-		return &dataerr.FileError{Path: name, Offset: -1, Line: 1, Err: err, Advice: text.BesideAdvice()}
+		return &dataerr.FileError{Path: name, Offset: -1, Line: text.HeaderLine, Err: err, Advice: text.BesideAdvice()}
 	}
 	pixels, err := n.newPixelRows(text, name)
 	if err != nil {

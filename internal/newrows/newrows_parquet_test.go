@@ -38,7 +38,7 @@ func TestParquetNewRows(t *testing.T) {
 	_, _, _, err = newRows(p, bytes.NewReader(datatest.ParquetFile(t, []float64{3, 5}, "ab", "x", "x")), NewRows{})
 	datatest.CheckError(t, err, dataerr.ErrColumn, `2 columns are named "x"`)
 	_, _, _, err = newRows(p, bytes.NewReader(datatest.ParquetFile(t, []float64{1, 2, 3}, "ab\xff")), NewRows{})
-	datatest.CheckError(t, err, dataerr.ErrFormat, `line 4, column 2: wrong format: "\xff" is not in UTF-8`)
+	datatest.CheckError(t, err, dataerr.ErrFormat, `row 3, column 2: wrong format: "\xff" is not in UTF-8`)
 }
 
 // New rows of a file have the numbers of the file, however the training wrote its numbers.

@@ -16,15 +16,15 @@ import (
 // The texts of the table beside are in memory.
 type joined struct {
 	ArrayTable
-	fields     int // of the arrays
-	header     []string
-	headerLine int    // of the table beside; 0: it has none
-	hidden     int    // the field of header that an array of the same name and values has; -1: none
-	name       string // of the table beside, for errors
-	texts      []byte
-	padded     map[int]bool // the texts with blanks around them, by their numbers in ends
-	ends       []int        // of each text, row by row
-	lines      []int        // of each row
+	fields int        // of the arrays
+	table  *Delimited // the table beside, read and closed
+	header []string
+	hidden int    // the field of header that an array of the same name and values has; -1: none
+	name   string // of the table beside, for errors
+	texts  []byte
+	padded map[int]bool // the texts with blanks around them, by their numbers in ends
+	ends   []int        // of each text, row by row
+	lines  []int        // of each row
 }
 
 // noArraysError returns the error of --table with a file that has no arrays.
@@ -81,7 +81,7 @@ func (j *joined) read(layout tabular.Layout) error {
 			return err
 		}
 	}
-	j.header, j.headerLine = text.Header, text.HeaderLine
+	j.table, j.header = text, text.Header
 	records := text.Records()
 	for {
 		c, err := text.Next(nil)
@@ -120,7 +120,7 @@ func (j *joined) text(row, field int) []byte {
 
 // fail adds a position in the table beside the arrays to an error.
 func (j *joined) fail(row, field int, err error) error {
-	return &dataerr.FileError{Path: j.name, Offset: -1, Line: j.lines[row], Column: field + 1, Err: err}
+	return j.table.At(j.lines[row], field, err)
 }
 
 // rowsByKey returns the row of the arrays for each row of the table beside, by the column key.
@@ -129,7 +129,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 	places := HeaderPlaces{Header: j.header}
 	field, err := places.Column(key)
 	if err != nil {
-		return nil, &dataerr.FileError{Path: j.name, Offset: -1, Line: j.headerLine, Err: fmt.Errorf("--key: %w", err)}
+		return nil, &dataerr.FileError{Path: j.name, Offset: -1, Line: j.table.HeaderLine, Err: fmt.Errorf("--key: %w", err)}
 	}
 	find := func(text string) (row int, ok bool) {
 		row, err := strconv.Atoi(text)
@@ -155,7 +155,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 			return nil, j.fail(i, field, fmt.Errorf("%w: the key %q, want %s", dataerr.ErrMismatch, text, want))
 		}
 		if before, twice := first[row]; twice {
-			return nil, j.fail(i, field, fmt.Errorf("%w: the key %q is also in line %d", dataerr.ErrMismatch, text, j.lines[before]))
+			return nil, j.fail(i, field, fmt.Errorf("%w: the key %q is also in %s", dataerr.ErrMismatch, text, j.table.At(j.lines[before], field, nil).Place()))
 		}
 		first[row] = i
 		rows = append(rows, row)

@@ -245,6 +245,25 @@ func (d *Delimited) BesideAdvice() string {
 	return "name the table that has the column with --table FILE"
 }
 
+// At adds the position of a field, whose line or row RecordReader.Position returned, to an error.
+func (d *Delimited) At(line, field int, err error) *dataerr.FileError {
+	if d.Beside(field) {
+		j := d.binary.(*joined)
+		return j.table.At(line, field-j.fields, err)
+	}
+	e := &dataerr.FileError{Path: d.Name, Offset: -1, Line: line, Column: field + 1, Err: err}
+	if d.binary != nil {
+		e.Line, e.Row = 0, line
+	}
+	return e
+}
+
+// Beside reports whether a column is in the table beside arrays.
+func (d *Delimited) Beside(field int) bool {
+	j, is := d.binary.(*joined)
+	return is && field >= j.fields
+}
+
 // Spelling returns a number that a binary format stores as text: see BinaryTable.
 func (d *Delimited) Spelling(field int, x float64) string {
 	return d.binary.(columnTable).Spelling(field, x)

@@ -29,7 +29,8 @@ type RecordReader interface {
 	Number(field int) (x float64, ok bool)
 	// Key returns a number that differs for different numbers of a column in the chunk.
 	Key(field int) uint64
-	// Position returns the line of a field, and its column from 1.
+	// Position returns the line of a field, or its row in a file without lines, and its column.
+	// All count from 1.
 	Position(field int) (line, column int)
 	// Fail adds the position of a field to an error.
 	Fail(field int, err error) error
