@@ -125,7 +125,8 @@ func Turn(rates *Rates, target *Target, columns, starts [][]float64, round func(
 	slices.SortStableFunc(list[1:], turned.compare)
 	best := list[0]
 	list = slices.DeleteFunc(list[:min(len(list), 1+turnRefined)], func(own turned) bool { return !near(own) })
-	for k := 0; t.left > 0 && len(list) > 0; k++ {
+	// One column has no tangents, so one pass compares its two signs.
+	for k := 0; t.left > 0 && len(list) > 0 && (len(columns) > 1 || k < len(list)); k++ {
 		own := &list[k%len(list)]
 		if *own, err = t.refine(*own); err != nil {
 			return nil, err

@@ -44,6 +44,28 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// TestTurnOfOneColumn checks that Turn ends for one column, which has two directions, and takes the
+// better one.
+func TestTurnOfOneColumn(t *testing.T) {
+	const n = 60
+	column := make([]float64, n)
+	rates := require.Value(NewRates(n, 2, []float64{0}, func(i int) []Entry {
+		column[i] = float64(i*i%17) - 8
+		wrong := 0
+		if column[i] > 1 && i%7 > 0 {
+			wrong = 1
+		}
+		return []Entry{{Rate: 0, Class: wrong, Weight: 1. / n}}
+	}))(t)
+	target := &Target{Objective: problem.AffineRow{Coefficients: []float64{1}}}
+	for _, start := range []float64{2, -2} {
+		w, err := Turn(rates, target, [][]float64{column}, [][]float64{{start}}, func([]float64) {}, 1e-9)
+		if err != nil || w != nil && (len(w) != 1 || w[0] != -start) {
+			t.Errorf("from %v to %v, %v", start, w, err)
+		}
+	}
+}
+
 // TestTurnGainsMoreThanNoise checks that c changed decisions have at least 3/4 c^(1/2) fewer
 // errors, on rows whose classes depend little on the columns.
 func TestTurnGainsMoreThanNoise(t *testing.T) {
