@@ -31,8 +31,9 @@ const (
 	// turnGain is the smallest decrease of the objective for which Turn changes weights.
 	turnGain = 0.001
 	// turnNoise is the number of standard errors of the objective's change that Turn adds to the
-	// objective. With a smaller number, more runs violate the bounds on new rows.
-	turnNoise = 0.75
+	// objective. With a larger number, runs on weak signals stay more than 1% of the rows behind the
+	// best of random directions; with a smaller one, they violate the bounds more on new rows.
+	turnNoise = 0.25
 	// turnWork is the largest number of rows that Turn counts, summed over the directions.
 	turnWork = 1_000_000
 	// turnMost is the largest number of directions that Turn counts.
@@ -59,10 +60,10 @@ const (
 // the classes. It compares the starts, their opposites and random directions. It refines the best
 // ones by steps along random tangents; the angle of the steps falls when no step improves.
 //
-// Turn adds the noise 3/4 (sum of v_i^2)^(1/2) to the objective, over the rows i whose decisions
+// Turn adds the noise 1/4 (sum of v_i^2)^(1/2) to the objective, over the rows i whose decisions
 // differ from those of starts[0]. v_i is the share of row i in the objective, and the root is the
 // standard error of the change. If c decisions of rows with equal shares change, the change must
-// therefore gain more than 3/4 c^(1/2) rows.
+// therefore gain more than 1/4 c^(1/2) rows.
 //
 // Turn returns nil if it finds no weights that violate the bounds less, or that lower the objective
 // with its noise by 0.001; also if there are too many rows to search. The error wraps

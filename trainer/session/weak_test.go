@@ -311,11 +311,7 @@ func TestWeakSignalsOfMoreColumns(t *testing.T) {
 				got, r := w.train(t)
 				behind := got - random.After*w.unit
 				t.Logf("%s %s, %d rows: random %.0f, behind %.0f (%.2f%%), met %t", pool.name, b.name, n, random.After*w.unit, behind, 100*behind/float64(n), r.Outcome.Met())
-				most := 0.01 // of the rows; of few rows, random directions gain more by noise
-				if n < 1000 {
-					most = 0.03
-				}
-				if behind > most*float64(n) {
+				if behind > 0.01*float64(n) {
 					t.Errorf("%s %s, %d rows: %.0f rows behind", pool.name, b.name, n, behind)
 				}
 			}
