@@ -31,7 +31,7 @@ func neymanPearson(dataset string) Figure {
 			{Name: "extragradient", Values: config.Values{"method": "extragradient"}},
 			{Name: "penalty", Values: config.Values{"method": "penalty"}},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: publishedIterations[dataset]}, {Kind: compare.Iterations, Amount: 300}},
+		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: publishedIterations[dataset]}, {Kind: compare.Gradients, Amount: 300}},
 		records: pictureRecords,
 		claims: []claim{
 			{"PPALA is ahead of GDPA in stationarity", ahead("ppala", []string{"gdpa"}, tailStationarity())},
