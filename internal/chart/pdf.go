@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,7 +43,7 @@ func WritePDFs(dir string) error {
 // becomes a point. Texts are in Helvetica, which every reader has; a character that the encoding
 // lacks becomes a question mark.
 func toPDF(svg []byte) ([]byte, error) {
-	var p page
+	p := page{opacities: map[string]bool{}}
 	in := xml.NewDecoder(bytes.NewReader(svg))
 	for {
 		token, err := in.Token()
@@ -73,7 +75,8 @@ func toPDF(svg []byte) ([]byte, error) {
 type page struct {
 	operators
 	width, height float64
-	open          element // the open text
+	open          element         // the open text
+	opacities     map[string]bool // the shares of fill-opacity
 }
 
 // operators are operators of a page, each after its operands.
@@ -146,6 +149,7 @@ func (p *page) paint(e element, outline []byte) {
 		how = "f"
 		p.op("rg", rgb(fill)...)
 		if share := e["fill-opacity"]; share != "" {
+			p.opacities[share] = true
 			fmt.Fprintf(p, "/O%s gs\n", share)
 		}
 	}
@@ -260,11 +264,15 @@ func (p *page) file() []byte {
 	z := zlib.NewWriter(&content)
 	_, _ = z.Write(p.Bytes()) // a buffer takes everything
 	_ = z.Close()
+	states := ""
+	for _, share := range slices.Sorted(maps.Keys(p.opacities)) {
+		states += fmt.Sprintf("/O%s<</ca %[1]s>>", share)
+	}
 	objects := []string{
 		"<</Type/Catalog/Pages 2 0 R>>",
 		"<</Type/Pages/Count 1/Kids[3 0 R]>>",
 		fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 %g %g]/Contents 4 0 R/Resources<</Font<</Regular 5 0 R/Bold 6 0 R>>"+
-			"/ExtGState<</O0.16<</ca .16>>/O0.6<</ca .6>>>>>>>>", p.width, p.height),
+			"/ExtGState<<%s>>>>>>", p.width, p.height, states),
 		fmt.Sprintf("<</Filter/FlateDecode/Length %d>>stream\n%s\nendstream", content.Len(), content.Bytes()),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica-Bold/Encoding/WinAnsiEncoding>>",

@@ -45,7 +45,11 @@ func TestPDF(t *testing.T) {
 		`<text font-size="9" fill="#000">≤ 1</text>`:                                                           "BT\n0 0 0 rg\n/Regular 9 Tf\n1 0 0 -1 0 0 Tm\n<3c3d2031> Tj\nET\n",
 	} {
 		svg := `<svg width="100" height="60"><title>a</title>` + element + `</svg>`
-		got := contents(t, require.Value(toPDF([]byte(svg)))(t))
+		pdf := require.Value(toPDF([]byte(svg)))(t)
+		got := contents(t, pdf)
+		if strings.Contains(element, "opacity") != bytes.Contains(pdf, []byte("/ExtGState<</O0.6<</ca 0.6>>>>")) {
+			t.Errorf("%s: the page's states are not those of its opacities", element)
+		}
 		if start := "1 0 0 -1 0 60 cm\n1 j\n"; got != start+want {
 			t.Errorf("%s:\n%s", element, got)
 		}

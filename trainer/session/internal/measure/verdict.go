@@ -94,7 +94,11 @@ func (e Run) reason() string {
 		why = fmt.Sprintf("The limit of %d iterations ended the run", r.Iterations)
 	}
 	if m := r.Trend.Multipliers; m > movingMultipliers && r.Status != trainer.NoImprovement && r.Status != trainer.AtRest {
-		why += fmt.Sprintf(" while the multipliers were still changing, by %.0f%% over the last tenth of the iterations", 100*m)
+		share := fmt.Sprintf("%.0f%%", 100*m)
+		if m > 1 { // of multipliers that were near 0
+			share = "more than 100%"
+		}
+		why += " while the multipliers were still changing, by " + share + " over the last tenth of the iterations"
 	}
 	return why + "."
 }

@@ -41,6 +41,10 @@ func TestVerdicts(t *testing.T) {
 			sum.Certificate.Stationarity, r.Trend.Multipliers = 0.0123, 0.25
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. The limit of 300 iterations ended the run " +
 			"while the multipliers were still changing, by 25% over the last tenth of the iterations. Use more --iterations."},
+		"growing multipliers": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
+			sum.Certificate.Stationarity, r.Trend.Multipliers = 0.0123, 132.67
+		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. The limit of 300 iterations ended the run " +
+			"while the multipliers were still changing, by more than 100% over the last tenth of the iterations. Use more --iterations."},
 		"kinks": {func(_ *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			sum.Certificate.Stationarity, sum.Certificate.UpperBound = 0.0123, true
 		}, "The run may not have converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. " +
