@@ -150,7 +150,7 @@ func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
 // plotFormat is the value of --plot-format.
 type plotFormat string
 
-const plotFormatHelp = "write plots in this `FORMAT`: svg, or pdf for PDF files beside the SVG files (default svg)"
+const plotFormatHelp = "write plots in this `FORMAT`: svg, or also pdf or png (default svg)"
 
 func (*plotFormat) Type() string { return "FORMAT" }
 
@@ -158,8 +158,8 @@ func (f *plotFormat) String() string { return string(*f) }
 
 // Set implements pflag.Value.
 func (f *plotFormat) Set(name string) error {
-	if name != "svg" && name != "pdf" {
-		return errors.New("must be svg or pdf (other programs, such as rsvg-convert, write PNG files from these)")
+	if !slices.Contains([]string{"svg", chart.PDF, chart.PNG}, name) {
+		return errors.New("must be svg, pdf or png")
 	}
 	*f = plotFormat(name)
 	return nil
@@ -167,8 +167,8 @@ func (f *plotFormat) Set(name string) error {
 
 // write adds the plots of a comparison in the format.
 func (f plotFormat) write(dir string) error {
-	if f == "pdf" {
-		return chart.WritePDFs(filepath.Join(dir, "plots"))
+	if f == chart.PDF || f == chart.PNG {
+		return chart.Convert(filepath.Join(dir, "plots"), string(f))
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 	if pdf := text(t, dir, "plots", "overview.pdf"); !strings.HasPrefix(pdf, "%PDF-") {
 		t.Errorf("overview.pdf begins with %.9q", pdf)
 	}
-	if got := command(t.Context(), nil, "compare", "--plot-format", "png"); got.status != exitUsage || !strings.Contains(got.stderr, "must be svg or pdf") {
+	if got := command(t.Context(), nil, "compare", "--plot-format", "gif"); got.status != exitUsage || !strings.Contains(got.stderr, "must be svg, pdf or png") {
 		t.Errorf("status %d, %s", got.status, got.stderr)
 	}
 }

@@ -73,7 +73,7 @@ func read(t *testing.T, svg []byte) (texts []placed, width, height float64) {
 // no two texts overlap. The picture has a form in PDF.
 func inside(t *testing.T, svg []byte) []placed {
 	t.Helper()
-	require.Value(toPDF(svg))(t)
+	require.Value(converted(svg, PDF))(t)
 	texts, width, height := read(t, svg)
 	type box struct{ left, right, top, bottom float64 }
 	var boxes []box
