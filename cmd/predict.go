@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
@@ -120,6 +121,9 @@ func (f *rowsFlags) options(a *app) (predictor.Options, error) {
 // itself, because it treats pipes differently. Only a model of pictures takes a folder.
 func (f *rowsFlags) open(a *app, m *predictor.Model) (in io.Reader, name string, done func(), err error) {
 	if f.input == standard {
+		if file, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+			return nil, "", nil, usage{errors.New("no rows: --input FILE names them (or write them to the standard input)")}
+		}
 		return a.stdin, "standard input", func() {}, nil
 	}
 	if inputfile.IsFolder(f.input) {
@@ -140,6 +144,8 @@ func advise(err error) error {
 		return err
 	}
 	switch {
+	case errors.Is(err, dataerr.ErrTruncated) && at.Path == "standard input" && at.Offset <= 0:
+		at.Advice = "--input FILE reads a file"
 	case errors.Is(err, dataerr.ErrCategory):
 		at.Advice = "use --unknown ignore to score rows with unknown categories"
 	case errors.Is(err, dataerr.ErrMissing):

@@ -82,7 +82,7 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: every row has a missing value", dataerr.ErrMissing),
 			Advice: "ignore the columns with many missing values (--ignore), or use --missing impute"}
 	case reader.rows == 0:
-		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", dataerr.ErrTruncated)}
+		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: dataerr.ErrNoRows}
 	}
 	return reader.sheet()
 }

@@ -282,7 +282,7 @@ func (s *SparseRows) end(name string) (*LIBSVM, error) {
 	case s.only.Rows != nil && s.lines != len(s.only.Rows):
 		return fail(dataerr.ErrChanged, "")
 	case s.lines == 0:
-		return fail(fmt.Errorf("%w: the file has no rows", dataerr.ErrTruncated), "")
+		return fail(dataerr.ErrNoRows, "")
 	case x.Cols == 0:
 		return fail(fmt.Errorf("%w: no row has an entry", dataerr.ErrFormat), "specify the number of features")
 	}

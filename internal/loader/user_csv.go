@@ -71,7 +71,7 @@ func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions
 		}
 	}
 	if own.Columns[0].Profile.Rows == 0 {
-		return nil, &dataerr.FileError{Path: opts.File, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", dataerr.ErrTruncated)}
+		return nil, &dataerr.FileError{Path: opts.File, Offset: -1, Err: dataerr.ErrNoRows}
 	}
 	profiles := kept.profiles()
 	if err := own.decide(); err != nil {
