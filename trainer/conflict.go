@@ -82,7 +82,7 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	}
 	var o infeasible.Outcome
 	err = t.aside(func() (err error) {
-		o, err = infeasible.Search(t.full, infeasible.Settings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
+		o, err = infeasible.Search(t.ctx, t.full, infeasible.Settings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
 		return err
 	})
 	if err != nil {

@@ -27,10 +27,10 @@ func onClock(t *testing.T, fn problem.Functions, x float64, m *scripted, iterati
 	l, clock := &journal{}, time.Unix(0, 0)
 	s.Recorder = l
 	s.Measure = func() (map[string]float64, error) { clock = clock.Add(record); return nil, nil }
-	b := require.Value(newRun(begin(t, fn, x), &clocked{*m, &clock, iteration}, s))(t)
+	b := require.Value(newRun(t.Context(), begin(t, fn, x), &clocked{*m, &clock, iteration}, s))(t)
 	b.now = func() time.Time { return clock }
 	b.timed.now = b.now
-	status := require.Value(b.loop(t.Context()))(t)
+	status := require.Value(b.loop())(t)
 	for k, r := range l.records[:len(l.records)-1] {
 		spent := float64(k+1) * record.Seconds()
 		if b.timed.share > 0 && k > 0 && spent > max(b.timed.share*r.Seconds, b.timed.free.Seconds())+1e-9 {
@@ -139,12 +139,12 @@ func TestRecordShareAfterResume(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	p := begin(t, square(problem.Regularizer{}), 0)
-	b, err := newRun(p, &scripted{}, Settings{})
+	b, err := newRun(t.Context(), p, &scripted{}, Settings{})
 	require.NoError(t, err)
 	b.seconds = 7
 	state := Capture(p, b.m)
 	b.visitProgress(&saver{s: state, p: p, prefix: progressPrefix})
-	if b, err = newRun(p, &scripted{}, Settings{Resume: state}); err != nil || b.timed.from != 7 {
+	if b, err = newRun(t.Context(), p, &scripted{}, Settings{Resume: state}); err != nil || b.timed.from != 7 {
 		t.Errorf("%+v, error %v", b.timed, err)
 	}
 }

@@ -110,11 +110,11 @@ func TestSearchConditions(t *testing.T) {
 		"only mini-batches": {func(r *run) { r.full = group{r.full} }, true, false},
 	} {
 		p := begin(t, fn, 4)
-		r := require.Value(newRun(p, &scripted{}, Settings{FeasibilityTolerance: 0.25}))(t)
+		r := require.Value(newRun(t.Context(), p, &scripted{}, Settings{FeasibilityTolerance: 0.25}))(t)
 		r.at.GradientEvaluations, r.recorded, r.last = 400, 0, Record{Infeasibility: 5, MaxViolation: 5}
 		c.change(r)
 		steps := r.searchSteps(c.ending)
-		o := require.Value(infeasible.Search(begin(t, fn, 4), infeasible.Settings{Iterations: steps, Tolerance: 0.25}))(t)
+		o := require.Value(infeasible.Search(t.Context(), begin(t, fn, 4), infeasible.Settings{Iterations: steps, Tolerance: 0.25}))(t)
 		cost := float64(o.Evaluations) / 2
 		proven, err := r.searchConflict(c.ending)
 		if err != nil || r.conflict.spent != 0 && r.conflict.spent != cost || (r.conflict.spent > 0) != c.searched || proven != (r.conflict.proof != nil) || proven && r.conflict.attained {
@@ -140,9 +140,9 @@ func TestSearchAtTheEnd(t *testing.T) {
 		{Settings{}, 0, t.Context(), IterationLimit}, {Settings{Iterations: 9, Gradients: 40}, 0, t.Context(), GradientLimit},
 		{Settings{Iterations: 9, TimeLimit: time.Minute}, 60, t.Context(), TimeLimit}, {Settings{Iterations: 9}, 0, cancelled, Interrupted},
 	} {
-		b := require.Value(newRun(begin(t, square(problem.Regularizer{}), 4), &scripted{moves: []float64{0}}, c.set))(t)
+		b := require.Value(newRun(c.ctx, begin(t, square(problem.Regularizer{}), 4), &scripted{moves: []float64{0}}, c.set))(t)
 		b.seconds, b.at.GradientEvaluations = c.seconds, 40
-		if status, err := b.loop(c.ctx); err != nil || status != c.want || b.conflict.attained != (c.want != Interrupted) {
+		if status, err := b.loop(); err != nil || status != c.want || b.conflict.attained != (c.want != Interrupted) {
 			t.Errorf("%v, error %v: attained %v", status, err, b.conflict.attained)
 		}
 	}
@@ -185,8 +185,8 @@ func TestTheEndAtRest(t *testing.T) {
 			c.set.RecordEvery = 6
 		}
 		c.set.Recorder = l
-		b := require.Value(newRun(begin(t, square(problem.Regularizer{}), 4), m, c.set))(t)
-		status, err := b.loop(ctx)
+		b := require.Value(newRun(ctx, begin(t, square(problem.Regularizer{}), 4), m, c.set))(t)
+		status, err := b.loop()
 		cancel()
 		if k := l.iterations(); err != nil || status != c.want || b.at.Iteration != c.end || k[len(k)-1] != c.end {
 			t.Errorf("%s: %v after %d iterations with the records %v, want %v after %d (%v)", name, status, b.at.Iteration, k, c.want, c.end, err)

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"context"
 	"math"
 
 	"ppal/trainer/certify"
@@ -47,9 +48,9 @@ func NewReport(step float64, multipliers []float64) Report {
 }
 
 // Diagnoser is a Method that warns after Init about settings and starts outside its theory. Each
-// warning is one sentence.
+// warning is one sentence. If ctx is cancelled, Diagnose ends with the warnings that it has.
 type Diagnoser interface {
-	Diagnose(p problem.Problem, at *problem.Point) (warnings []string, err error)
+	Diagnose(ctx context.Context, p problem.Problem, at *problem.Point) (warnings []string, err error)
 }
 
 // Concluder is a Method with warnings or notes about the finished run, given the certificate.

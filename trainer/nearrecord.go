@@ -36,7 +36,7 @@ func (t *run) near(r *Record, ending bool) error {
 	if t.set.NearEvery == 0 || r.Iteration%(t.every*t.set.NearEvery) != 0 && !ending {
 		return nil
 	}
-	n, err := near.Measure(t.full, t.fullAt, t.set.Near)
+	n, err := near.Measure(t.ctx, t.full, t.fullAt, t.set.Near)
 	r.NearStationarity, r.NearReason = &n, n.Reason
 	return err
 }

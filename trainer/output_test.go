@@ -63,7 +63,7 @@ func TestWeightedDrawByHand(t *testing.T) {
 // speaking is a method with warnings and notes.
 type speaking struct{ scripted }
 
-func (m *speaking) Diagnose(problem.Problem, *problem.Point) ([]string, error) {
+func (m *speaking) Diagnose(context.Context, problem.Problem, *problem.Point) ([]string, error) {
 	return []string{"before"}, nil
 }
 
@@ -81,7 +81,7 @@ func TestWarningsAndNotes(t *testing.T) {
 		t.Errorf("warnings %q, heard %q, notes %q", r.Warnings, heard, r.Notes)
 	}
 	for status, want := range map[Status]Warnings{Infeasible: nil, IterationLimit: {{WarnConclusion, "after"}}} {
-		b := require.Value(newRun(begin(t, square(problem.Regularizer{}), 0), &speaking{}, Settings{}))(t)
+		b := require.Value(newRun(t.Context(), begin(t, square(problem.Regularizer{}), 0), &speaking{}, Settings{}))(t)
 		b.warnings = nil
 		if r, err := b.finish(status, nil); err != nil || !slices.Equal(r.Warnings, want) || len(r.Notes) != 1 {
 			t.Errorf("%v: warnings %q, notes %q, error %v", status, r.Warnings, r.Notes, err)
@@ -126,9 +126,9 @@ func TestLimitsComeBeforeInterruption(t *testing.T) {
 			t.Errorf("%+v: %v after %d, want %v", c.set, r.Status, r.Iterations, c.want)
 		}
 	}
-	b := require.Value(newRun(begin(t, square(problem.Regularizer{}), 0), &scripted{moves: []float64{0}}, Settings{Iterations: 3, TimeLimit: time.Minute}))(t)
+	b := require.Value(newRun(t.Context(), begin(t, square(problem.Regularizer{}), 0), &scripted{moves: []float64{0}}, Settings{Iterations: 3, TimeLimit: time.Minute}))(t)
 	b.seconds = 60
-	if status, err := b.loop(t.Context()); status != TimeLimit || b.at.Iteration != 0 || err != nil {
+	if status, err := b.loop(); status != TimeLimit || b.at.Iteration != 0 || err != nil {
 		t.Errorf("after exactly the time limit: %v after %d, %v", status, b.at.Iteration, err)
 	}
 }

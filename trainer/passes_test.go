@@ -71,7 +71,7 @@ func TestPasses(t *testing.T) {
 		t.Errorf("%d forward passes with a returned point, want 12", p.evaluations)
 	}
 	for output, want := range map[Output]bool{OutputLast: false, OutputRandom: true} {
-		r, err := newRun(begin(t, square(problem.Regularizer{}), 4), &scripted{}, Settings{Output: output})
+		r, err := newRun(t.Context(), begin(t, square(problem.Regularizer{}), 4), &scripted{}, Settings{Output: output})
 		if err != nil || (r.drawnAt != problem.Iterate) != want {
 			t.Errorf("%s: a vector for the drawn iterate: %v, %v", output, r.drawnAt, err)
 		}

@@ -88,11 +88,11 @@ func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Resul
 	if ctx == nil {
 		return nil, fmt.Errorf("trainer: %w: the context is nil: use context.Background", problem.ErrSettings)
 	}
-	t, err := newRun(p, m, s)
+	t, err := newRun(ctx, p, m, s)
 	if err != nil {
 		return nil, err
 	}
-	status, err := t.loop(ctx)
+	status, err := t.loop()
 	result, finishErr := t.finish(status, err)
 	if err == nil {
 		err = finishErr
@@ -102,6 +102,7 @@ func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Resul
 
 // run is the state of the loop.
 type run struct {
+	ctx       context.Context // of Train
 	p         problem.Problem
 	m         Method
 	hooks     hooks
@@ -144,7 +145,7 @@ type run struct {
 
 // newRun checks the settings, evaluates the start, initialises the method, restores the state of
 // Settings.Resume, and warns about the start and the settings.
-func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
+func newRun(ctx context.Context, p problem.Problem, m Method, s Settings) (*run, error) {
 	switch {
 	case p == nil:
 		return nil, fmt.Errorf("trainer: %w: the problem is nil", problem.ErrSettings)
@@ -162,7 +163,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	if err := m.Needs().Check(p); err != nil {
 		return nil, err
 	}
-	t := &run{p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, now: time.Now, recorded: -1, x: make([]float64, n)}
+	t := &run{ctx: ctx, p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, now: time.Now, recorded: -1, x: make([]float64, n)}
 	t.source, t.from = rand.NewPCG(s.Seed, 0x6f757470), s.ResumeAt.GradientEvaluations
 	t.rng = rand.New(t.source)
 	t.at = problem.NewPoint(p)
@@ -207,9 +208,10 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 		}
 	}
 	t.improves = newImproves(&t.at, continued)
-	if continued {
+	if continued && t.at.Iteration > 0 {
 		return t, nil // the warnings about the start are among the restored warnings
 	}
+	t.warnings = nil // a signal may have ended the diagnosis of the earlier run
 	return t, t.accurately(t.diagnose)
 }
 
@@ -300,7 +302,7 @@ func (t *run) diagnose() error {
 		t.warn(WarnInfeasibleStart, fmt.Sprintf("the start is infeasible: the largest violation is %.3g (--init starts from other weights)", v))
 	}
 	if t.hooks.diagnoser != nil {
-		warnings, err := t.hooks.diagnoser.Diagnose(p, at)
+		warnings, err := t.hooks.diagnoser.Diagnose(t.ctx, p, at)
 		if err != nil {
 			return err
 		}
@@ -310,12 +312,12 @@ func (t *run) diagnose() error {
 }
 
 // loop iterates until a limit, the tolerance, a method at rest, the context or an error ends it.
-func (t *run) loop(ctx context.Context) (Status, error) {
+func (t *run) loop() (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations
 		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds() || t.set.overdue()
 		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
-		interrupted := ctx.Err() != nil
+		interrupted := t.ctx.Err() != nil
 		// OutputRandom draws from the iterates of all iterations, the equal ones at rest included. A
 		// limit on gradients would never end a run at rest.
 		resting := t.hooks.rester != nil && t.hooks.rester.Resting() && (t.set.Output != OutputRandom || t.set.Gradients > 0)

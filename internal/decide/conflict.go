@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"context"
 
 	"ppal/trainer"
 	"ppal/trainer/certify/infeasible"
@@ -33,7 +34,7 @@ const (
 // searchConflict searches for the least violation of the smooth problem from the last iterate of a
 // round, if no round met the bounds on decisions with the exact step. last says that no round
 // follows.
-func (l *loop) searchConflict(last bool) error {
+func (l *loop) searchConflict(ctx context.Context, last bool) error {
 	c, smooth := &l.conflict, l.f.Smooth
 	c.proof = nil
 	steps := int(min(searchShare*float64(max(l.at.GradientEvaluations, l.at.Iteration))-c.spent, searchMost))
@@ -45,7 +46,7 @@ func (l *loop) searchConflict(last bool) error {
 		c.inARow = 0
 		return nil
 	}
-	o, err := infeasible.Search(smooth, infeasible.Settings{Iterations: steps, Tolerance: tolerance, Sphere: l.set.Certificate.Sphere})
+	o, err := infeasible.Search(ctx, smooth, infeasible.Settings{Iterations: steps, Tolerance: tolerance, Sphere: l.set.Certificate.Sphere})
 	if err != nil {
 		return err
 	}

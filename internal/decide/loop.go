@@ -132,7 +132,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	solved := ended && excess <= 0 && !unused && !starting
 	last := status == trainer.Interrupted || !starting && status == trainer.NoImprovement || l.spent() || l.solutions() > l.f.Rounds
 	if status != trainer.Interrupted && (!starting || last) {
-		if err := l.searchConflict(last); err != nil {
+		if err := l.searchConflict(ctx, last); err != nil {
 			return false, err
 		}
 	}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -260,18 +261,23 @@ func TestSearchConflict(t *testing.T) {
 	never := []problem.AffineRow{{Coefficients: []float64{1, 0}, Bound: -1}, {Coefficients: []float64{-1, 0}, Bound: -1}}
 	attained := []problem.AffineRow{{Coefficients: []float64{1, 0}}}
 	cost := func(rows []problem.AffineRow, steps int) float64 {
-		o, err := infeasible.Search(affineOf(t, 3, rows...), infeasible.Settings{Iterations: steps, Tolerance: 1e-3})
+		o, err := infeasible.Search(t.Context(), affineOf(t, 3, rows...), infeasible.Settings{Iterations: steps, Tolerance: 1e-3})
 		if err != nil || (o.Certificate == nil) == (len(rows) == 2) {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		return float64(o.Evaluations) / 2
 	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	begun := require.Value(infeasible.Search(cancelled, affineOf(t, 3, never...), infeasible.Settings{Iterations: 250}))(t)
 	for name, tc := range map[string]struct {
 		rows   []problem.AffineRow
 		change func(l *loop)
 		last   bool
 		spent  float64 // additional cost
 		inARow int
+
+		cancelled bool
 	}{
 		"proof":                 {rows: never, spent: cost(never, 250), inARow: 2},
 		"many iterations":       {rows: never, change: func(l *loop) { l.at.GradientEvaluations, l.at.Iteration = 3, 1000 }, spent: cost(never, 250), inARow: 2},
@@ -283,6 +289,7 @@ func TestSearchConflict(t *testing.T) {
 		"the decisions meet it": {rows: never, change: func(l *loop) { l.best.round.Exact.Violation = 0 }},
 		"within tolerance":      {rows: never, change: func(l *loop) { l.result.Certificate.Infeasibility = 1e-3 }},
 		"own tolerance":         {rows: never, change: func(l *loop) { l.set.FeasibilityTolerance, l.result.Certificate.Infeasibility = 0.5, 0.25 }},
+		"cancelled":             {rows: never, cancelled: true, spent: float64(begun.Evaluations) / 2},
 	} {
 		l := &loop{f: Feedback{Smooth: affineOf(t, 3, tc.rows...)}, at: problem.Point{GradientEvaluations: 1000, Iteration: 10},
 			result: &Result{Result: &trainer.Result{Certificate: certify.Certificate{Infeasibility: 2}}}, best: &solution{round: Round{Exact: Exact{Violation: 0.25}}},
@@ -290,8 +297,11 @@ func TestSearchConflict(t *testing.T) {
 		if tc.change != nil {
 			tc.change(l)
 		}
-		before := l.conflict.spent
-		require.NoError(t, l.searchConflict(tc.last))
+		before, ctx := l.conflict.spent, t.Context()
+		if tc.cancelled {
+			ctx = cancelled
+		}
+		require.NoError(t, l.searchConflict(ctx, tc.last))
 		if c := l.conflict; c.spent-before != tc.spent || c.inARow != tc.inARow || (c.proof != nil) != (tc.inARow > 0) {
 			t.Errorf("%s: cost %v, %d in a row, proof %+v; want %v, %d", name, c.spent-before, c.inARow, c.proof, tc.spent, tc.inARow)
 		}

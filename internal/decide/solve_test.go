@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -21,7 +22,7 @@ func (still) VisitState(problem.StateVisitor)            {}
 func (still) Iterate(p problem.Problem, at *problem.Point) error {
 	return at.Forward(p)
 }
-func (still) Diagnose(problem.Problem, *problem.Point) ([]string, error) {
+func (still) Diagnose(context.Context, problem.Problem, *problem.Point) ([]string, error) {
 	return []string{"at the start"}, nil
 }
 

@@ -246,7 +246,7 @@ func TestDiagnoseCosts(t *testing.T) {
 			fn.Gradient = func(d, x []float64) { gradients++; slope(d, x) }
 			p, at := begun(t, fn, 3)
 			require.NoError(t, m.Init(p, at))
-			if warnings, err := m.Diagnose(p, at); err != nil || len(warnings) != 0 || (gradients > 0) != fixed {
+			if warnings, err := m.Diagnose(t.Context(), p, at); err != nil || len(warnings) != 0 || (gradients > 0) != fixed {
 				t.Errorf("%T, fixed %v: %d gradients, %q, %v", m, fixed, gradients, warnings, err)
 			}
 		}

@@ -2,6 +2,7 @@ package method
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -215,13 +216,13 @@ func (m *PLADA) Demand() step.Demand {
 func (m *PLADA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
 // Diagnose implements trainer.Diagnoser. Diagnose warns about settings outside the theorem.
-func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
+func (m *PLADA) Diagnose(ctx context.Context, p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(pladaTauBound / d.rho)
 	if !m.Primal.Fixed {
 		return warnings, nil
 	}
-	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, nil) // L_f: coefficients 0
+	w, err := estimate.StepWarning(ctx, p, at, m.Primal.Eta, d.rho, nil) // L_f: coefficients 0
 	return append(warnings, w...), err
 }
 

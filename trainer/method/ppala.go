@@ -2,6 +2,7 @@ package method
 
 import (
 	"cmp"
+	"context"
 
 	"ppal/internal/option"
 	"ppal/trainer"
@@ -107,7 +108,7 @@ func (m *PPALA) Demand() step.Demand {
 func (m *PPALA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
 // Diagnose implements trainer.Diagnoser. Diagnose warns about settings outside the theorem.
-func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
+func (m *PPALA) Diagnose(ctx context.Context, p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(ppalaTauBound / d.rho)
 	if !m.Primal.Fixed {
@@ -115,7 +116,7 @@ func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 	}
 	// L_ell is the smoothness of grad f + J^T (lambda + rho (g + u)). The coefficients change by
 	// rho dg if g changes by dg.
-	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Coefficients(w, g) })
+	w, err := estimate.StepWarning(ctx, p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Coefficients(w, g) })
 	return append(warnings, w...), err
 }
 

@@ -124,7 +124,7 @@ func TestDiagnosisChangesNothing(t *testing.T) {
 	copy(g, at.Constraints)
 	m := &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 1}}
 	require.NoError(t, m.Init(p, at))
-	warnings, err := m.Diagnose(p, at)
+	warnings, err := m.Diagnose(t.Context(), p, at)
 	if err != nil || len(warnings) != 1 {
 		t.Fatalf("warnings %q, error %v", warnings, err)
 	}

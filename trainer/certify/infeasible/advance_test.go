@@ -78,7 +78,7 @@ func TestBackByHand(t *testing.T) {
 func TestSearchFromNaN(t *testing.T) {
 	s := scalar{functions{func(x float64) float64 { return 1 + math.Sqrt(-x) }, func(x float64) float64 { return 1 + x }},
 		functions{func(float64) float64 { return -1 }, func(float64) float64 { return 1 }}, 0, 0}
-	o, err := Search(s.problem(t, 5, problem.Regularizer{}), Settings{Iterations: 50})
+	o, err := Search(t.Context(), s.problem(t, 5, problem.Regularizer{}), Settings{Iterations: 50})
 	if err != nil || o.Certificate != nil || o.Attained || o.Evaluations != 1 {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -113,7 +113,7 @@ func slow(t *testing.T) problem.Problem {
 // apart. Here v falls until the test after 10 steps.
 func TestFourTestsProve(t *testing.T) {
 	for iterations, certified := range map[int]bool{40: false, 49: false, 50: true, 200: true} {
-		o, err := Search(slow(t), Settings{Iterations: iterations})
+		o, err := Search(t.Context(), slow(t), Settings{Iterations: iterations})
 		if err != nil || (o.Certificate != nil) != certified || certified && o.Evaluations != 156 {
 			t.Errorf("%d steps: %+v, %v", iterations, o, err)
 		}

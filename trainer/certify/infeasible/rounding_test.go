@@ -91,7 +91,7 @@ func TestConflictOfRates(t *testing.T) {
 				if kinks {
 					p = kinked{p}
 				}
-				o, err := infeasible.Search(p, infeasible.Settings{Iterations: 100, Tolerance: 1e-3})
+				o, err := infeasible.Search(t.Context(), p, infeasible.Settings{Iterations: 100, Tolerance: 1e-3})
 				if err != nil || o.Certificate == nil || o.Certificate.Stationarity > most || o.Evaluations > passes {
 					t.Fatalf("start %d, kinks %v: %+v, %+v, %v", seed, kinks, o, o.Certificate, err)
 				}
@@ -105,7 +105,7 @@ func TestConflictOfRates(t *testing.T) {
 func TestSearchFreesVectors(t *testing.T) {
 	p := testkit.NewNarrow(t, rates(40), []float64{1, 2, 3, 4})
 	for range 40 {
-		require.Value(infeasible.Search(p, infeasible.Settings{Iterations: 10}))(t)
+		require.Value(infeasible.Search(t.Context(), p, infeasible.Settings{Iterations: 10}))(t)
 	}
 	for range 4 { // the first two may be the copy of the start and a gradient
 		if v := p.Space().New(); v > 50 {

@@ -222,7 +222,7 @@ func TestSearchInOneVariable(t *testing.T) {
 					r = problem.Regularizer{Kind: problem.Box, Lower: c.s.lo, Upper: c.s.hi}
 				}
 				p := &recorded{Problem: c.s.problem(t, x, r), kinks: true}
-				got := require.Value(Search(p, set))(t)
+				got := require.Value(Search(t.Context(), p, set))(t)
 				want := c.s.follow(x, set)
 				if want.certified {
 					want.points = append(want.points, p.points[len(p.points)-2]) // of the certificate's values
@@ -253,12 +253,12 @@ func TestSearchFails(t *testing.T) {
 		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
 	for _, kinks := range []bool{false, true} {
 		whole := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks}
-		if o, err := Search(whole, Settings{Iterations: 100}); err != nil || o.Certificate == nil {
+		if o, err := Search(t.Context(), whole, Settings{Iterations: 100}); err != nil || o.Certificate == nil {
 			t.Fatalf("kinks %v: %+v, %v", kinks, o, err)
 		}
 		for failing := 1; failing <= whole.passes; failing++ {
 			p := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks, failing: failing}
-			if _, err := Search(p, Settings{Iterations: 100}); !errors.Is(err, errPass) {
+			if _, err := Search(t.Context(), p, Settings{Iterations: 100}); !errors.Is(err, errPass) {
 				t.Errorf("kinks %v: a failure in pass %d of %d: %v", kinks, failing, whole.passes, err)
 			}
 		}

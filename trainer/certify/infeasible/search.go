@@ -1,6 +1,7 @@
 package infeasible
 
 import (
+	"context"
 	"fmt"
 
 	"ppal/internal/vec"
@@ -44,8 +45,8 @@ const (
 // saturate, the gradients at one of the points say little.
 //
 // Search ends without a certificate if a point meets the constraints within the tolerance, and
-// after Iterations steps. Search restores the iterate and its forward pass.
-func Search(p problem.Problem, s Settings) (Outcome, error) {
+// after Iterations steps, or if ctx is cancelled. Search restores the iterate and its forward pass.
+func Search(ctx context.Context, p problem.Problem, s Settings) (Outcome, error) {
 	q := newViolation(p)
 	s.Sphere = s.sphere(q.space.Roundoff())
 	vectors := problem.NewScratch(q.space)
@@ -63,7 +64,7 @@ func Search(p problem.Problem, s Settings) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("infeasible: %w", err)
 	}
 	defer r.steps.free()
-	o, err := r.run()
+	o, err := r.run(ctx)
 	if o.Certificate != nil {
 		err = o.Certificate.complete(p)
 	}
@@ -136,8 +137,8 @@ type search struct {
 	v     float64        // v of best
 }
 
-// run searches from the iterate.
-func (r *search) run() (o Outcome, err error) {
+// run searches from the iterate until ctx is cancelled.
+func (r *search) run(ctx context.Context) (o Outcome, err error) {
 	if err = r.steps.begin(); err != nil {
 		return o, err
 	}
@@ -165,7 +166,7 @@ func (r *search) run() (o Outcome, err error) {
 				return o, nil
 			}
 		}
-		if k >= r.set.Iterations || !moved {
+		if k >= r.set.Iterations || !moved || ctx.Err() != nil {
 			return o, nil
 		}
 		if moved, err = r.steps.advance(); err != nil {

@@ -38,7 +38,7 @@ func search(t *testing.T, p problem.Problem) infeasible.Outcome {
 	t.Helper()
 	m := problem.Constraints(p)
 	x, g, d := testkit.Iterate(p), make([]float64, m), p.Space().New()
-	o := require.Value(infeasible.Search(p, infeasible.Settings{Iterations: 300, Tolerance: 1e-6}))(t)
+	o := require.Value(infeasible.Search(t.Context(), p, infeasible.Settings{Iterations: 300, Tolerance: 1e-6}))(t)
 	for i, v := range testkit.Iterate(p) {
 		if v != x[i] {
 			t.Errorf("the search moved the iterate from %v to %v", x, testkit.Iterate(p))

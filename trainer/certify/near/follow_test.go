@@ -201,7 +201,7 @@ func TestSolverInOneVariable(t *testing.T) {
 						n := newNearSolver(s.at(t, x), set, estimate.Curvature{Objective: beyond})
 						p := &traced{Problem: n.q.Problem}
 						n.q.Problem = p
-						got := require.Value(n.run())(t)
+						got := require.Value(n.run(t.Context()))(t)
 						want := s.follow(x, set.RhoHat, n.strong, beyond, set.Tolerance, limit)
 						same := slices.EqualFunc(p.points, want.points, func(x, y float64) bool { return math.Abs(x-y) <= 1e-6*(1+math.Abs(y)) })
 						if !same || got.Iterations != want.iterations || p.passes-len(p.points) != want.backwards || (got.Reason == "") != want.solved || !(math.Abs(n.beyond-want.beyond) <= 1e-3*(1+want.beyond)) ||
@@ -228,7 +228,7 @@ func TestMeasureFails(t *testing.T) {
 		p := &traced{Problem: scalars()["quartic"].at(t, 1.2), n: n}
 		at := problem.NewPoint(p)
 		require.NoError(t, at.Forward(p.Problem))
-		r, err := Measure(p, &at, Settings{})
+		r, err := Measure(t.Context(), p, &at, Settings{})
 		return p, r, err
 	}
 	whole, r, err := run(0)
@@ -253,7 +253,7 @@ func TestConcludeFails(t *testing.T) {
 		solver := newNearSolver(s.at(t, 1.2), Settings{RhoHat: 5, Iterations: 1}, estimate.Curvature{})
 		p := &traced{Problem: solver.q.Problem, n: n}
 		solver.q.Problem = p
-		r, err := solver.run()
+		r, err := solver.run(t.Context())
 		return p, r, err
 	}
 	whole, r, err := run(0)
@@ -294,7 +294,7 @@ func TestMeasureNeedsMoreThanTheModulus(t *testing.T) {
 	at := problem.NewPoint(p)
 	require.NoError(t, at.Forward(p))
 	measured := require.Value(estimate.Curvatures(p, &at, true))(t)
-	r, err := Measure(p, &at, Settings{RhoHat: measured.Weak})
+	r, err := Measure(t.Context(), p, &at, Settings{RhoHat: measured.Weak})
 	if err != nil || !strings.Contains(r.Reason, "at most the modulus of weak convexity") || !math.IsNaN(r.Distance) {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -68,7 +69,9 @@ type Stationarity struct {
 // Measure recognises an infeasible problem by a positive lower bound of the constraints' maximum:
 // phi - ||v||^2/(2 s) > 0. phi and v are the value and the gradient of a convex combination of the
 // constraints. If r is an indicator, the bound is the minimum over the ball or the box.
-func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, error) {
+//
+// If ctx is cancelled, Measure takes no more steps.
+func Measure(ctx context.Context, p problem.Problem, at *problem.Point, set Settings) (Stationarity, error) {
 	if err := set.Validate(); err != nil {
 		return Stationarity{}, err
 	}
@@ -82,7 +85,7 @@ func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, 
 			"rho^ = %.3g is at most the modulus of weak convexity at the iterate, %.3g: the proximal problem is not convex", set.RhoHat, measured.Weak)}, nil
 	}
 	n := newNearSolver(p, set, measured)
-	result, err := n.run()
+	result, err := n.run(ctx)
 	if e := n.close(p, at); err == nil {
 		err = e
 	}

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -82,8 +83,9 @@ func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature)
 	return n
 }
 
-// run takes steps until y solves the proximal problem, and returns the distance or a Reason.
-func (n *nearSolver) run() (Stationarity, error) {
+// run takes steps until y solves the proximal problem, or ctx is cancelled, and returns the
+// distance or a Reason.
+func (n *nearSolver) run(ctx context.Context) (Stationarity, error) {
 	result := Stationarity{Distance: math.NaN(), RhoHat: n.rho}
 	if err := n.at.Forward(n.q); err != nil {
 		return result, err
@@ -107,7 +109,7 @@ func (n *nearSolver) run() (Stationarity, error) {
 		}
 		last = length
 		moved, err := false, error(nil)
-		if n.at.Iteration < n.limit && vec.Finite(length) {
+		if n.at.Iteration < n.limit && ctx.Err() == nil && vec.Finite(length) {
 			moved, err = n.move()
 		}
 		if err != nil {

@@ -53,7 +53,7 @@ func TestLipschitzByHand(t *testing.T) {
 		want         float64
 	}{{nil, 4}, {gains, 13}} {
 		p, at := begun(t, line(), 2)
-		smoothness, jacobian, err := estimateLipschitz(p, at, c.coefficients)
+		smoothness, jacobian, err := estimateLipschitz(t.Context(), p, at, c.coefficients)
 		if err != nil || !near(smoothness, c.want) || !near(jacobian, 3) {
 			t.Errorf("L = %v, want %v; ||J|| = %v, want 3; %v", smoothness, c.want, jacobian, err)
 		}
@@ -66,7 +66,7 @@ func TestLipschitzByHand(t *testing.T) {
 	fn.M = 0
 	p, at := begun(t, fn, 2)
 	q := &counted{Problem: p}
-	if smoothness, jacobian, err := estimateLipschitz(q, at, nil); err != nil || !near(smoothness, 4) || jacobian != 0 || q.forward != 2*powerIterations+1 {
+	if smoothness, jacobian, err := estimateLipschitz(t.Context(), q, at, nil); err != nil || !near(smoothness, 4) || jacobian != 0 || q.forward != 2*powerIterations+1 {
 		t.Errorf("without constraints: L = %v, ||J|| = %v, %d forward passes, %v", smoothness, jacobian, q.forward, err)
 	}
 	x := []float64{0}
@@ -75,7 +75,7 @@ func TestLipschitzByHand(t *testing.T) {
 	}
 	for failing := 1; failing <= 3*powerIterations; failing++ {
 		p, at := begun(t, line(), 2)
-		if _, _, err := estimateLipschitz(&counted{Problem: p, failing: failing}, at, nil); !errors.Is(err, errPass) {
+		if _, _, err := estimateLipschitz(t.Context(), &counted{Problem: p, failing: failing}, at, nil); !errors.Is(err, errPass) {
 			t.Errorf("a failure at pass %d: %v", failing, err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestLipschitzByHand(t *testing.T) {
 	fn = line()
 	fn.Gradient = func(dst, x []float64) { dst[0] = math.Max(x[0], 2.5) }
 	p, at = begun(t, fn, 2)
-	if smoothness, _, err := estimateLipschitz(p, at, nil); err != nil || smoothness != 0 {
+	if smoothness, _, err := estimateLipschitz(t.Context(), p, at, nil); err != nil || smoothness != 0 {
 		t.Errorf("L = %v of a linear f, %v", smoothness, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestStepWarning(t *testing.T) {
 		warns bool
 	}{{0.9/58 - 1e-6, false}, {0.9/58 + 1e-6, true}, {math.NaN(), true}} {
 		p, at := begun(t, line(), 2)
-		warnings, err := StepWarning(p, at, c.eta, 2, nil)
+		warnings, err := StepWarning(t.Context(), p, at, c.eta, 2, nil)
 		if err != nil || (len(warnings) > 0) != c.warns {
 			t.Errorf("eta = %v: %q, %v", c.eta, warnings, err)
 		}
@@ -106,7 +106,7 @@ func TestStepWarning(t *testing.T) {
 	fn := line()
 	fn.Gradient = func(dst, _ []float64) { dst[0] = math.NaN() }
 	p, at := begun(t, fn, 2)
-	if warnings, err := StepWarning(p, at, 1, 2, nil); err != nil || warnings != nil {
+	if warnings, err := StepWarning(t.Context(), p, at, 1, 2, nil); err != nil || warnings != nil {
 		t.Errorf("a bound of NaN: %q, %v", warnings, err)
 	}
 }
@@ -292,7 +292,7 @@ func TestDisplace(t *testing.T) {
 func TestEstimatesFreeVectors(t *testing.T) {
 	p, at := begun(t, line(), 1)
 	for range 9 {
-		if _, _, err := estimateLipschitz(p, at, nil); err != nil {
+		if _, _, err := estimateLipschitz(t.Context(), p, at, nil); err != nil {
 			t.Fatal(err)
 		}
 		if norm, err := Jacobian(&counted{Problem: p}, at); err != nil || !near(norm, 3) {

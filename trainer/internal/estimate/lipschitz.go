@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -24,9 +25,10 @@ const (
 
 // StepWarning returns a warning if a fixed step size exceeds 0.9/(L + 3 rho M^2), the theorems'
 // bound. L, the Lipschitz constant of d(x) = grad f(x) + J(x)^T w(g(x)), and M = ||J|| are
-// estimated at the start. coefficients writes w(g); nil means w = 0.
-func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, coefficients func(w, g []float64)) ([]string, error) {
-	smoothness, jacobian, err := estimateLipschitz(p, at, coefficients)
+// estimated at the start. coefficients writes w(g); nil means w = 0. If ctx is cancelled, the
+// estimates end early. They are then lower, which never adds a warning.
+func StepWarning(ctx context.Context, p problem.Problem, at *problem.Point, eta, rho float64, coefficients func(w, g []float64)) ([]string, error) {
+	smoothness, jacobian, err := estimateLipschitz(ctx, p, at, coefficients)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, coeffic
 // estimateLipschitz estimates the Lipschitz constant of d(x) = grad f + J^T w(g) and the norm of
 // the Jacobian of g at the iterate by power iterations on differences. It restores the iterate and
 // its forward pass. It costs about 36 gradients; at does not count them.
-func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w, g []float64)) (smoothness, jacobian float64, err error) {
+func estimateLipschitz(ctx context.Context, p problem.Problem, at *problem.Point, coefficients func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	m := problem.Constraints(p)
 	e := newDifference(p)
 	defer e.scratch.Free()
@@ -56,7 +58,7 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w
 		return p.Backward(w, into)
 	}
 	// v becomes (d(x + h v) - d(x - h v))/2h.
-	smoothness, err = e.power(func() (float64, error) {
+	smoothness, err = e.power(ctx, func() (float64, error) {
 		if err := e.shift(-e.h); err != nil {
 			return 0, err
 		}
@@ -73,7 +75,7 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w
 		return math.Sqrt(p.Space().Dot(e.v, e.v)), nil
 	})
 	if err == nil && m > 0 {
-		jacobian, err = e.jacobian(m, func(g []float64) []float64 { return g }, p.Backward)
+		jacobian, err = e.jacobian(ctx, m, func(g []float64) []float64 { return g }, p.Backward)
 	}
 	if err != nil {
 		return 0, 0, err
@@ -88,7 +90,7 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w
 func Jacobian(p problem.Problem, at *problem.Point) (float64, error) {
 	e, terms := newDifference(p), NewTerms(p)
 	defer e.scratch.Free()
-	return e.jacobian(len(terms.coefficients)-1, terms.values, func(w []float64, d problem.Vector) error { return terms.backward(at, w, d) })
+	return e.jacobian(context.Background(), len(terms.coefficients)-1, terms.values, func(w []float64, d problem.Vector) error { return terms.backward(at, w, d) })
 }
 
 // difference is the state of power iterations at x, along the direction v.
@@ -116,16 +118,16 @@ func (e *difference) shift(t float64) error {
 	return err
 }
 
-// power runs power iterations from a fixed random direction and returns the largest length that
-// apply returns. apply writes the image of v to v and returns the length of an image of v. power
-// scales v to length 1 before each call.
-func (e *difference) power(apply func() (float64, error)) (float64, error) {
+// power runs power iterations from a fixed random direction, until ctx is cancelled, and returns
+// the largest length that apply returns. apply writes the image of v to v and returns the length of
+// an image of v. power scales v to length 1 before each call.
+func (e *difference) power(ctx context.Context, apply func() (float64, error)) (float64, error) {
 	s := e.p.Space()
 	direction := make([]float64, s.Len())
 	randomDirection(direction)
 	s.Write(e.v, direction)
 	largest := 0.0
-	for range powerIterations {
+	for k := 0; k < powerIterations && ctx.Err() == nil; k++ {
 		if size := math.Sqrt(s.Dot(e.v, e.v)); size > 0 {
 			s.Combine(e.v, 1/size, e.v, 0, e.v)
 		}
@@ -141,10 +143,10 @@ func (e *difference) power(apply func() (float64, error)) (float64, error) {
 // jacobian returns the norm of the Jacobian of count values at x, and leaves the problem evaluated
 // at x. values extracts the values from g at the last point; backward writes J^T w for the
 // coefficients (0, w).
-func (e *difference) jacobian(count int, values func(g []float64) []float64,
+func (e *difference) jacobian(ctx context.Context, count int, values func(g []float64) []float64,
 	backward func(w []float64, d problem.Vector) error) (float64, error) {
 	image := make([]float64, 1+count) // 0, J v
-	return e.power(func() (float64, error) {
+	return e.power(ctx, func() (float64, error) {
 		if err := e.shift(-e.h); err != nil {
 			return 0, err
 		}
