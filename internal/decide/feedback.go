@@ -82,6 +82,8 @@ type Result struct {
 	// least violation after the exact step, and among equal violations the least objective on
 	// decisions, on the validation rows if they select the weights, else on the training rows.
 	Best int
+	// OfStart says that the best round is that of Start, although other rounds have ended.
+	OfStart bool
 	// Ends are the weights at the ends of Rounds.
 	Ends [][]float64
 }

@@ -70,7 +70,7 @@ func TestFinish(t *testing.T) {
 			want.Status, want.Infeasible, want.Warnings = trainer.Infeasible, proof, trainer.Warnings{{Text: "told"}}
 		},
 		"the objective of Start": func(l *loop, want *trainer.Result) {
-			l.best.start = true
+			l.best.start, l.rounds = true, 2
 			want.Certificate, want.Objective, want.BestFeasible = certify.Certificate{}, 2, nil
 		},
 		"a round after Start": func(l *loop, _ *trainer.Result) { l.f.Start = []float64{1, 1} },
@@ -108,6 +108,9 @@ func TestFinish(t *testing.T) {
 		}
 		if diff := cmp.Diff(&want, l.result.Result, cmp.AllowUnexported(problem.Point{}, trainer.Trend{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if want := name == "the objective of Start"; l.result.OfStart != want {
+			t.Errorf("%s: of Start: %t", name, l.result.OfStart)
 		}
 		if x, y := iterate(l.p), iterate(f.Smooth); x[0] != 2 || y[0] != 2 || !slices.Equal(f.Smooth.Map().Shifts(), []float64{0.5, 1}) || !slices.Equal(l.shifts, []float64{0.5, 1}) {
 			t.Errorf("%s: weights %v and %v, shifts %v", name, x, y, f.Smooth.Map().Shifts())

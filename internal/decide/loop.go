@@ -418,6 +418,7 @@ func (l *loop) finish() error {
 	}
 	if l.best.start {
 		r.BestFeasible = nil // its objective is that of Start
+		l.result.OfStart = l.rounds > 1
 	}
 	// The rounds have the method's own multiplier. A resume restores no certificate, and that of the
 	// round of Start has another objective.

@@ -40,11 +40,15 @@ def bank(data: Path):
     return pd.get_dummies(table.drop(columns="marital")).to_numpy(float), y.to_numpy(), group.to_numpy()
 
 
-def compas(data: Path):
+def compas(data: Path, *more: str):
     table = pd.read_csv(data / "compas" / "compas-scores-two-years.csv")
-    table = table[table["race"].isin(["African-American", "Caucasian"])]
+    table = table[table["race"].isin(["African-American", "Caucasian", *more])]
     x = table[["age", "priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count"]].assign(felony=table["c_charge_degree"] == "F")
     return x.to_numpy(float), table["two_year_recid"].to_numpy(), table["race"].to_numpy()
+
+
+def races(data: Path):
+    return compas(data, "Hispanic", "Other")
 
 
 def gap(accepted, y, group, kind) -> float:
@@ -97,7 +101,7 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     rows, promises = [], []
-    for read, promised in ((adult, 0.05), (bank, 0.1), (compas, 0.15)):
+    for read, promised in ((adult, 0.05), (bank, 0.1), (compas, 0.15), (races, 0.25)):
         x, y, group = read(args.data)
         for seed in range(1, args.splits + 1):
             place = np.random.default_rng(seed).permutation(len(y)) / len(y)

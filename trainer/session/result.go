@@ -164,7 +164,7 @@ func (s *Session) circumstances(o *results.Outcome) measure.Circumstances {
 		c.Float32, c.Batches = s.options.Device.dtype() == tensor.Float32, s.options.BatchSize > 0
 		c.Patience, c.Tolerance = s.options.Settings.Patience, s.options.Settings.Tolerance
 	}
-	c.AtRounding = s.training.Trend.AtRounding
+	c.AtRounding = s.training.Trend.AtRounding && !c.OfLoss
 	c.Selected = s.training.Output < s.training.Iterations &&
 		slices.Contains([]trainer.Output{trainer.OutputBestTrain, trainer.OutputBestValidation}, s.options.Settings.Output)
 	c.Overfitted = o != nil && measure.Overfits(&o.Objective)
@@ -182,6 +182,7 @@ func (a *assembly) circumstances(status trainer.Status) measure.Circumstances {
 	if f := a.solved; f != nil {
 		c.Unmet, c.Constant = f.Exact.Violation > 0, f.Constant >= 0 || f.Few()
 		c.Costly = a.confidence == nil && f.Costly()
+		c.OfLoss = f.Rounds != nil && f.Rounds.OfStart
 	}
 	return c
 }

@@ -38,7 +38,8 @@ type Circumstances struct {
 	Costly     bool // the threshold costs much of the objective
 	Constant   bool // the model makes one decision for all rows, or hardly ever the positive one
 	Overfitted bool // the model fits the training rows much more closely than the validation rows: see Overfits
-	AtRounding bool // the steps are at the rounding of the weights
+	AtRounding bool // the steps to the saved weights are at the rounding of the weights
+	OfLoss     bool // the weights are those of the loss, because no later round has better decisions
 	Float32    bool
 	Batches    bool
 	Promises   bool // --confidence, which needs validation rows that did not choose the weights

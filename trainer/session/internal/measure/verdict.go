@@ -68,6 +68,9 @@ func (e Run) Judge(sum *results.Summary) {
 // reason says why a run stopped before it converged, as far as known.
 func (e Run) reason() string {
 	r := e.Training
+	if e.OfLoss {
+		return "The saved weights are those of the loss, because the rounds of the smooth problem ended at weights with worse decisions."
+	}
 	if e.rounded() {
 		return "The steps are at the rounding level of float32."
 	}

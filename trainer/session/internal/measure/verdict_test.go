@@ -89,6 +89,11 @@ func TestVerdicts(t *testing.T) {
 			sum.Certificate.Stationarity, r.Trend.AtRounding, c.Float32, c.Batches = 0.02, true, false, true
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.02; at a solution it is 0. " +
 			"The limit of 300 iterations ended the run. Use more --iterations, or a larger --batch-size, because mini-batches add noise."},
+		"weights of the loss": {func(r *trainer.Result, sum *results.Summary, c *Circumstances) {
+			decided(sum)
+			sum.Certificate.Stationarity, r.Status, c.OfLoss = 1.5, trainer.AtRest, true
+		}, "The run has not converged: the gradient of the Lagrangian of the smooth problem has the norm 1.5; at a solution it is 0. " +
+			"The saved weights are those of the loss, because the rounds of the smooth problem ended at weights with worse decisions. Use another --seed."},
 		"smooth problem": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.Status = 0.03, 0.03, 0.03, trainer.NoImprovement
