@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppal/internal/statistics"
+	"ppal/internal/textvalue"
 )
 
 // Cell is an elementary rate: the share of some rows on which the decision equals a target,
@@ -204,28 +205,26 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 			return b, fmt.Errorf("constraints: the rows have no earlier decisions of %s", c.file)
 		}
 	}
-	in := func(i, y int) bool {
-		if c.class >= 0 && (y == c.class) == c.not || b.earlier != nil && b.earlier[i] < 0 {
-			return false
-		}
-		for _, meets := range filters {
-			if !meets[i] {
-				return false
-			}
-		}
-		return true
+	of := func(i, y int) int {
+		return textvalue.Indicator((c.class < 0 || (y == c.class) != c.not) && (b.earlier == nil || b.earlier[i] >= 0))
 	}
 	n := 0 // counted first: a slice that grows takes several times the memory
 	for i, y := range p.Labels {
-		if in(i, y) {
-			n++
-		}
+		n += of(i, y)
 	}
-	b.rows = make([]int32, 0, n)
-	for i, y := range p.Labels {
-		if in(i, y) {
-			b.rows = append(b.rows, int32(i))
+	b.rows, n = make([]int32, n+1), 0
+	for i, y := range p.Labels { // without a branch that depends on the row
+		b.rows[n] = int32(i)
+		n += of(i, y)
+	}
+	b.rows = b.rows[:n]
+	for _, meets := range filters {
+		n = 0
+		for _, i := range b.rows {
+			b.rows[n] = i
+			n += textvalue.Indicator(meets[i])
 		}
+		b.rows = slices.Clone(b.rows[:n])
 	}
 	b.weigh()
 	return b, nil
@@ -252,11 +251,7 @@ func (b *boundCell) hits(decisions []int) (m mass) {
 	if b.weights == nil { // without a branch that depends on the decision
 		n := 0
 		for _, i := range b.rows {
-			hit := 0
-			if (decisions[i] == b.targetOf(i)) != b.missed {
-				hit = 1
-			}
-			n += hit
+			n += textvalue.Indicator((decisions[i] == b.targetOf(i)) != b.missed)
 		}
 		return mass{n, float64(n), float64(n)}
 	}

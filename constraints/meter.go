@@ -31,11 +31,10 @@ func meterBlock(n int) int { return max(1, min(n, leastPart*runtime.GOMAXPROCS(0
 // kindHit says that a decision counts on the rows of a kind.
 type kindHit struct{ kind, decision int32 }
 
-// Meter returns a meter for rows of two classes with one score, or nil for other rows, for a system
-// of margins, and for pairs.
+// Meter returns a meter for rows of two classes with one score, or nil for other rows and pairs.
 func (s *Sample) Meter() *Meter {
 	n := s.p.Len()
-	if len(s.p.Classes) != 2 || s.system.Margins != nil || s.ranked != nil {
+	if len(s.p.Classes) != 2 || s.ranked != nil {
 		return nil
 	}
 	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*meterBlock(n)),
@@ -77,7 +76,11 @@ func (s *Sample) Meter() *Meter {
 		for former := range kinds {
 			for state := int32(1); state < 3; state++ {
 				if r := refined[3*former+state]; r > 0 {
-					m.hits[k] = append(m.hits[k], kindHit{r - 1, state - 1})
+					decision := state - 1
+					if cell.missed {
+						decision = 1 - decision
+					}
+					m.hits[k] = append(m.hits[k], kindHit{r - 1, decision})
 				}
 			}
 		}
@@ -100,6 +103,29 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 	}
 	clear(m.counts)
 	clear(m.masses)
+	if s.system.Margins != nil {
+		if objective, smooth, err = s.smoothMargins(scores); err == nil {
+			err = m.count(scores, 0, len(scores))
+		}
+	} else {
+		objective, smooth, err = m.smooth(scores)
+	}
+	if err != nil {
+		return 0, nil, Counted{}, err
+	}
+	smooth = append(smooth, parameters...)
+	counted, err = s.counted(func(k int) (hits mass) {
+		for _, h := range m.hits[k] {
+			hits = hits.plus(m.massAt(int(2*h.kind + h.decision)))
+		}
+		return hits
+	}, m.accepted(), smooth)
+	return objective, smooth, counted, err
+}
+
+// smooth is Sample.Smooth without margins. It counts the decisions, too.
+func (m *Meter) smooth(scores []float64) (objective float64, smooth []float64, err error) {
+	s := m.s
 	clear(m.next)
 	smooth = make([]float64, len(s.cells))
 	block := len(m.chances) / 2
@@ -107,7 +133,7 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 		to := min(from+block, len(scores))
 		inParts(to-from, func(first, end int) { m.chance(scores, from, from+first, from+end) })
 		if err := m.count(scores, from, to); err != nil {
-			return 0, nil, Counted{}, err
+			return 0, nil, err
 		}
 		for k := range s.cells {
 			smooth[k] = m.add(smooth[k], k, from, to)
@@ -118,15 +144,7 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 			smooth[k] /= n
 		}
 	}
-	objective = s.system.objective.value(smooth)
-	smooth = append(smooth, parameters...)
-	counted, err = s.counted(func(k int) (hits mass) {
-		for _, h := range m.hits[k] {
-			hits = hits.plus(m.massAt(int(2*h.kind + h.decision)))
-		}
-		return hits
-	}, m.accepted(), smooth)
-	return objective, smooth, counted, err
+	return s.system.objective.value(smooth), smooth, nil
 }
 
 // chance sets the probabilities and the losses of rows [first, end) of the block that begins at row

@@ -27,8 +27,8 @@ func repeated(p *constraints.Population, times int) *constraints.Population {
 }
 
 // TestMeterRepeatsSample compares a meter with the functions of Sample, to the bit, for all kinds
-// of cells, for several blocks of rows on one core and on two, and for scores that are 0, tiny and
-// huge.
+// of cells, with margins too, for several blocks of rows on one core and on two, and for scores
+// that are 0, tiny and huge.
 func TestMeterRepeatsSample(t *testing.T) {
 	few, _ := people()
 	p := repeated(few, 2000)
@@ -40,10 +40,16 @@ func TestMeterRepeatsSample(t *testing.T) {
 		c := require.Value(constraints.Parse(text))(t)
 		subject = append(subject, c)
 	}
-	system := require.Value(constraints.NewSystem(constraints.Error(), subject, p))(t)
+	repeatsSample(t, require.Value(constraints.NewSystem(constraints.Error(), subject, p))(t), p, []float64{2.5})
+	repeatsSample(t, require.Value(constraints.NewMarginSystem(constraints.Error(), parsed(t, "gap(positive_rate, sex) <= 0.1", "fpr[Female] <= 0.05",
+		"tpr >= 0.7"), p, constraints.Margins{Objective: constraints.Logistic, Constraints: constraints.Sigmoid}))(t), p, nil)
+}
+
+func repeatsSample(t *testing.T, system *constraints.System, p *constraints.Population, norm []float64) {
+	t.Helper()
 	sample := require.Value(system.On(p))(t)
 	var meter *constraints.Meter
-	rng, norm := rand.New(rand.NewPCG(1, 2)), []float64{2.5}
+	rng := rand.New(rand.NewPCG(1, 2))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for round := range 4 {
 		if round%2 == 0 {

@@ -1,9 +1,11 @@
 package loader
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
@@ -126,7 +128,10 @@ func (s *SparseRows) worker(name string) func(c recordio.Chunk, p *sparsePart) e
 	rows := &recordio.SparseReader{Name: name, Cols: s.Cols, Shift: s.Shift, Most: s.Most}
 	return func(c recordio.Chunk, p *sparsePart) error {
 		p.Reset()
-		*p = sparsePart{Entries: p.Entries, labels: p.labels[:0], queries: p.queries[:0], ends: p.ends[:0], counts: p.counts[:0], bytes: len(c.Text)}
+		lines := bytes.Count(c.Text, []byte("\n")) + 1 // memory for all rows at once
+		p.Columns = slices.Grow(p.Columns, bytes.Count(c.Text, []byte(":")))
+		*p = sparsePart{Entries: p.Entries, labels: slices.Grow(p.labels[:0], lines), queries: p.queries[:0], ends: slices.Grow(p.ends[:0], lines),
+			counts: p.counts[:0], bytes: len(c.Text)}
 		selected := s.only.In(c)
 		err := rows.Each(c, func() error {
 			query, err := rows.Query()

@@ -10,6 +10,7 @@ import (
 // scores.
 func TestAUC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
+	var areas Areas
 	for range 200 {
 		n := 2 + rng.IntN(30)
 		scores, turned, labels := make([]float64, n), make([]float64, n), make([]int, n)
@@ -34,10 +35,10 @@ func TestAUC(t *testing.T) {
 				}
 			}
 		}
-		if got, ok := AUC(scores, labels, nil); !ok || got != won/pairs {
+		if got, ok := areas.AUC(scores, labels, nil); !ok || got != won/pairs {
 			t.Errorf("%v %v: %g, want %g", scores, labels, got, won/pairs)
 		}
-		if got, ok := AUC(turned, labels, nil); !ok || math.Abs(got-(1-won/pairs)) > 1e-15 {
+		if got, ok := areas.AUC(turned, labels, nil); !ok || math.Abs(got-(1-won/pairs)) > 1e-15 {
 			t.Errorf("falling scores: %g, want %g", got, 1-won/pairs)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"ppal/internal/textvalue"
 	"ppal/internal/vec"
 	"ppal/trainer/session/results"
 )
@@ -13,19 +14,20 @@ import (
 // values. positive says which rows are of the positive class. weights are the weights of the rows;
 // nil: 1 each. ROC returns nil unless both classes have rows.
 func ROC(scores []float64, positive []bool, weights []float64, most int) []results.ROCPoint {
-	classes := byClass(scores, weights, func(i int) bool { return positive[i] })
-	if len(classes[0].scores) == 0 || len(classes[1].scores) == 0 {
+	var c byClass
+	c.sort(scores, weights, func(i int) int { return textvalue.Indicator(positive[i]) })
+	if len(c.classes[0].scores) == 0 || len(c.classes[1].scores) == 0 {
 		return nil
 	}
 	n := 1
-	for range points(classes) {
+	for range points(c.classes) {
 		n++
 	}
 	curve := []results.ROCPoint{{}}
 	if n <= most {
-		return slices.AppendSeq(curve, points(classes))
+		return slices.AppendSeq(curve, points(c.classes))
 	}
-	return thin(curve, points(classes), most)
+	return thin(curve, points(c.classes), most)
 }
 
 // ordered are the sorted scores of the rows of a class.
@@ -34,22 +36,23 @@ type ordered struct {
 	below  []float64 // below[k] is the weight of the first k rows; nil: the rows have no weights
 }
 
-// byClass sorts the scores of the negative and the positive rows.
-func byClass(scores, weights []float64, positive func(i int) bool) (classes [2]ordered) {
-	of := func(i int) int {
-		if positive(i) {
-			return 1
-		}
-		return 0
-	}
+// byClass holds the sorted scores of the negative and the positive rows.
+type byClass struct {
+	classes [2]ordered
+	sorter  vec.Sorter
+}
+
+// sort sorts the scores. of returns 0 for a negative row and 1 for a positive row.
+func (b *byClass) sort(scores, weights []float64, of func(i int) int) {
 	var sizes [2]int // counted first: a slice that grows takes several times the memory
 	for i := range scores {
 		sizes[of(i)]++
 	}
+	classes := &b.classes
 	var rows [2][]int
 	for k, n := range sizes {
-		classes[k].scores = make([]float64, 0, n)
-		if weights != nil {
+		classes[k].scores = slices.Grow(classes[k].scores[:0], n)
+		if classes[k].below = nil; weights != nil {
 			classes[k].below, rows[k] = make([]float64, n+1), make([]int, 0, n)
 		}
 	}
@@ -59,19 +62,17 @@ func byClass(scores, weights []float64, positive func(i int) bool) (classes [2]o
 			rows[k] = append(rows[k], i)
 		}
 	}
-	var sorter vec.Sorter
 	for k := range classes {
 		c := &classes[k]
 		if weights == nil {
-			sorter.Sort(c.scores)
+			b.sorter.Sort(c.scores)
 			continue
 		}
-		for at, place := range sorter.Order(len(rows[k]), func(at int) float64 { return scores[rows[k][at]] }) {
+		for at, place := range b.sorter.Order(len(rows[k]), func(at int) float64 { return scores[rows[k][at]] }) {
 			i := rows[k][place]
 			c.scores[at], c.below[at+1] = scores[i], c.below[at]+weights[i]
 		}
 	}
-	return classes
 }
 
 // weight returns the weight of the rows from, from + 1, ..., to - 1.

@@ -57,8 +57,9 @@ func TestWeights(t *testing.T) {
 		if got, want := ROC(scores, positive(a.Labels), a.Weights, 100), ROC(again, positive(b.Labels), nil, 100); !slices.Equal(got, want) {
 			t.Errorf("the ROC curve is %v, want %v", got, want)
 		}
-		got, _ := AUC(scores, a.Labels, a.Weights)
-		if want, _ := AUC(again, b.Labels, nil); math.Abs(got-want) > 1e-15 {
+		var areas Areas
+		got, _ := areas.AUC(scores, a.Labels, a.Weights)
+		if want, _ := areas.AUC(again, b.Labels, nil); math.Abs(got-want) > 1e-15 {
 			t.Errorf("the area is %v, want %v", got, want)
 		}
 	}

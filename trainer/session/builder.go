@@ -265,6 +265,9 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	if a.buildsConcurrently() {
 		rest := relay.Go(func() error { return a.buildMeasures(weights) })
 		err := a.buildTraining(train, weights)
+		if err == nil && train.Len()*a.builder.Outputs() <= smallTask {
+			err = a.buildExact(train, weights)
+		}
 		if failure := rest(); err == nil {
 			err = failure
 		}
@@ -297,13 +300,22 @@ func (a *assembly) buildsConcurrently() bool {
 	return a.builder.statement.pure && a.devices.Team == nil && a.devices.Pages == nil && !a.eightBit && a.devices.GPU == nil
 }
 
-// smallTask is the largest number of scores for which buildMeasures builds the certificate's
-// problem: during the training, its graph takes about 100 bytes for each score.
+// smallTask is the largest number of scores for which buildSplits builds the certificate's problem
+// too: during the training, its graph takes about 100 bytes for each score.
 const smallTask = 1 << 17
 
+// buildExact builds the certificate's problem.
+func (a *assembly) buildExact(train *split, weights models.Weights) (err error) {
+	if train.exact, err = a.builder.NewBlocks(train.Data, tensor.Float64, weights); err != nil {
+		return err
+	}
+	a.builder.byStrata(train, train.exact)
+	train.head, err = a.builder.Head(a.builder.rows(train.Rows))
+	return err
+}
+
 // buildMeasures builds the blocks of the rows that are not for training, and the measures of every
-// split. If the rows are few and the training problem is built at the same time, buildMeasures
-// builds the certificate's problem too.
+// split.
 func (a *assembly) buildMeasures(weights models.Weights) (err error) {
 	for i, s := range a.splits {
 		if i > 0 {
@@ -315,16 +327,7 @@ func (a *assembly) buildMeasures(weights models.Weights) (err error) {
 			return fmt.Errorf("session: %s rows: %w", s.Name, err)
 		}
 	}
-	train := a.splits[0]
-	if !a.buildsConcurrently() || train.Len()*a.builder.Outputs() > smallTask {
-		return nil
-	}
-	if train.exact, err = a.builder.NewBlocks(train.Data, tensor.Float64, weights); err != nil {
-		return err
-	}
-	a.builder.byStrata(train, train.exact)
-	train.head, err = a.builder.Head(a.builder.rows(train.Rows))
-	return err
+	return nil
 }
 
 // buildTraining builds the problem of the training rows. If the engine stores 8-bit rows exactly,

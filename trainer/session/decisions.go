@@ -254,13 +254,17 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 					return nil, s.empty(k)
 				}
 			}
-			meter := sample.Meter()
+			var meter *constraints.Meter
+			if s.Outputs <= 1 {
+				meter = sample.Meter()
+			}
+			areas := new(rates.Areas)
 			own, err := t.Objective.value(rows, max(1, s.Outputs))
 			if err != nil {
 				return nil, err
 			}
 			return func(scores, parameters []float64) (Measures, error) {
-				m, err := s.measureRates(rows, sample, meter, scores, parameters)
+				m, err := s.measureRates(rows, sample, meter, areas, scores, parameters)
 				if err == nil && own != nil {
 					m.Values[0], err = own(scores)
 					m.Named["objective"] = m.Values[0]
@@ -342,13 +346,13 @@ type measurement struct {
 }
 
 // measureRates returns the measures of scores: see smoothAndCounted.
-func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (Measures, error) {
+func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *constraints.Meter, areas *rates.Areas, scores, parameters []float64) (Measures, error) {
 	m := &measurement{rows: rows, system: s.system, scores: scores, area: math.NaN()}
 	area := relay.Go(func() error {
 		if !s.area {
 			return nil
 		}
-		if a, ok := rates.AUC(scores, rows.Labels, rows.Weights); ok {
+		if a, ok := areas.AUC(scores, rows.Labels, rows.Weights); ok {
 			m.area = a
 		}
 		return nil

@@ -15,6 +15,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/decide"
 	"ppal/internal/promise"
+	"ppal/internal/rates"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
@@ -398,7 +399,7 @@ func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), erro
 		if err != nil {
 			return trainer.Merit{}, err
 		}
-		m, err := a.builder.statement.measureRates(rowsOf(held.Rows), sample, nil, scores, parameters)
+		m, err := a.builder.statement.measureRates(rowsOf(held.Rows), sample, nil, new(rates.Areas), scores, parameters)
 		if err != nil {
 			return trainer.Merit{}, err
 		}

@@ -2,12 +2,14 @@ package build
 
 import (
 	"math"
+	"runtime"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -128,15 +130,19 @@ func momentsStride(rows, n int) int {
 // class has the same weight: the weight of a row is 1 over the number of these rows of its class.
 func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, stride int) error {
 	from, to := b.Devices.share(len(labels))
-	classes := make(map[int]float64)
+	least := slices.Min(labels)
+	weights := make([]float64, slices.Max(labels)-least+1) // of a row of each class: 1 over the number of its rows
 	for i := 0; i < len(labels); i += stride {
-		classes[labels[i]]++
+		weights[labels[i]-least]++
+	}
+	for k, n := range weights {
+		weights[k] = 1 / n
 	}
 	sums, n := dst.RawSymmetric().Data, dst.SymmetricDim() // the upper triangle, row by row
 	z, entries := make([]float64, n), make([]int, 0, n)
 	z[n-1] = 1
 	add := func(i int) { // z has the features of row i, which are 0 outside entries
-		weight := 1 / classes[labels[i]]
+		weight := weights[labels[i]-least]
 		for k, j := range entries {
 			to := sums[j*n : (j+1)*n]
 			if len(entries) > n/4 {
@@ -150,19 +156,11 @@ func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, s
 	}
 	if s, ok := data.(matrix.Sparse); ok && b.Center == nil && b.Scale == nil {
 		starts, columns, values := s.Entries()
+		if values == nil {
+			pairSums(sums, n, from, to, stride, starts, columns, func(i int) float64 { return weights[labels[i]-least] })
+			to = from // no row is left
+		}
 		for i := from; i < to; i += stride {
-			if own := columns[starts[i]:starts[i+1]]; values == nil { // add(i) without the factors 1
-				weight := 1 / classes[labels[i]]
-				for k, j := range own {
-					to := sums[int(j)*n:][:n]
-					for _, l := range own[k:] {
-						to[l] += weight
-					}
-					to[n-1] += weight
-				}
-				sums[n*n-1] += weight
-				continue
-			}
 			entries = entries[:0]
 			for k := starts[i]; k < starts[i+1]; k++ {
 				z[columns[k]], entries = float64(values[k]), append(entries, int(columns[k]))
@@ -190,6 +188,40 @@ func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, s
 	}
 	floats.Scale(1/sums[n*n-1], sums) // the last sum is that of the weights
 	return nil
+}
+
+// pairSums adds the weights of the rows to the upper triangle of sums, n x n, for all pairs of a
+// row's columns, the last of which is n-1. Each core has lines of sums, so that every sum has the
+// order of the rows.
+func pairSums(sums []float64, n, from, to, stride int, starts []int, columns []int32, weightOf func(i int) float64) {
+	cores := runtime.GOMAXPROCS(0)
+	bound := func(core int) int { return n - int(float64(n)*math.Sqrt(1-float64(core)/float64(cores))) } // of equal areas
+	var running []func() error
+	for core := range cores {
+		first, end := int32(bound(core)), int32(bound(core+1))
+		running = append(running, relay.Go(func() error {
+			for i := from; i < to; i += stride {
+				weight, own := weightOf(i), columns[starts[i]:starts[i+1]]
+				for k, j := range own {
+					if j < first || j >= end {
+						continue
+					}
+					to := sums[int(j)*n:][:n]
+					for _, l := range own[k:] {
+						to[l] += weight
+					}
+					to[n-1] += weight
+				}
+				if int(end) == n {
+					sums[n*n-1] += weight
+				}
+			}
+			return nil
+		}))
+	}
+	for _, wait := range running {
+		_ = wait() // panics if the goroutine did
+	}
 }
 
 // squares returns the sums of the squares of the features over rows [from, to), as the model sees
