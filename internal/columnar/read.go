@@ -39,7 +39,8 @@ type SheetReader struct {
 	begins  []int  // Sheet.Begins
 	lacks   []bool // of each column: a value is missing
 	blocks  []wideBlock
-	order   []wideColumn // of each column of the schema; block is nil for the next of Specs
+	wides   map[int]*Wide // Schema.Wides
+	order   []wideColumn  // of each column of the schema; block is nil for the next of Specs
 }
 
 // NoCategory is the code of a category outside the allowed categories.
@@ -54,7 +55,7 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &SheetReader{text: text, absent: NewTextSet(s.Absent), Specs: slices.Clone(s.Columns), drop: s.Drop, pages: s.Pages, only: recordio.Only{Rows: s.Only, Begins: s.Begins}}
+	reader := &SheetReader{text: text, absent: NewTextSet(s.Absent), Specs: slices.Clone(s.Columns), drop: s.Drop, pages: s.Pages, wides: s.Wides, only: recordio.Only{Rows: s.Only, Begins: s.Begins}}
 	for _, attribute := range s.Attributes {
 		c, err := ParseCondition(attribute, text.Header)
 		if err != nil {

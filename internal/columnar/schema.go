@@ -50,6 +50,8 @@ type Schema struct {
 	// read these rows of the file alone, by increasing numbers; nil: all rows
 	Only   []int
 	Begins []int // Sheet.Begins of an earlier reading, for Only
+	// the numbers of blocks, by the first field, that an earlier reading of all rows has kept
+	Wides map[int]*Wide
 }
 
 // RowCopies is the least number of copies of a table's rows that a run needs: one as read from the

@@ -18,6 +18,26 @@ type Wide struct {
 	Double  []float64
 }
 
+// NewWide returns memory or pages for rows of the numbers of a block. room is Schema.Room.
+func NewWide(b *recordio.Block, rows int, pages *mapped.Dir, room func(bytes uint64) error) (w *Wide, err error) {
+	size := uint64(unsafe.Sizeof(float64(0)))
+	if b.Single {
+		size = uint64(unsafe.Sizeof(float32(0)))
+	}
+	if room != nil && pages == nil {
+		if err := room(RowCopies * size * uint64(rows) * uint64(b.Columns)); err != nil {
+			return nil, err
+		}
+	}
+	w = &Wide{Columns: b.Columns}
+	if b.Single {
+		w.Single, err = mapped.Make[float32](pages, rows*b.Columns)
+	} else {
+		w.Double, err = mapped.Make[float64](pages, rows*b.Columns)
+	}
+	return w, err
+}
+
 // Rows returns the number of rows.
 func (w *Wide) Rows() int { return max(len(w.Single), len(w.Double)) / w.Columns }
 
@@ -129,17 +149,34 @@ func (r *SheetReader) readWide(only []int) error {
 	return nil
 }
 
-// readBlock reads one block.
-func (r *SheetReader) readBlock(b *wideBlock, only []int) error {
+// readBlock reads one block, unless an earlier reading has kept its numbers.
+func (r *SheetReader) readBlock(b *wideBlock, only []int) (err error) {
 	rows := b.Rows
 	if only != nil {
 		rows = len(only)
 	}
-	b.wide = &Wide{Columns: b.Columns}
-	if b.Single {
-		return fillBlock(r, b, only, rows, &b.wide.Single, b.Read32)
+	read := false
+	switch b.wide = r.wides[b.First]; {
+	case b.wide != nil: // and ColumnSpec.Lacks says which columns lack values
+		return nil
+	case r.pages != nil && b.File != nil && only == nil:
+		b.wide = &Wide{Columns: b.Columns}
+		if b.Single {
+			b.wide.Single, err = mapped.Shared[float32](r.pages, b.File, b.Offset, rows*b.Columns)
+		} else {
+			b.wide.Double, err = mapped.Shared[float64](r.pages, b.File, b.Offset, rows*b.Columns)
+		}
+	default:
+		read = true
+		b.wide, err = NewWide(&b.Block, rows, r.pages, r.room)
 	}
-	return fillBlock(r, b, only, rows, &b.wide.Double, b.Read64)
+	if err != nil {
+		return err
+	}
+	if b.Single {
+		return fillBlock(b, only, b.wide.Single, read, b.Read32)
+	}
+	return fillBlock(b, only, b.wide.Double, read, b.Read64)
 }
 
 // The bytes of the numbers that a worker reads at a time. A file with the numbers of a column
@@ -149,33 +186,19 @@ const (
 	columnBytes = 16 << 20
 )
 
-// fillBlock reads the numbers of a block into memory or pages, or maps the file that has them.
-func fillBlock[T float32 | float64](r *SheetReader, b *wideBlock, only []int, rows int, to *[]T, read func(dst []T, from, to int) error) (err error) {
-	size := int(unsafe.Sizeof(T(0)))
-	if r.pages != nil && b.File != nil && only == nil {
-		*to, err = mapped.Shared[T](r.pages, b.File, b.Offset, rows*b.Columns)
-	} else {
-		if r.room != nil && r.pages == nil {
-			if err := r.room(RowCopies * uint64(rows) * uint64(b.Columns*size)); err != nil {
-				return err
-			}
-		}
-		*to, err = mapped.Make[T](r.pages, rows*b.Columns)
-	}
-	if err != nil {
-		return err
-	}
-	readHere := r.pages == nil || b.File == nil || only != nil
+// fillBlock reads the numbers of a block, unless a mapped file has them, and checks them.
+func fillBlock[T float32 | float64](b *wideBlock, only []int, numbers []T, readHere bool, read func(dst []T, from, to int) error) error {
+	rows := len(numbers) / b.Columns
 	bytes := partBytes
 	if b.ByColumn {
 		bytes = columnBytes
 	}
-	height := max(1, bytes/(b.Columns*size))
+	height := max(1, bytes/(b.Columns*int(unsafe.Sizeof(T(0)))))
 	parts := (rows + height - 1) / height
 	failures, lacks := make([]error, parts), make([][]bool, parts)
 	recordio.InParallel(parts, func(k int) {
 		from, end := k*height, min((k+1)*height, rows)
-		dst := (*to)[from*b.Columns : end*b.Columns]
+		dst := numbers[from*b.Columns : end*b.Columns]
 		if readHere {
 			failures[k] = recordio.Runs(only, from, end, func(at, from, to int) error {
 				return read(dst[at*b.Columns:][:(to-from)*b.Columns], from, to)

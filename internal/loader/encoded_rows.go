@@ -53,7 +53,8 @@ func (m *EncodedRows) eachBlock(do func(from, to int)) {
 // from being that small.
 func (m *EncodedRows) firstInfinite(from, to int) int {
 	first := -1
-	for _, c := range m.columns {
+	for j := range m.columns {
+		c := &m.columns[j]
 		if !c.Numeric() || c.Single {
 			continue
 		}

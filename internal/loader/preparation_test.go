@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -159,6 +160,32 @@ func TestMeanAndDeviation(t *testing.T) {
 			g.addSquares(all, rows, nil)
 			if mean, deviation := all[0].moments(); mean != tc.mean || deviation != tc.deviation {
 				t.Errorf("%v: %v, %v, want %v, %v", tc.x, mean, deviation, tc.mean, tc.deviation)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 13 { // columns of a Wide have the moments of columns of their own
+		kinds := [][]float64{{0}, {0, 1}, {0, 0.5, 1}, {-1, 1}, {3}, {0, 0, 0, 0, 0, 2}, {0, 0, 0, 1, 1, 1, 1, 0.5}}
+		wide := &columnar.Wide{Columns: len(kinds)}
+		rows, all, g := make([]int, n), make([]totals, len(kinds)), numbers{}
+		for i := range rows {
+			rows[i] = n - 1 - i
+			for _, kind := range kinds {
+				wide.Single = append(wide.Single, float32(kind[r.IntN(len(kind))]))
+			}
+		}
+		for j := range all {
+			all[j], g = newTotals(), append(g, preparedColumn{Encoding: &tabular.Encoding{}, Column: &columnar.Column{Wide: wide, At: j}})
+		}
+		g.add(all, rows, nil)
+		g.addSquares(all, rows, nil)
+		for j := range all {
+			one := newTotals()
+			one.add(g[j].Listed(), rows, nil)
+			one.addSquares(g[j].Listed(), rows, nil)
+			mean, deviation := all[j].moments()
+			if m, d := one.moments(); mean != m || deviation != d {
+				t.Errorf("%v: %v, %v, want %v, %v", g[j].Listed(), mean, deviation, m, d)
 			}
 		}
 	}

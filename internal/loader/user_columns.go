@@ -61,7 +61,8 @@ type UserTable struct {
 	graded          bool // TableOptions.Relevant makes the condition of class +1
 	// the numbers of a field that the file stores, from the reading of the profiles; nil: not kept
 	stored func(field int) []float64
-	pixels *pictured // the pictures of the rows; nil: the features are columns
+	wides  map[int]*columnar.Wide // Schema.Wides, from the same reading
+	pixels *pictured              // the pictures of the rows; nil: the features are columns
 }
 
 // newUserTable finds the columns that the options name. The error lists all unknown names.
@@ -255,7 +256,7 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 	}
 	arrays := newArrayReader(text, t.Columns)
 	text.Skip(fields)
-	if err := t.keepNumbers(text, absent.HasNumbers()); err != nil {
+	if err := t.keepNumbers(text, arrays, absent.HasNumbers()); err != nil {
 		return err
 	}
 	full := make([]atomic.Bool, len(t.Columns)) // profile.full of the profiles so far
@@ -294,6 +295,7 @@ func (t *UserTable) learn(next func(buffer []byte) (recordio.Chunk, error), text
 		return nil
 	})
 	arrays.end()
+	t.wides = arrays.kept()
 	for i, c := range t.Columns {
 		c.Profile.Spell(spell(i))
 	}
@@ -322,9 +324,12 @@ func (l *learned) reset(columns []*UserColumn) {
 // keepNumbers lets the reading of the profiles keep the numbers that the file stores as numbers, so
 // that the file is decoded once. It does nothing if the values go to pages or to several processes,
 // or if rows or numbers may be left out.
-func (t *UserTable) keepNumbers(text *recordio.Delimited, marked bool) error {
+func (t *UserTable) keepNumbers(text *recordio.Delimited, arrays *arrayReader, marked bool) error {
 	if t.stored = nil; pagesOf(t.Opts) != nil || t.Opts.Share != nil || t.Opts.Missing == tabular.MissingDropped || marked {
 		return nil
+	}
+	if err := arrays.keep(t.Opts.Room); err != nil {
+		return err
 	}
 	var fields []int
 	for _, c := range t.Columns {

@@ -78,7 +78,7 @@ func ReadUserCSV(ctx context.Context, f io.ReadSeeker, opts tabular.TableOptions
 		return nil, err
 	}
 	schema := own.schema(nil)
-	own.stored = nil
+	own.stored, own.wides = nil, nil
 	s := kept.sheet(schema)
 	if s == nil {
 		if s, err = own.readValues(f, schema); err != nil {
@@ -148,6 +148,9 @@ func (t *UserTable) layout() tabular.Layout {
 // and the training file's sheet for the test file.
 func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
 	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: pagesOf(t.Opts), Room: t.Opts.Room}
+	if known == nil {
+		s.Wides = t.wides
+	}
 	imputed := t.Opts.Missing == tabular.MissingImputed || t.Opts.Missing == tabular.MissingFlagged
 	for _, c := range t.Columns {
 		missing := imputed && t.MayMiss(c) || !c.Feature && !c.required() && !c.picture
