@@ -7,12 +7,10 @@
 //	SignedLoss   s [n, 1]  -> l [n]   l_i = phi(y_i s_i)
 //	GroupMeans   l [n]     -> m [G]   m = M l - offsets
 //
-// Their derivatives are MarginLossGrad (S, dl -> dS), SignedLossGrad (s, dl -> ds) and
-// GroupMeansGrad (w -> M^T w). gorgonia.Backpropagate and gorgonia.Grad reach the derivatives
-// through the ops' SymDiff. All ops work in float32 and in float64. Every sum is accumulated in
-// float64 in a fixed order, so equal inputs give equal bits. An op holds only constants, which are
-// fixed when the op is made; graphs and goroutines may share an op. Each Do returns newly allocated
-// memory.
+// gorgonia.Backpropagate and gorgonia.Grad reach their derivatives through the ops' SymDiff. All
+// ops work in float32 and in float64. Every sum is accumulated in float64 in a fixed order, so
+// equal inputs give equal bits. An op holds only constants, which are fixed when the op is made;
+// graphs and goroutines may share an op. Each Do returns newly allocated memory.
 //
 // Parse reads a constraint in the constraint language, such as gap(tpr, sex) <= 0.02
 // (docs/reference/language.md). Rate, Measure and Constraint build the same constraints in Go.

@@ -4,23 +4,17 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-)
 
-var _ gorgonia.SDOp = (*GroupMeans)(nil)
+	"ppal/trainer/graph/describe"
+)
 
 // GroupMeans is the op l [n] -> M l - offsets [G]. It computes the (weighted) means of per-row
 // values over groups of rows, for all groups in one pass. NewGroupMean makes the op for one group
 // with a scalar result, the shape of an objective. Sums run in float64, in the order of each
 // group's rows.
-type GroupMeans struct {
-	pureOp
-	members *Membership
-	offsets []float64
-	scalar  bool
-}
+type GroupMeans struct{ function }
 
 // NewGroupMeans makes the op with a result [G]. The offsets (for example bounds) are subtracted
 // from the means; nil means zeros. The offsets are copied.
@@ -44,90 +38,44 @@ func NewGroupMean(m *Membership, offset float64) (*GroupMeans, error) {
 	if m.Groups() != 1 {
 		return nil, fmt.Errorf("constraints: a scalar mean has 1 group, got %d", m.Groups())
 	}
-	op, err := NewGroupMeans(m, []float64{offset})
-	if err != nil {
+	if _, err := NewGroupMeans(m, []float64{offset}); err != nil {
 		return nil, err
 	}
-	return newGroupMeans(m, op.offsets, true), nil
+	return newGroupMeans(m, []float64{offset}, true), nil
 }
 
+// newGroupMeans makes the op. The derivative is w [G], or a scalar, -> M^T w [n], all groups in one
+// pass over the rows. A row's sum runs in float64, in the groups' order. The offsets affect neither
+// the derivative nor its hash: two means that differ only in their offsets share one derivative.
 func newGroupMeans(m *Membership, offsets []float64, scalar bool) *GroupMeans {
-	kind := "GroupMeans"
+	kind, rows, means := "GroupMeans", tensor.Shape{m.rows}, tensor.Shape{m.Groups()}
 	if scalar {
-		kind = "GroupMean"
+		kind, means = "GroupMean", tensor.ScalarShape()
 	}
 	digest := digestLater(func(d digester) {
 		sum := m.digest()
 		_, _ = d.Write(sum[:])
 		d.floats(offsets)
 	})
-	return &GroupMeans{pureOp{kind: kind, arity: 1, digest: digest}, m, offsets, scalar}
+	return &GroupMeans{function{
+		pureOp: pureOp{kind: kind, arity: 1, digest: digest}, text: fmt.Sprintf("%dx%d", m.Groups(), m.rows),
+		in: []tensor.Shape{rows}, out: means, description: describe.GroupMeans{Groups: m.groups(), Offsets: offsets},
+		double: func(in [][]float64) []float64 { return groupMeans(m, offsets, in[0]) },
+		single: func(in [][]float32) []float32 { return groupMeans(m, offsets, in[0]) },
+		derivative: func() *function {
+			return &function{
+				pureOp: pureOp{kind: kind + "Grad", arity: 1, digest: m.digest}, text: fmt.Sprintf("%dx%d", m.rows, m.Groups()),
+				in: []tensor.Shape{means}, out: rows, description: describe.GroupMeansGrad{Groups: m.groups()},
+				double: func(in [][]float64) []float64 { return transposeTimes(m, in[0]) },
+				single: func(in [][]float32) []float32 { return transposeTimes(m, in[0]) },
+			}
+		},
+	}}
 }
 
 // Apply adds the means' node, [G] or a scalar, to the graph of the values [n].
 func (op *GroupMeans) Apply(values *gorgonia.Node) (*gorgonia.Node, error) {
 	return apply(op, values)
-}
-
-// meansShape returns the shape of the means: [G], or the scalar shape.
-func meansShape(m *Membership, scalar bool) tensor.Shape {
-	if scalar {
-		return tensor.ScalarShape()
-	}
-	return tensor.Shape{m.Groups()}
-}
-
-// Type is Vector a -> Vector a, or Vector a -> a.
-func (op *GroupMeans) Type() hm.Type {
-	return hm.NewFnType(tensorOf(1), tensorOf(meansShape(op.members, op.scalar).Dims()))
-}
-
-// InferShape returns [G] or the scalar shape for an input [n].
-func (op *GroupMeans) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return inferShape(op, meansShape(op.members, op.scalar), in, tensor.Shape{op.members.rows})
-}
-
-// Do returns the means of the values.
-func (op *GroupMeans) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	in, err := inputs(op, values, op.members.rows)
-	if err != nil {
-		return nil, err
-	}
-	switch l := in[0].(type) {
-	case []float64:
-		out := groupMeans(op.members, op.offsets, l)
-		if op.scalar {
-			return gorgonia.NewF64(out[0]), nil
-		}
-		return newTensor(out, len(out)), nil
-	case []float32:
-		out := groupMeans(op.members, op.offsets, l)
-		if op.scalar {
-			return gorgonia.NewF32(out[0]), nil
-		}
-		return newTensor(out, len(out)), nil
-	}
-	panic("unreachable")
-}
-
-// DiffWRT reports that the op is differentiable with respect to the values.
-func (op *GroupMeans) DiffWRT(int) []bool { return []bool{true} }
-
-// SymDiff returns the node dl = M^T grad [n].
-func (op *GroupMeans) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	if len(in) != 1 {
-		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
-	}
-	d, err := apply(newGroupMeansGrad(op), grad)
-	if err != nil {
-		return nil, err
-	}
-	return gorgonia.Nodes{d}, nil
-}
-
-// String returns the op's kind and shape.
-func (op *GroupMeans) String() string {
-	return fmt.Sprintf("%s{%dx%d}", op.kind, op.members.Groups(), op.members.rows)
 }
 
 // groupMeans returns M l - offsets.
@@ -182,54 +130,6 @@ func rowSums[T float](m *Membership, l []T) []float64 {
 		}
 	}
 	return sums
-}
-
-var _ gorgonia.SDOp = (*GroupMeansGrad)(nil)
-
-// GroupMeansGrad is the derivative of GroupMeans: w [G], or a scalar, -> M^T w [n], all groups in
-// one pass over the rows. A row's sum runs in float64, in the groups' order. The op cannot be
-// differentiated again: see ErrSecondDerivative.
-type GroupMeansGrad struct {
-	derivative
-	members *Membership
-	scalar  bool
-}
-
-// The offsets affect neither the derivative nor its hash: two means that differ only in their
-// offsets share one derivative.
-func newGroupMeansGrad(means *GroupMeans) *GroupMeansGrad {
-	return &GroupMeansGrad{derivative{pureOp{kind: means.kind + "Grad", arity: 1, digest: means.members.digest}}, means.members, means.scalar}
-}
-
-// Type is Vector a -> Vector a, or a -> Vector a.
-func (op *GroupMeansGrad) Type() hm.Type {
-	return hm.NewFnType(tensorOf(meansShape(op.members, op.scalar).Dims()), tensorOf(1))
-}
-
-// InferShape returns [n] for an input [G] or a scalar.
-func (op *GroupMeansGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return inferShape(op, tensor.Shape{op.members.rows}, in, meansShape(op.members, op.scalar))
-}
-
-// Do returns M^T w for the value of w.
-func (op *GroupMeansGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	m := op.members
-	in, err := inputs(op, values, m.Groups())
-	if err != nil {
-		return nil, err
-	}
-	switch w := in[0].(type) {
-	case []float64:
-		return newTensor(transposeTimes(m, w), m.rows), nil
-	case []float32:
-		return newTensor(transposeTimes(m, w), m.rows), nil
-	}
-	panic("unreachable")
-}
-
-// String returns the op's kind and shape.
-func (op *GroupMeansGrad) String() string {
-	return fmt.Sprintf("%s{%dx%d}", op.kind, op.members.rows, op.members.Groups())
 }
 
 // transposeTimes returns M^T w. A row that belongs to no group gets 0.

@@ -2,8 +2,10 @@ package constraints
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -107,10 +109,10 @@ func TestGroupMeansByHand(t *testing.T) {
 			for _, dt := range dtypes {
 				means := must(op.Do(dense(dt, l, 5)))
 				var w gorgonia.Value = dense(dt, tc.w, len(tc.w))
-				if op.scalar {
+				if op.out.IsScalar() {
 					w = scalar(dt, tc.w[0])
 				}
-				grads := must(newGroupMeansGrad(op).Do(w))
+				grads := must(op.derivative().Do(w))
 				got := [][]float64{widened(t, means), widened(t, grads)}
 				if dt == tensor.Float32 {
 					got[0][0] = math.Round(got[0][0]*1e4) / 1e4 // 7.2 has no exact float32
@@ -118,7 +120,7 @@ func TestGroupMeansByHand(t *testing.T) {
 				if d := cmp.Diff([][]float64{tc.means, tc.grads}, got, near); d != "" {
 					t.Errorf("%s, %v (-want +got)\n%s", op, dt, d)
 				}
-				if !means.Shape().Eq(meansShape(m, op.scalar)) || means.Dtype() != dt || grads.Dtype() != dt {
+				if !means.Shape().Eq(op.out) || means.Dtype() != dt || grads.Dtype() != dt {
 					t.Errorf("%s, %v: shape %v", op, dt, means.Shape())
 				}
 			}
@@ -206,38 +208,39 @@ func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
 	member := func(gs ...Group) *Membership { return must(NewMembership(4, gs)) }
 	a, b := Group{Rows: []int{0, 1}}, Group{Rows: []int{2, 3}}
 	aw := Group{Rows: []int{0, 1}, Weights: []float64{0.25, 0.75}}
-	ops := map[string]gorgonia.Op{}
-	for name, op := range map[string]*GroupMeans{
-		"plain":     must(NewGroupMeans(member(a, b), nil)),
-		"offset":    must(NewGroupMeans(member(a, b), []float64{0, 1e-9})),
-		"other":     must(NewGroupMeans(member(b, a), nil)),
-		"weights":   must(NewGroupMeans(member(aw, b), nil)),
-		"shifted":   must(NewGroupMeans(member(Group{Rows: []int{1, 2}}, Group{Rows: []int{3}}), nil)),
-		"one":       must(NewGroupMeans(member(a), nil)),
-		"scalar":    must(NewGroupMean(member(a), 0)),
-		"same once": must(NewGroupMean(member(b), 0)),
-	} {
-		ops[name] = op
-		ops[name+" gradient"] = newGroupMeansGrad(op)
+	pairs := func(levels, groups []int, count int, each bool) *Pairs {
+		return must(NewPairs(Documents{[]int32{0, 0, 1, 1}, levels, groups}, count, each))
 	}
-	delete(ops, "offset gradient") // equal to the gradient of "plain": a gradient does not contain the offset
-	for name, op := range map[string]*MarginLoss{
-		"loss":   must(NewMarginLoss([]int{0, 1, 2, 0}, 3, Sigmoid)),
-		"labels": must(NewMarginLoss([]int{0, 1, 2, 1}, 3, Sigmoid)),
-		"phi":    must(NewMarginLoss([]int{0, 1, 2, 0}, 3, Hinge)),
-	} {
-		ops[name] = op
-		ops[name+" gradient"] = newMarginLossGrad(op)
+	ten, two := []int{1, 0, 1, 0}, []int{0, 1, 0, 1}
+	ops := map[string]*function{
+		"plain":         &must(NewGroupMeans(member(a, b), nil)).function,
+		"offset":        &must(NewGroupMeans(member(a, b), []float64{0, 1e-9})).function,
+		"other":         &must(NewGroupMeans(member(b, a), nil)).function,
+		"weights":       &must(NewGroupMeans(member(aw, b), nil)).function,
+		"shifted":       &must(NewGroupMeans(member(Group{Rows: []int{1, 2}}, Group{Rows: []int{3}}), nil)).function,
+		"one":           &must(NewGroupMeans(member(a), nil)).function,
+		"scalar":        &must(NewGroupMean(member(a), 0)).function,
+		"same once":     &must(NewGroupMean(member(b), 0)).function,
+		"loss":          &must(NewMarginLoss([]int{0, 1, 2, 0}, 3, Sigmoid)).function,
+		"labels":        &must(NewMarginLoss([]int{0, 1, 2, 1}, 3, Sigmoid)).function,
+		"phi":           &must(NewMarginLoss([]int{0, 1, 2, 0}, 3, Hinge)).function,
+		"signed":        &must(NewSignedLoss([]int{1, 1, -1, 1}, Sigmoid)).function,
+		"signed labels": &must(NewSignedLoss([]int{1, 1, 1, -1}, Sigmoid)).function,
+		"signed phi":    &must(NewSignedLoss([]int{1, 1, -1, 1}, Hinge)).function,
+		"signed vector": &newSignedLoss([]int8{1, 1, -1, 1}, Sigmoid, 1).function,
+		"rates":         &must(NewRates(4, Sigmoid)).function,
+		"pairs":         &must(NewPairMeans(pairs(ten, two, 2, false), Sigmoid)).function,
+		"each query":    &must(NewPairMeans(pairs(ten, two, 2, true), Sigmoid)).function,
+		"pairs phi":     &must(NewPairMeans(pairs(ten, two, 2, false), Hinge)).function,
+		"pairs vector":  &newPairMeans(pairs(ten, two, 2, false), Sigmoid, 1).function,
+		"pairs groups":  &must(NewPairMeans(pairs(ten, []int{0, 1, 1, 0}, 2, false), Sigmoid)).function,
+		"pairs levels":  &must(NewPairMeans(pairs([]int{0, 1, 1, 0}, two, 2, false), Sigmoid)).function,
+		"pairs number":  &must(NewPairMeans(pairs(ten, two, 3, false), Sigmoid)).function,
 	}
-	for name, op := range map[string]*SignedLoss{
-		"signed":        must(NewSignedLoss([]int{1, 1, -1, 1}, Sigmoid)),
-		"signed labels": must(NewSignedLoss([]int{1, 1, 1, -1}, Sigmoid)),
-		"signed phi":    must(NewSignedLoss([]int{1, 1, -1, 1}, Hinge)),
-		"signed vector": newSignedLoss([]int8{1, 1, -1, 1}, Sigmoid, 1),
-		"rates":         must(NewRates(4, Sigmoid)),
-	} {
-		ops[name] = op
-		ops[name+" gradient"] = newSignedLossGrad(op)
+	for _, name := range slices.Collect(maps.Keys(ops)) {
+		if name != "offset" { // its derivative is that of "plain": a derivative does not contain the offset
+			ops[name+" gradient"] = ops[name].derivative()
+		}
 	}
 	seen := map[uint32]string{}
 	for name, op := range ops {
@@ -251,11 +254,11 @@ func TestDifferentConstantsAreDifferentNodes(t *testing.T) {
 	}
 
 	// The nodes in one graph have different values.
-	plain := must(ops["plain"].(*GroupMeans).Apply(l))
-	offset := must(ops["offset"].(*GroupMeans).Apply(l))
+	plain := must(apply(ops["plain"], l))
+	offset := must(apply(ops["offset"], l))
 	again := must(must(NewGroupMeans(member(a, b), nil)).Apply(l))
-	losses := must(ops["loss"].(*MarginLoss).Apply(s))
-	lost := must(ops["labels"].(*MarginLoss).Apply(s))
+	losses := must(apply(ops["loss"], s))
+	lost := must(apply(ops["labels"], s))
 	if plain == offset || losses == lost {
 		t.Error("nodes of different constants were merged")
 	}

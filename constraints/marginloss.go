@@ -3,12 +3,11 @@ package constraints
 import (
 	"fmt"
 
-	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-)
 
-var _ gorgonia.SDOp = (*MarginLoss)(nil)
+	"ppal/trainer/graph/describe"
+)
 
 // MarginLoss is the op S [n, C] -> l [n],
 //
@@ -19,7 +18,7 @@ var _ gorgonia.SDOp = (*MarginLoss)(nil)
 // margin 0, even if both scores are infinite, so infinite scores give phi's limits and never NaN. A
 // NaN score gives NaN.
 type MarginLoss struct {
-	pureOp
+	function
 	labels  []int32
 	classes int
 	phi     Phi
@@ -44,17 +43,36 @@ func NewMarginLoss(labels []int, classes int, phi Phi) (*MarginLoss, error) {
 		}
 		own[i] = int32(c)
 	}
+	op := &MarginLoss{labels: own, classes: classes, phi: phi}
+	rows := tensor.Shape{len(own)}
+	scores := tensor.Shape{len(own), classes}
+	margins := describe.Margins{Labels: own, Classes: classes, Phi: phi}
 	digest := digestLater(func(d digester) {
 		d.ints(classes)
 		d.text(string(phi))
 		d.int32s(own)
 	})
-	return &MarginLoss{
-		pureOp:  pureOp{kind: "MarginLoss", arity: 1, digest: digest},
-		labels:  own,
-		classes: classes,
-		phi:     phi,
-	}, nil
+	op.function = function{
+		pureOp: pureOp{kind: "MarginLoss", arity: 1, digest: digest}, text: fmt.Sprintf("%v, %dx%d", phi, len(own), classes),
+		in: []tensor.Shape{scores}, out: rows, description: describe.MarginLoss{Margins: margins},
+		double: func(in [][]float64) []float64 { return marginLosses(op, in[0]) },
+		single: func(in [][]float32) []float32 { return marginLosses(op, in[0]) },
+	}
+	// The derivative is (S [n, C], dl [n]) -> dS [n, C],
+	//
+	//	dS[i,j]   = -dl_i phi'(S[i,c_i] - S[i,j])    j != c_i
+	//	dS[i,c_i] =  dl_i sum_{j != c_i} phi'(S[i,c_i] - S[i,j]).
+	//
+	// Every row of dS sums to zero up to rounding.
+	op.derivative = func() *function {
+		return &function{
+			pureOp: pureOp{kind: "MarginLossGrad", arity: 2, digest: digest}, text: op.text,
+			in: []tensor.Shape{scores, rows}, out: scores, description: describe.MarginLossGrad{Margins: margins},
+			double: func(in [][]float64) []float64 { return marginLossGrads(op, in[0], in[1]) },
+			single: func(in [][]float32) []float32 { return marginLossGrads(op, in[0], in[1]) },
+		}
+	}
+	return op, nil
 }
 
 // Apply adds the losses' node [n] to the graph of the scores [n, C].
@@ -65,50 +83,7 @@ func (op *MarginLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 // Rows returns n, the number of rows.
 func (op *MarginLoss) Rows() int { return len(op.labels) }
 
-// Type is Matrix a -> Vector a.
-func (op *MarginLoss) Type() hm.Type { return hm.NewFnType(tensorOf(2), tensorOf(1)) }
-
-// InferShape returns [n] for an input [n, C].
-func (op *MarginLoss) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	n := op.Rows()
-	return inferShape(op, tensor.Shape{n}, in, tensor.Shape{n, op.classes})
-}
-
-// Do returns the losses of the scores.
-func (op *MarginLoss) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	in, err := inputs(op, values, op.Rows()*op.classes)
-	if err != nil {
-		return nil, err
-	}
-	switch s := in[0].(type) {
-	case []float64:
-		return newTensor(marginLosses(op, s), op.Rows()), nil
-	case []float32:
-		return newTensor(marginLosses(op, s), op.Rows()), nil
-	}
-	panic("unreachable")
-}
-
-// DiffWRT reports that the op is differentiable with respect to the scores.
-func (op *MarginLoss) DiffWRT(int) []bool { return []bool{true} }
-
-// SymDiff returns the node dS [n, C] for grad = dl [n].
-func (op *MarginLoss) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	if len(in) != 1 {
-		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
-	}
-	d, err := apply(newMarginLossGrad(op), in[0], grad)
-	if err != nil {
-		return nil, err
-	}
-	return gorgonia.Nodes{d}, nil
-}
-
-// String returns the op's surrogate and shape.
-func (op *MarginLoss) String() string {
-	return fmt.Sprintf("MarginLoss{%v, %dx%d}", op.phi, op.Rows(), op.classes)
-}
-
+// marginLosses returns the losses of the scores.
 func marginLosses[T float](op *MarginLoss, scores []T) []T {
 	out := make([]T, op.Rows())
 	for i, c := range op.labels {
@@ -138,48 +113,7 @@ func margin(a, b float64) float64 {
 	return a - b
 }
 
-var _ gorgonia.SDOp = (*MarginLossGrad)(nil)
-
-// MarginLossGrad is the derivative of MarginLoss: (S [n, C], dl [n]) -> dS [n, C],
-//
-//	dS[i,j]   = -dl_i phi'(S[i,c_i] - S[i,j])    j != c_i
-//	dS[i,c_i] =  dl_i sum_{j != c_i} phi'(S[i,c_i] - S[i,j]).
-//
-// Every row of dS sums to zero up to rounding. The op cannot be differentiated again: see
-// ErrSecondDerivative.
-type MarginLossGrad struct {
-	derivative
-	loss *MarginLoss
-}
-
-func newMarginLossGrad(loss *MarginLoss) *MarginLossGrad {
-	return &MarginLossGrad{derivative{pureOp{kind: "MarginLossGrad", arity: 2, digest: loss.digest}}, loss}
-}
-
-// Type is Matrix a -> Vector a -> Matrix a.
-func (op *MarginLossGrad) Type() hm.Type {
-	return hm.NewFnType(tensorOf(2), tensorOf(1), tensorOf(2))
-}
-
-// InferShape returns [n, C] for inputs [n, C] and [n].
-func (op *MarginLossGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	s := tensor.Shape{op.loss.Rows(), op.loss.classes}
-	return inferShape(op, s, in, s, s[:1])
-}
-
-// Do returns dS for the values of S and dl.
-func (op *MarginLossGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	n, c := op.loss.Rows(), op.loss.classes
-	return pullBack(op, values, [2]int{n * c, n}, tensor.Shape{n, c},
-		func(s, w []float64) []float64 { return marginLossGrads(op.loss, s, w) },
-		func(s, w []float32) []float32 { return marginLossGrads(op.loss, s, w) })
-}
-
-// String returns the op's surrogate and shape.
-func (op *MarginLossGrad) String() string {
-	return fmt.Sprintf("MarginLossGrad{%v, %dx%d}", op.loss.phi, op.loss.Rows(), op.loss.classes)
-}
-
+// marginLossGrads returns dS.
 func marginLossGrads[T float](op *MarginLoss, scores, dl []T) []T {
 	out := make([]T, len(scores))
 	for i, c := range op.labels {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/chewxy/hm"
@@ -36,18 +35,6 @@ type pureOp struct {
 	kind   string
 	arity  int
 	digest lazyDigest
-}
-
-// derivative implements the methods that the derivatives of this package's ops share: no derivative
-// can be differentiated again.
-type derivative struct{ pureOp }
-
-// DiffWRT reports all inputs as differentiable, so that Gorgonia calls SymDiff, which refuses.
-func (o *derivative) DiffWRT(int) []bool { return slices.Repeat([]bool{true}, o.arity) }
-
-// SymDiff returns ErrSecondDerivative.
-func (o *derivative) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, fmt.Errorf("%w: %s", ErrSecondDerivative, o.kind)
 }
 
 // lazyDigest returns the digest of an op's constants. The first call computes the digest. Only a
@@ -144,19 +131,6 @@ func tensorOf(dims int) hm.Type {
 	return gorgonia.TensorType{Dims: dims, Of: a}
 }
 
-// inferShape checks the inputs' shapes against want and returns out.
-func inferShape(op gorgonia.Op, out tensor.Shape, in []gorgonia.DimSizer, want ...tensor.Shape) (tensor.Shape, error) {
-	if len(in) != len(want) {
-		return nil, fmt.Errorf("constraints: %v takes %d inputs, got %d", op, len(want), len(in))
-	}
-	for k, w := range want {
-		if s, ok := in[k].(tensor.Shape); !ok || !s.Eq(w) {
-			return nil, fmt.Errorf("constraints: %v: input %d has shape %v, want %v", op, k, in[k], w)
-		}
-	}
-	return out, nil
-}
-
 // contents returns the elements of v in row-major order as []float32 or []float64, after checking
 // their number. A scalar becomes a slice of length 1. A transposed or sliced tensor is copied;
 // otherwise contents returns v's own memory.
@@ -202,28 +176,6 @@ func inputs(op gorgonia.Op, values []gorgonia.Value, sizes ...int) ([]any, error
 	return data, nil
 }
 
-// pullBack returns the tensor of ds for the values of scores s and of a gradient w, which have the
-// numbers of elements in sizes. double and single compute ds in the element type of the values; the
-// values must have the same type.
-func pullBack(op gorgonia.Op, values []gorgonia.Value, sizes [2]int, shape tensor.Shape,
-	double func(s, w []float64) []float64, single func(s, w []float32) []float32) (gorgonia.Value, error) {
-	in, err := inputs(op, values, sizes[:]...)
-	if err != nil {
-		return nil, err
-	}
-	switch s := in[0].(type) {
-	case []float64:
-		if w, ok := in[1].([]float64); ok {
-			return newTensor(double(s, w), shape...), nil
-		}
-	case []float32:
-		if w, ok := in[1].([]float32); ok {
-			return newTensor(single(s, w), shape...), nil
-		}
-	}
-	return nil, fmt.Errorf("constraints: %v: inputs have different element types %T and %T", op, in[0], in[1])
-}
-
 // newTensor wraps out, without copying, as a tensor of the given shape.
 func newTensor[T float](out []T, shape ...int) gorgonia.Value {
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(out))
@@ -238,49 +190,7 @@ func apply(op gorgonia.Op, children ...*gorgonia.Node) (*gorgonia.Node, error) {
 	return n, nil
 }
 
-var (
-	_ describe.Described = (*MarginLoss)(nil)
-	_ describe.Described = (*MarginLossGrad)(nil)
-	_ describe.Described = (*SignedLoss)(nil)
-	_ describe.Described = (*SignedLossGrad)(nil)
-	_ describe.Described = (*GroupMeans)(nil)
-	_ describe.Described = (*GroupMeansGrad)(nil)
-)
-
-// Describe implements describe.Described.
-func (op *MarginLoss) Describe() describe.Description {
-	return describe.MarginLoss{Margins: op.margins()}
-}
-
-// Describe implements describe.Described.
-func (op *MarginLossGrad) Describe() describe.Description {
-	return describe.MarginLossGrad{Margins: op.loss.margins()}
-}
-
-// Describe implements describe.Described.
-func (op *SignedLoss) Describe() describe.Description { return describe.SignedLoss{Signs: op.signs()} }
-
-// Describe implements describe.Described.
-func (op *SignedLossGrad) Describe() describe.Description {
-	return describe.SignedLossGrad{Signs: op.loss.signs()}
-}
-
-// Describe implements describe.Described.
-func (op *GroupMeans) Describe() describe.Description {
-	return describe.GroupMeans{Groups: op.members.groups(), Offsets: op.offsets}
-}
-
-// Describe implements describe.Described.
-func (op *GroupMeansGrad) Describe() describe.Description {
-	return describe.GroupMeansGrad{Groups: op.members.groups()}
-}
-
-func (op *MarginLoss) margins() describe.Margins {
-	return describe.Margins{Labels: op.labels, Classes: op.classes, Phi: op.phi}
-}
-
-func (op *SignedLoss) signs() describe.Signs { return describe.Signs{Labels: op.labels, Phi: op.phi} }
-
+// groups returns the matrix in the form of the devices.
 func (m *Membership) groups() describe.Groups {
 	return describe.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, Patterns: m.patterns,
 		RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}

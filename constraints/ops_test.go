@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -80,20 +81,11 @@ func TestSignedLossShapes(t *testing.T) {
 		t.Error("scores [n, 1] make another op")
 	}
 	own, ok := b.Op().(*SignedLoss)
-	if !ok || own.dims != 1 || own.Hashcode() == op.Hashcode() {
+	if !ok || own.in[0].Dims() != 1 || own.Hashcode() == op.Hashcode() {
 		t.Errorf("scores [n]: %+v", own)
 	}
-	if again := must(own.Apply(column)).Op().(*SignedLoss); again.dims != 2 {
-		t.Errorf("scores [n, 1] after scores [n]: %d dimensions", again.dims)
-	}
-	if _, err := op.SymDiff(nil, nil, nil); err == nil || !strings.Contains(err.Error(), "takes 1 input, got 0") {
-		t.Error(err)
-	}
-	single, double := tensor.New(tensor.WithShape(3), tensor.Of(tensor.Float32)), tensor.New(tensor.WithShape(3), tensor.Of(tensor.Float64))
-	for _, values := range [][]gorgonia.Value{{single, double}, {double, single}} {
-		if _, err := newSignedLossGrad(op).Do(values...); err == nil || !strings.Contains(err.Error(), "different element types") {
-			t.Error(err)
-		}
+	if again := must(own.Apply(column)).Op().(*SignedLoss); again.in[0].Dims() != 2 {
+		t.Errorf("scores [n, 1] after scores [n]: shape %v", again.in[0])
 	}
 	for _, n := range []int{0, -1} {
 		if _, err := NewRates(n, Sigmoid); err == nil || !strings.Contains(err.Error(), "no rows") {
@@ -206,40 +198,65 @@ func TestDigestCoversMembership(t *testing.T) {
 	}
 }
 
-// TestOpsRefuseWrongInputs checks the shapes, numbers and types of an op's inputs.
-func TestOpsRefuseWrongInputs(t *testing.T) {
-	loss := must(NewMarginLoss([]int{0, 2}, 3, Sigmoid))
-	for _, in := range [][]gorgonia.DimSizer{{}, {tensor.Shape{3, 2}}, {tensor.Shape{2, 3}, tensor.Shape{2}}, {notAShape{}}} {
-		if _, err := loss.InferShape(in...); err == nil {
-			t.Errorf("%v: no error", in)
+// TestFunctionsRefuseWrongInputs checks the shapes, numbers and types of the inputs of all ops and
+// their derivatives, which no graph differentiates again.
+func TestFunctionsRefuseWrongInputs(t *testing.T) {
+	m := must(NewMembership(3, []Group{{Rows: []int{0}}, {Rows: []int{1, 2}}}))
+	one := must(NewMembership(2, []Group{{Rows: []int{0, 1}}}))
+	pairs := must(NewPairs(Documents{Queries: []int32{0, 0}, Levels: []int{1, 0}}, 1, false))
+	loss := &must(NewMarginLoss([]int{0, 2}, 3, Sigmoid)).function
+	for _, f := range []*function{loss, &must(NewSignedLoss([]int{1, -1, 1}, Hinge)).function, &must(NewGroupMeans(m, nil)).function,
+		&must(NewGroupMean(one, 0)).function, &must(NewPairMeans(pairs, Sigmoid)).function} {
+		d := f.derivative()
+		if _, err := f.SymDiff(nil, nil, nil); err == nil || !strings.Contains(err.Error(), "takes 1 input, got 0") {
+			t.Errorf("%v: %v", f, err)
+		}
+		if _, err := d.SymDiff(nil, nil, nil); !errors.Is(err, ErrSecondDerivative) {
+			t.Errorf("%v: %v", d, err)
+		}
+		for _, op := range []*function{f, d} {
+			shapes := make([]gorgonia.DimSizer, len(op.in))
+			values, mixed, ints := make([]gorgonia.Value, len(op.in)), make([]gorgonia.Value, len(op.in)), make([]gorgonia.Value, len(op.in))
+			for k, s := range op.in {
+				shapes[k] = s
+				values[k] = tensor.New(tensor.WithShape(s...), tensor.Of(tensor.Float64))
+				mixed[k] = tensor.New(tensor.WithShape(s...), tensor.Of(dtypes[k%2]))
+				ints[k] = tensor.New(tensor.WithShape(s...), tensor.Of(tensor.Int))
+			}
+			if s, err := op.InferShape(shapes...); err != nil || !s.Eq(op.out) {
+				t.Errorf("%v: %v, %v, want %v", op, s, err, op.out)
+			}
+			if v, err := op.Do(values...); err != nil || v.Dtype() != tensor.Float64 {
+				t.Errorf("%v: %v, %v", op, v, err)
+			}
+			for name, in := range map[string][]gorgonia.DimSizer{"none": nil, "no shape": append(shapes[1:], noShape{}),
+				"one more": append(slices.Clip(shapes), tensor.Shape{2}), "another": append(shapes[1:], tensor.Shape{7, 2})} {
+				if _, err := op.InferShape(in...); err == nil {
+					t.Errorf("%v, %s: no error", op, name)
+				}
+			}
+			other := append(slices.Clip(values[1:]), gorgonia.Value(dense(tensor.Float64, make([]float64, 7), 7)))
+			for name, in := range map[string][]gorgonia.Value{"none": nil, "integers": ints, "another size": other} {
+				if _, err := op.Do(in...); err == nil {
+					t.Errorf("%v, %s: no error", op, name)
+				}
+			}
+			if _, err := op.Do(mixed...); op.arity == 2 && (err == nil || !strings.Contains(err.Error(), "different element types")) {
+				t.Errorf("%v: %v", op, err)
+			}
 		}
 	}
-	if s, err := loss.InferShape(tensor.Shape{2, 3}); err != nil || !s.Eq(tensor.Shape{2}) {
-		t.Error(s, err)
-	}
-	if _, err := loss.SymDiff(nil, nil, nil); err == nil || !strings.Contains(err.Error(), "takes 1 input, got 0") {
-		t.Error(err)
-	}
-	single, double := tensor.New(tensor.WithShape(2, 3), tensor.Of(tensor.Float32)), tensor.New(tensor.WithShape(2, 3), tensor.Of(tensor.Float64))
-	for _, values := range [][]gorgonia.Value{
-		{single, tensor.New(tensor.WithShape(2), tensor.Of(tensor.Float64))}, {double, tensor.New(tensor.WithShape(2), tensor.Of(tensor.Float32))},
-	} {
-		if _, err := newMarginLossGrad(loss).Do(values...); err == nil || !strings.Contains(err.Error(), "different element types") {
-			t.Error(err)
+	g := gorgonia.NewGraph()
+	for _, shape := range []tensor.Shape{{2, 4}, {6}, {2, 3, 1}} {
+		n := gorgonia.NewTensor(g, tensor.Float64, shape.Dims(), gorgonia.WithShape(shape...), gorgonia.WithName(fmt.Sprint(shape)))
+		if _, err := apply(loss, n); err == nil {
+			t.Errorf("a graph takes scores of shape %v for 2 rows of 3 classes", shape)
 		}
 	}
 	if _, err := newClassColumn(1).Do(); err == nil || !strings.Contains(err.Error(), "takes 1 input, got 0") {
 		t.Error(err)
 	}
-	if _, err := NewMarginLoss([]int{0, 3}, 3, Sigmoid); err == nil || !strings.Contains(err.Error(), "0..2") {
-		t.Error(err)
-	}
 }
-
-// notAShape has a dimension, and is not a shape.
-type notAShape struct{}
-
-func (notAShape) DimSize(int) (int, error) { return 2, nil }
 
 // TestInParts checks that the parts cover each row once, and that a panic of a part arrives.
 func TestInParts(t *testing.T) {

@@ -5,19 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/internal/pairsum"
 	"ppal/trainer/graph/describe"
-)
-
-var (
-	_ gorgonia.SDOp      = (*PairMeans)(nil)
-	_ gorgonia.SDOp      = (*PairMeansGrad)(nil)
-	_ describe.Described = (*PairMeans)(nil)
-	_ describe.Described = (*PairMeansGrad)(nil)
 )
 
 // PairMeans is the op s [n] or [n, 1] -> [cells], the means of a surrogate over the cells of pairs
@@ -29,10 +21,9 @@ var (
 // has the higher score, where equal scores count half. A cell without pairs has the mean 0. The op
 // adds in float64. Its memory does not grow with the number of pairs.
 type PairMeans struct {
-	pureOp
+	function
 	pairs *Pairs
 	phi   Phi
-	dims  int // dimensions of the scores: 2 for [n, 1], 1 for [n]
 }
 
 // NewPairMeans returns the op for scores [n, 1]. Apply also accepts scores [n].
@@ -43,79 +34,44 @@ func NewPairMeans(p *Pairs, phi Phi) (*PairMeans, error) {
 	return newPairMeans(p, phi, 2), nil
 }
 
+// newPairMeans makes the op. dims is the number of dimensions of the scores: 2 for [n, 1], 1 for
+// [n]. The derivative is (s, w [cells]) -> ds, with the shape of s. With v_c = w_c/n_c for the cell c
+// of a pair,
+//
+//	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j)
+//	     - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
 func newPairMeans(p *Pairs, phi Phi, dims int) *PairMeans {
+	op := &PairMeans{pairs: p, phi: phi}
+	scores, cells := ofScores(p.Rows(), dims), tensor.Shape{p.Cells()}
 	digest := digestLater(func(d digester) {
 		sum := p.sum()
 		_, _ = d.Write(sum[:])
 		d.text(string(phi))
 		d.ints(dims)
 	})
-	return &PairMeans{pureOp{kind: "PairMeans", arity: 1, digest: digest}, p, phi, dims}
+	op.function = function{
+		pureOp: pureOp{kind: "PairMeans", arity: 1, digest: digest}, text: fmt.Sprintf("%v, %d, %d", phi, p.Cells(), p.Rows()),
+		in: []tensor.Shape{scores}, out: cells, description: describe.PairMeans{Pairs: p.p, Phi: phi},
+		double: func(in [][]float64) []float64 { return pairMeans(op, in[0]) },
+		single: func(in [][]float32) []float32 { return pairMeans(op, in[0]) },
+	}
+	op.derivative = func() *function {
+		return &function{
+			pureOp: pureOp{kind: "PairMeansGrad", arity: 2, digest: digest}, text: op.text,
+			in: []tensor.Shape{scores, cells}, out: scores, description: describe.PairMeansGrad{Pairs: p.p, Phi: phi},
+			double: func(in [][]float64) []float64 { return pairMeansGrad(op, in[0], in[1]) },
+			single: func(in [][]float32) []float32 { return pairMeansGrad(op, in[0], in[1]) },
+		}
+	}
+	return op
 }
 
 // Apply adds the node [cells] of the means to the graph of the scores [n, 1] or [n].
 func (op *PairMeans) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
-	if d := scores.Dims(); d != op.dims && (d == 1 || d == 2) {
+	if d := scores.Dims(); d != op.in[0].Dims() && (d == 1 || d == 2) {
 		op = newPairMeans(op.pairs, op.phi, d)
 	}
 	return apply(op, scores)
-}
-
-// Pairs returns the pairs.
-func (op *PairMeans) Pairs() *Pairs { return op.pairs }
-
-// Phi returns the surrogate.
-func (op *PairMeans) Phi() Phi { return op.phi }
-
-// Describe implements describe.Described.
-func (op *PairMeans) Describe() describe.Description {
-	return describe.PairMeans{Pairs: op.pairs.p, Phi: op.phi}
-}
-
-// scoresShape returns [n, 1] or [n].
-func (op *PairMeans) scoresShape() tensor.Shape { return tensor.Shape{op.pairs.Rows(), 1}[:op.dims] }
-
-// Type is Matrix a -> Vector a, or Vector a -> Vector a.
-func (op *PairMeans) Type() hm.Type { return hm.NewFnType(tensorOf(op.dims), tensorOf(1)) }
-
-// InferShape returns [cells] for an input [n, 1] or [n].
-func (op *PairMeans) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return inferShape(op, tensor.Shape{op.pairs.Cells()}, in, op.scoresShape())
-}
-
-// Do returns the means for the scores.
-func (op *PairMeans) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	in, err := inputs(op, values, op.pairs.Rows())
-	if err != nil {
-		return nil, err
-	}
-	switch s := in[0].(type) {
-	case []float64:
-		return newTensor(pairMeans(op, s), op.pairs.Cells()), nil
-	case []float32:
-		return newTensor(pairMeans(op, s), op.pairs.Cells()), nil
-	}
-	panic("unreachable")
-}
-
-// DiffWRT reports that the op is differentiable with respect to the scores.
-func (op *PairMeans) DiffWRT(int) []bool { return []bool{true} }
-
-// SymDiff returns the node ds, with the shape of the scores, for grad = w [cells].
-func (op *PairMeans) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	if len(in) != 1 {
-		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
-	}
-	d, err := apply(newPairMeansGrad(op), in[0], grad)
-	if err != nil {
-		return nil, err
-	}
-	return gorgonia.Nodes{d}, nil
-}
-
-// String returns the op's surrogate and shape.
-func (op *PairMeans) String() string {
-	return fmt.Sprintf("PairMeans{%v, %d, %d}", op.phi, op.pairs.Cells(), op.pairs.Rows())
 }
 
 // pairMeans returns the means of the cells.
@@ -159,54 +115,6 @@ func marginOf[T float](s []T, i, j int32) float64 {
 		return 0
 	}
 	return float64(s[i]) - float64(s[j])
-}
-
-// PairMeansGrad is the derivative of PairMeans: (s, w [cells]) -> ds, with the shape of s. With v_c
-// = w_c/n_c for the cell c of a pair,
-//
-//	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j)
-//	     - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
-//
-// The op cannot be differentiated again: see ErrSecondDerivative.
-type PairMeansGrad struct {
-	derivative
-	means *PairMeans
-}
-
-func newPairMeansGrad(means *PairMeans) *PairMeansGrad {
-	return &PairMeansGrad{derivative{pureOp{kind: "PairMeansGrad", arity: 2, digest: means.digest}}, means}
-}
-
-// Means returns the op whose derivative this op is.
-func (op *PairMeansGrad) Means() *PairMeans { return op.means }
-
-// Describe implements describe.Described.
-func (op *PairMeansGrad) Describe() describe.Description {
-	return describe.PairMeansGrad{Pairs: op.means.pairs.p, Phi: op.means.phi}
-}
-
-// Type is s -> Vector a -> s, with s a Matrix a or a Vector a.
-func (op *PairMeansGrad) Type() hm.Type {
-	return hm.NewFnType(tensorOf(op.means.dims), tensorOf(1), tensorOf(op.means.dims))
-}
-
-// InferShape returns the scores' shape for inputs with the scores' shape and [cells].
-func (op *PairMeansGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	s := op.means.scoresShape()
-	return inferShape(op, s, in, s, tensor.Shape{op.means.pairs.Cells()})
-}
-
-// Do returns ds for the values of s and w.
-func (op *PairMeansGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	p := op.means.pairs
-	return pullBack(op, values, [2]int{p.Rows(), p.Cells()}, op.means.scoresShape(),
-		func(s, w []float64) []float64 { return pairMeansGrad(op.means, s, w) },
-		func(s, w []float32) []float32 { return pairMeansGrad(op.means, s, w) })
-}
-
-// String returns the op's surrogate and shape.
-func (op *PairMeansGrad) String() string {
-	return fmt.Sprintf("PairMeansGrad{%v, %d, %d}", op.means.phi, op.means.pairs.Rows(), op.means.pairs.Cells())
 }
 
 // pairMeansGrad returns the derivative with respect to the scores.

@@ -97,7 +97,7 @@ func TestPairMeansByHand(t *testing.T) {
 		op := must(NewPairMeans(p, test.phi))
 		for _, dt := range dtypes {
 			means := must(op.Do(dense(dt, s, 3, 1)))
-			grad := must(newPairMeansGrad(op).Do(dense(dt, s, 3, 1), dense(dt, []float64{7, 7, 3, 5}, 4)))
+			grad := must(op.derivative().Do(dense(dt, s, 3, 1), dense(dt, []float64{7, 7, 3, 5}, 4)))
 			if d := cmp.Diff([][]float64{test.means, test.grad}, [][]float64{widened(t, means), widened(t, grad)}, cmpopts.EquateApprox(1e-7, 0)); d != "" {
 				t.Errorf("%v (-want +got)\n%s", op, d)
 			}
@@ -161,8 +161,8 @@ func TestPairMeansOfPermutedDocuments(t *testing.T) {
 	}
 	for _, phi := range Phis() {
 		one, other := must(NewPairMeans(must(NewPairs(d, 2, false)), phi)), must(NewPairMeans(must(NewPairs(permuted, 2, false)), phi))
-		if !slices.Equal(one.Pairs().Counts(), other.Pairs().Counts()) {
-			t.Fatalf("%d pairs, and %d after the permutation", one.Pairs().Counts(), other.Pairs().Counts())
+		if !slices.Equal(one.pairs.Counts(), other.pairs.Counts()) {
+			t.Fatalf("%d pairs, and %d after the permutation", one.pairs.Counts(), other.pairs.Counts())
 		}
 		if d := distance(pairMeans(one, s), pairMeans(other, scores)); !(d <= 1e-14) {
 			t.Errorf("%v: the means differ by %.2g", phi, d)
@@ -199,42 +199,6 @@ func TestPairMeansExtremes(t *testing.T) {
 		op := must(NewPairMeans(p, phi))
 		if v := pairMeans(op, []float64{math.NaN(), 0}); !math.IsNaN(v[0]) {
 			t.Errorf("%v of NaN is %v", phi, v)
-		}
-	}
-}
-
-// TestPairMeansAreDifferentNodes checks that ops of other pairs, surrogates or shapes have other
-// hashes, and that a derivative is not differentiated.
-func TestPairMeansAreDifferentNodes(t *testing.T) {
-	d := Documents{Queries: []int32{0, 0, 1, 1}, Levels: []int{1, 0, 1, 0}, Groups: []int{0, 1, 0, 1}}
-	seen := map[uint32]string{}
-	for name, op := range map[string]*PairMeans{
-		"plain":  must(NewPairMeans(must(NewPairs(d, 2, false)), Sigmoid)),
-		"each":   must(NewPairMeans(must(NewPairs(d, 2, true)), Sigmoid)),
-		"phi":    must(NewPairMeans(must(NewPairs(d, 2, false)), Hinge)),
-		"vector": newPairMeans(must(NewPairs(d, 2, false)), Sigmoid, 1),
-		"groups": must(NewPairMeans(must(NewPairs(Documents{d.Queries, d.Levels, []int{0, 1, 1, 0}}, 2, false)), Sigmoid)),
-		"levels": must(NewPairMeans(must(NewPairs(Documents{d.Queries, []int{0, 1, 1, 0}, d.Groups}, 2, false)), Sigmoid)),
-		"number": must(NewPairMeans(must(NewPairs(d, 3, false)), Sigmoid)),
-	} {
-		for kind, code := range map[string]uint32{"": op.Hashcode(), " gradient": newPairMeansGrad(op).Hashcode()} {
-			if other, ok := seen[code]; ok {
-				t.Errorf("%q and %q have one hash", name+kind, other)
-			}
-			seen[code] = name + kind
-		}
-	}
-	op := must(NewPairMeans(must(NewPairs(d, 2, false)), Sigmoid))
-	if _, err := newPairMeansGrad(op).SymDiff(nil, nil, nil); !errors.Is(err, ErrSecondDerivative) {
-		t.Error(err)
-	}
-	if _, err := op.SymDiff(nil, nil, nil); err == nil || !strings.Contains(err.Error(), "takes 1 input, got 0") {
-		t.Error(err)
-	}
-	single, double := tensor.New(tensor.WithShape(4), tensor.Of(tensor.Float32)), tensor.New(tensor.WithShape(4), tensor.Of(tensor.Float64))
-	for _, values := range [][]gorgonia.Value{{single, double}, {double, single}} {
-		if _, err := newPairMeansGrad(op).Do(values...); err == nil || !strings.Contains(err.Error(), "different element types") {
-			t.Error(err)
 		}
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 // Phi is a surrogate: a decreasing function of the margin y that replaces the 0-1 loss.
@@ -137,8 +138,6 @@ func smallLog1p(e float64) float64 {
 	return e * (1 - e*(1./2-e*(1./3-e*(1./4-e*(1./5-e*(1./6-e*(1./7-e/8)))))))
 }
 
-var _ gorgonia.SDOp = (*SignedLoss)(nil)
-
 // SignedLoss is the op s [n, 1] or [n] -> l [n],
 //
 //	l_i = phi(y_i s_i),   y_i = -1 or +1,
@@ -148,10 +147,9 @@ var _ gorgonia.SDOp = (*SignedLoss)(nil)
 // for Sigmoid. Losses are computed in float64, whatever the type of s. An infinite score gives
 // phi's limit, a NaN score gives NaN.
 type SignedLoss struct {
-	pureOp
+	function
 	labels []int8
 	phi    Phi
-	dims   int // number of dimensions of the scores: 2 for [n, 1], 1 for [n]
 }
 
 // NewSignedLoss makes the op for rows with the given labels, each -1 or +1, and scores [n, 1];
@@ -195,23 +193,39 @@ func ratesOf(labels []int8, phi Phi) (*SignedLoss, error) {
 
 var errNoRows = errors.New("constraints: no rows")
 
+// newSignedLoss makes the op. dims is the number of dimensions of the scores: 2 for [n, 1], 1 for
+// [n]. The derivative is (s, dl [n]) -> ds, with the shape of s,
+//
+//	ds_i = dl_i y_i phi'(y_i s_i).
 func newSignedLoss(labels []int8, phi Phi, dims int) *SignedLoss {
+	op := &SignedLoss{labels: labels, phi: phi}
+	rows, scores := tensor.Shape{len(labels)}, ofScores(len(labels), dims)
+	signs := describe.Signs{Labels: labels, Phi: phi}
 	digest := digestLater(func(d digester) {
 		d.text(string(phi))
 		d.ints(dims)
 		d.int8s(labels)
 	})
-	return &SignedLoss{
-		pureOp: pureOp{kind: "SignedLoss", arity: 1, digest: digest},
-		labels: labels,
-		phi:    phi,
-		dims:   dims,
+	op.function = function{
+		pureOp: pureOp{kind: "SignedLoss", arity: 1, digest: digest}, text: fmt.Sprintf("%v, %d", phi, len(labels)),
+		in: []tensor.Shape{scores}, out: rows, description: describe.SignedLoss{Signs: signs},
+		double: func(in [][]float64) []float64 { return signedLosses(op, in[0]) },
+		single: func(in [][]float32) []float32 { return signedLosses(op, in[0]) },
 	}
+	op.derivative = func() *function {
+		return &function{
+			pureOp: pureOp{kind: "SignedLossGrad", arity: 2, digest: digest}, text: op.text,
+			in: []tensor.Shape{scores, rows}, out: scores, description: describe.SignedLossGrad{Signs: signs},
+			double: func(in [][]float64) []float64 { return signedLossGrads(op, in[0], in[1]) },
+			single: func(in [][]float32) []float32 { return signedLossGrads(op, in[0], in[1]) },
+		}
+	}
+	return op
 }
 
 // Apply adds the losses' node [n] to the graph of the scores [n, 1] or [n].
 func (op *SignedLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
-	if d := scores.Dims(); d != op.dims && (d == 1 || d == 2) {
+	if d := scores.Dims(); d != op.in[0].Dims() && (d == 1 || d == 2) {
 		op = newSignedLoss(op.labels, op.phi, d)
 	}
 	return apply(op, scores)
@@ -220,52 +234,7 @@ func (op *SignedLoss) Apply(scores *gorgonia.Node) (*gorgonia.Node, error) {
 // Rows returns n, the number of rows.
 func (op *SignedLoss) Rows() int { return len(op.labels) }
 
-// scoresShape returns [n, 1] or [n].
-func (op *SignedLoss) scoresShape() tensor.Shape { return tensor.Shape{op.Rows(), 1}[:op.dims] }
-
-// Type is Matrix a -> Vector a, or Vector a -> Vector a.
-func (op *SignedLoss) Type() hm.Type { return hm.NewFnType(tensorOf(op.dims), tensorOf(1)) }
-
-// InferShape returns [n] for an input [n, 1] or [n].
-func (op *SignedLoss) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return inferShape(op, tensor.Shape{op.Rows()}, in, op.scoresShape())
-}
-
-// Do returns the losses of the scores.
-func (op *SignedLoss) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	in, err := inputs(op, values, op.Rows())
-	if err != nil {
-		return nil, err
-	}
-	switch s := in[0].(type) {
-	case []float64:
-		return newTensor(signedLosses(op, s), op.Rows()), nil
-	case []float32:
-		return newTensor(signedLosses(op, s), op.Rows()), nil
-	}
-	panic("unreachable")
-}
-
-// DiffWRT reports that the op is differentiable with respect to the scores.
-func (op *SignedLoss) DiffWRT(int) []bool { return []bool{true} }
-
-// SymDiff returns the node ds, with the shape of the scores, for grad = dl [n].
-func (op *SignedLoss) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	if len(in) != 1 {
-		return nil, fmt.Errorf("constraints: %v takes 1 input, got %d", op, len(in))
-	}
-	d, err := apply(newSignedLossGrad(op), in[0], grad)
-	if err != nil {
-		return nil, err
-	}
-	return gorgonia.Nodes{d}, nil
-}
-
-// String returns the op's surrogate and number of rows.
-func (op *SignedLoss) String() string {
-	return fmt.Sprintf("SignedLoss{%v, %d}", op.phi, op.Rows())
-}
-
+// signedLosses returns the losses of the scores.
 func signedLosses[T float](op *SignedLoss, scores []T) []T {
 	out := make([]T, len(scores))
 	inParts(len(out), func(from, to int) {
@@ -276,46 +245,7 @@ func signedLosses[T float](op *SignedLoss, scores []T) []T {
 	return out
 }
 
-var _ gorgonia.SDOp = (*SignedLossGrad)(nil)
-
-// SignedLossGrad is the derivative of SignedLoss: (s, dl [n]) -> ds, with the shape of s,
-//
-//	ds_i = dl_i y_i phi'(y_i s_i).
-//
-// The op cannot be differentiated again: see ErrSecondDerivative.
-type SignedLossGrad struct {
-	derivative
-	loss *SignedLoss
-}
-
-func newSignedLossGrad(loss *SignedLoss) *SignedLossGrad {
-	return &SignedLossGrad{derivative{pureOp{kind: "SignedLossGrad", arity: 2, digest: loss.digest}}, loss}
-}
-
-// Type is s -> Vector a -> s, with s a Matrix a or a Vector a.
-func (op *SignedLossGrad) Type() hm.Type {
-	return hm.NewFnType(tensorOf(op.loss.dims), tensorOf(1), tensorOf(op.loss.dims))
-}
-
-// InferShape returns the scores' shape for inputs with the scores' shape and [n].
-func (op *SignedLossGrad) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	s := op.loss.scoresShape()
-	return inferShape(op, s, in, s, s[:1])
-}
-
-// Do returns ds for the values of s and dl.
-func (op *SignedLossGrad) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
-	n := op.loss.Rows()
-	return pullBack(op, values, [2]int{n, n}, op.loss.scoresShape(),
-		func(s, w []float64) []float64 { return signedLossGrads(op.loss, s, w) },
-		func(s, w []float32) []float32 { return signedLossGrads(op.loss, s, w) })
-}
-
-// String returns the op's surrogate and number of rows.
-func (op *SignedLossGrad) String() string {
-	return fmt.Sprintf("SignedLossGrad{%v, %d}", op.loss.phi, op.loss.Rows())
-}
-
+// signedLossGrads returns ds.
 func signedLossGrads[T float](op *SignedLoss, scores, dl []T) []T {
 	out := make([]T, len(scores))
 	for i, y := range op.labels {
