@@ -13,14 +13,14 @@ import (
 	"ppal/internal/require"
 )
 
-// keptRun trains on a table whose rows are in a kept file, and calls change with the file's path
-// once the run has a checkpoint. It returns the exit status and stderr.
+// keptRun trains on a table whose rows are in a kept file, calls change with the file's path once
+// the run has a checkpoint, and interrupts the run. It returns the exit status and stderr.
 func keptRun(t *testing.T, change func(kept, run string)) (status int, stderr, run string) {
 	t.Helper()
 	dir := t.TempDir()
 	run = filepath.Join(dir, "run")
 	cmd := process("train", "--file", writeNumbers(t, 4000), "--label", "y=true", "--model", "mlp", "--hidden", "4", "--subject-to", "gap(positive_rate, sex) <= 0.3",
-		"--iterations", "1000000", "--time-limit", "20s", "--memory", "64MiB", "--memory-limit", "none", "--threads", "2", "--checkpoint-every", "1ms", "--record-every", "10",
+		"--iterations", "1000000", "--time-limit", "60s", "--memory", "64MiB", "--memory-limit", "none", "--threads", "2", "--checkpoint-every", "1ms", "--record-every", "10",
 		"--quiet", "--allow-violation", "--out", run)
 	var out bytes.Buffer
 	cmd.Stderr = &out
@@ -38,6 +38,7 @@ func keptRun(t *testing.T, change func(kept, run string)) (status int, stderr, r
 		t.Fatalf("%v, %v", files, err)
 	}
 	change(files[0], run)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt)) // the certificate reads the rows
 	return exitStatus(cmd.Wait()), out.String(), run
 }
 

@@ -35,8 +35,8 @@ func NewPairMeans(p *Pairs, phi Phi) (*PairMeans, error) {
 }
 
 // newPairMeans makes the op. dims is the number of dimensions of the scores: 2 for [n, 1], 1 for
-// [n]. The derivative is (s, w [cells]) -> ds, with the shape of s. With v_c = w_c/n_c for the cell c
-// of a pair,
+// [n]. The derivative is (s, w [cells]) -> ds, with the shape of s. With v_c = w_c/n_c for the cell
+// c of a pair,
 //
 //	ds_i = sum over the pairs (i, j) of v_c phi'(s_i - s_j)
 //	     - sum over the pairs (j, i) of v_c phi'(s_j - s_i).
