@@ -101,8 +101,8 @@ func valueOf[T float](out []T, shape tensor.Shape) gorgonia.Value {
 	return gorgonia.NewF64(float64(out[0]))
 }
 
-// DiffWRT reports all inputs as differentiable. For a derivative, Gorgonia then calls SymDiff, which
-// refuses.
+// DiffWRT reports all inputs as differentiable. For a derivative, Gorgonia then calls SymDiff,
+// which refuses.
 func (f *function) DiffWRT(int) []bool { return slices.Repeat([]bool{true}, f.arity) }
 
 // SymDiff returns the node of the derivative, or ErrSecondDerivative.
