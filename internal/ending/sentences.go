@@ -125,17 +125,28 @@ func promised(o *results.Outcome) string {
 		return ""
 	}
 	var kept []string
+	failed := false
 	for _, c := range o.Constraints {
-		if c.Promise != nil && c.Promise.Holds {
+		switch p := c.Promise; {
+		case p == nil || !p.Holds:
+			failed = true
+		case p.Rows > 0: // else a bound on the weights, which no rows can change
 			kept = append(kept, c.Constraint)
 		}
 	}
 	with := fmt.Sprintf("with %g%% confidence", 100*o.Confidence)
-	if len(kept) == 0 {
+	switch {
+	case len(kept) == 0 && failed:
 		return "No bound is promised for new rows " + with + ": see the warnings."
+	case len(kept) == 0:
+		return "The bounds do not depend on rows."
 	}
-	text := strings.Join(kept, " and ") + " on new rows from the same source, " + with + "; the validation rows chose the threshold for it"
-	if len(kept) < len(o.Constraints) {
+	chosen := "threshold"
+	if o.Thresholds != nil && len(o.Thresholds.Groups) > 1 {
+		chosen = "thresholds"
+	}
+	text := strings.Join(kept, " and ") + " on new rows from the same source, " + with + "; the validation rows chose the " + chosen + " for it"
+	if failed {
 		return text + ". The other bounds are not promised: see the warnings."
 	}
 	return text + "."

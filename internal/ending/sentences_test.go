@@ -1,6 +1,7 @@
 package ending
 
 import (
+	"strings"
 	"testing"
 
 	"ppal/trainer/session/results"
@@ -28,5 +29,31 @@ func TestExampleBound(t *testing.T) {
 	}
 	if got := exampleBound(&results.Outcome{Objective: results.ObjectiveOutcome{Name: "pair_loss"}}, nil); got != "gap(cross_pair_error, COLUMN) <= 0.05" {
 		t.Errorf("a ranking: %s", got)
+	}
+}
+
+// The sentence about promises leaves out bounds that no rows can change, and names one threshold or
+// several.
+func TestPromised(t *testing.T) {
+	const rest = " on new rows from the same source, with 95% confidence; the validation rows chose the threshold for it."
+	kept, failed, weights := &results.Promise{Holds: true, Rows: 9}, &results.Promise{Rows: 9}, &results.Promise{Holds: true}
+	for want, promises := range map[string][]*results.Promise{
+		"a" + rest: {kept},
+		"b" + rest: {weights, kept},
+		"a" + rest + " The other bounds are not promised: see the warnings.":       {kept, failed},
+		"No bound is promised for new rows with 95% confidence: see the warnings.": {weights, failed},
+		"The bounds do not depend on rows.":                                        {weights},
+	} {
+		o := &results.Outcome{Confidence: 0.95}
+		for k, p := range promises {
+			o.Constraints = append(o.Constraints, results.ConstraintOutcome{Constraint: string("ab"[k]), Promise: p})
+		}
+		if got := promised(o); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	o := &results.Outcome{Confidence: 0.95, Constraints: []results.ConstraintOutcome{{Constraint: "a", Promise: kept}}, Thresholds: &results.Thresholds{Groups: make([]results.GroupThreshold, 2)}}
+	if got, want := promised(o), strings.Replace("a"+rest, "threshold", "thresholds", 1); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

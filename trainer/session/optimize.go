@@ -196,7 +196,7 @@ func (a *assembly) newConfidence() (*measure.Confidence, error) {
 	}
 	c, err := measure.NewConfidence(d.System, sample, validation.Len(), level)
 	if errors.Is(err, promise.ErrLoss) {
-		return nil, &OptionError{Option: "confidence", Problem: "is for rates of decisions", Err: err}
+		return nil, &OptionError{Option: "confidence", Problem: "promises rates of decisions, and a loss is none: bound an error instead", Err: err}
 	}
 	return c, err
 }
