@@ -344,6 +344,9 @@ func parseSum(text string) (list []weightedRate, err error) {
 			if errors.As(err, &e) && e.Text == term {
 				err = &SyntaxError{Text: text, At: from + e.At, Problem: e.Problem, Hint: e.Hint}
 			}
+			if minus := outside(term, '-'); len(minus) > 0 { // no rate's name has one
+				err = &SyntaxError{Text: text, At: from + minus[0], Problem: `unexpected "-"`, Hint: "minimize a sum: add fnr instead of subtracting tpr"}
+			}
 			return nil, err
 		}
 		list, from = append(list, own), at+1
