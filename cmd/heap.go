@@ -15,6 +15,16 @@ const gcPercent = 5
 // a small table would spend a third of its CPU time on collections.
 const leastGarbage = 32 << 20
 
+// largeGarbage is gcPercent for a heap of more than largeHeap beside the ballast. An iteration on
+// large data takes longer than a collection, and the garbage would add to the peak of the memory.
+const (
+	largeGarbage = 2
+	largeHeap    = 64 << 20
+)
+
+// ballastBytes makes gcPercent of the heap at least leastGarbage.
+const ballastBytes = leastGarbage * 100 / gcPercent
+
 // hugeHeap is the number of bytes at the start of the heap that ppal asks the kernel to back with
 // huge pages. A run on a small table touches about 60 MB, and one fault for each 4 KiB of them
 // would take a tenth of its CPU time.
@@ -30,8 +40,16 @@ func prepareHeap() (ballast []byte) {
 	debug.SetGCPercent(-1)
 	adviseHugePages(make([]byte, hugeHeap))
 	// Nothing writes the ballast, so it takes no memory.
-	ballast = make([]byte, leastGarbage*100/gcPercent)
+	ballast = make([]byte, ballastBytes)
 	debug.SetGCPercent(gcPercent)
 	runtime.GC() // frees the first block for the allocations of the run
 	return ballast
+}
+
+// limitGarbage lets the collector run more often if the data of a run are large.
+func limitGarbage() {
+	var m runtime.MemStats
+	if runtime.ReadMemStats(&m); m.HeapAlloc > ballastBytes+largeHeap && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(largeGarbage)
+	}
 }

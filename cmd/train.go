@@ -87,6 +87,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	report.Stage(reading)
 	s, tried, err := a.openChosen(ctx, choice, report)
 	if s != nil {
+		limitGarbage()
 		defer func() {
 			if closeErr := s.Close(); failure == nil {
 				failure = closeErr
