@@ -21,40 +21,42 @@ func largestError(p Products) float64 {
 	return 0x1p-21
 }
 
-// layer is a convolution whose error was measured.
+// layer is a convolution whose error was measured, or its derivative by the filters.
 type layer struct {
 	plan.Window
 	filters, terms int
+	derivative     bool
 }
 
-// terms returns the form of the factors of a convolution without patches: the fastest one whose
-// measured error is small enough for the device's products. 0 means that the convolution needs
-// patches.
-func (l *lowering) terms(c kernels.Convolve, pictures int) (int, error) {
-	if d := l.device; d.options.Implicit && l.dtype == kernels.Float32 && hasIntegers(d.Info()) && c.Fits(pictures) == nil {
-		for terms := 1; terms <= 3; terms++ {
-			w, filters := c.Shape()
-			if e, err := d.convolutionError(layer{w, filters, terms}); err != nil || e <= largestError(d.options.Products) {
-				return terms, err
+// terms returns the form of the factors of a layer without patches: the fastest one whose measured
+// error is small enough for the device's products. 0 means that the layer needs patches. unfit says
+// why the kernels cannot compute the layer.
+func (l *lowering) terms(a layer, unfit error) (int, error) {
+	if d := l.device; d.options.Implicit && l.dtype == kernels.Float32 && hasIntegers(d.Info()) && unfit == nil {
+		for a.terms = 1; a.terms <= 3; a.terms++ {
+			if e, err := d.convolutionError(a); err != nil || e <= largestError(d.options.Products) {
+				return a.terms, err
 			}
 		}
 	}
 	return 0, nil
 }
 
-// convolutionError convolves a random picture with random filters, and returns the distance of a
-// few channels from the host's in float64, relative to the norm. The first call for a layer runs
-// the convolution.
+// convolutionError computes a layer of a random picture and of random filters or derivatives, and
+// returns the distance of a few filters' results from the host's in float64, relative to the norm.
+// The first call for a layer runs the kernels.
 func (d *Device) convolutionError(l layer) (float64, error) {
 	if e, known := d.convolved[l]; known {
 		return e, nil
 	}
-	const most = 3 // filters that the host multiplies
 	rng := rand.New(rand.NewPCG(5, uint64(l.terms)))
 	row := func(buffer, rows, cols int) plan.View {
 		return plan.View{Buffer: buffer, Rows: rows, Cols: cols, Stride: cols}
 	}
 	views := []plan.View{row(0, 1, l.Channels*l.Height*l.Width), row(1, l.filters, l.Patch()), row(2, 1, l.filters*l.Places())}
+	if l.derivative { // the second factor and the result change places
+		views[1], views[2] = row(1, 1, l.filters*l.Places()), row(2, l.filters, l.Patch())
+	}
 	var m plan.Memory[float32]
 	var at [3]kernels.Operand
 	for i, v := range views {
@@ -74,21 +76,33 @@ func (d *Device) convolutionError(l layer) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	got := make([]float32, views[2].Len())
-	if err := errors.Join(set.Convolve(&d.queue, kernels.Convolve{Window: l.Window, Terms: l.terms, In: at[0], Filter: at[1], Out: at[2]}),
-		d.driver.Download(d.stream, raw(got), at[2].At), d.driver.Synchronize(d.stream)); err != nil {
-		return 0, err
+	last := min(l.filters, 3) // of the filters, which the host multiplies
+	before, size := l.filters-last, l.Places()
+	if l.derivative {
+		size = l.Patch()
 	}
-	views[1].Rows = min(l.filters, most) // the first and the last ones, and one between
-	every := (l.filters - 1) / max(views[1].Rows-1, 1)
-	views[1].Stride *= every
-	if err := plan.Run(&plan.Convolution{Window: l.Window, In: views[0], Filter: views[1], Out: views[2]}, &m, 0, 1, nil); err != nil {
+	var run, want error
+	sums := make([]float64, last*size) // the host's result of the last filters
+	if l.derivative {
+		run = set.FilterGrad(&d.queue, kernels.FilterGrad{Window: l.Window, Terms: l.terms, In: at[0], D: at[1], Out: at[2]})
+		views[1].Offset, views[1].Cols, views[2].Rows = before*l.Places(), last*l.Places(), last
+		want = plan.Run(&plan.ConvolutionFilterGrad{Window: l.Window, In: views[0], D: views[1], Out: views[2]}, &m, 0, 1, sums)
+	} else {
+		run = set.Convolve(&d.queue, kernels.Convolve{Window: l.Window, Terms: l.terms, In: at[0], Filter: at[1], Out: at[2]})
+		views[1].Offset, views[1].Rows = before*l.Patch(), last
+		want = plan.Run(&plan.Convolution{Window: l.Window, In: views[0], Filter: views[1], Out: views[2]}, &m, 0, 1, nil)
+		for k := range sums {
+			sums[k] = float64(m.Data[2][k])
+		}
+	}
+	got := make([]float32, l.filters*size)
+	if err := errors.Join(run, want, d.driver.Download(d.stream, raw(got), at[2].At), d.driver.Synchronize(d.stream)); err != nil {
 		return 0, err
 	}
 	var distance, norm float64
-	for k, want := range m.Data[2][:views[1].Rows*l.Places()] {
-		e := float64(got[k/l.Places()*every*l.Places()+k%l.Places()]) - float64(want)
-		distance, norm = distance+e*e, norm+float64(want)*float64(want)
+	for k, sum := range sums {
+		e := float64(got[before*size+k]) - sum
+		distance, norm = distance+e*e, norm+sum*sum
 	}
 	d.convolved[l] = math.Sqrt(distance / max(norm, math.SmallestNonzeroFloat32))
 	return d.convolved[l], nil
@@ -97,7 +111,8 @@ func (d *Device) convolutionError(l layer) (float64, error) {
 // convolve lowers a convolution without patches, fused with the bias and the activation behind it
 // where the kernel does both, and reports whether it did.
 func (l *lowering) convolve(i int, s plan.Step, c kernels.Convolve, in, filter, out plan.View) (bool, error) {
-	terms, err := l.terms(c, l.pictures(in))
+	w, filters := c.Shape()
+	terms, err := l.terms(layer{Window: w, filters: filters}, c.Fits(l.pictures(in)))
 	if terms == 0 || err != nil {
 		return false, err
 	}

@@ -154,6 +154,22 @@ func (l *lowering) picture(i int, s plan.Step) (bool, error) {
 		l.emit(s, func(q kernels.Queue) error { return c.inputGrad(q, d(), filter(), out()) })
 	case *plan.ConvolutionFilterGrad:
 		in, d, out, add := l.view(s.In), l.view(s.D), l.wholeView(s.Out), !l.window.first
+		g := kernels.FilterGrad{Window: s.Window, Out: l.whole(s.Out), Add: add}
+		terms, err := 0, error(nil)
+		if s.Places() > 1 { // at a single place, the derivative is a product of the library
+			terms, err = l.terms(layer{Window: s.Window, filters: s.Out.Rows, derivative: true}, g.Fits(l.pictures(s.In)))
+		}
+		if err != nil {
+			return true, err
+		}
+		if terms > 0 {
+			l.emit(s, func(q kernels.Queue) error {
+				g := g
+				g.Terms, g.In, g.D, g.Out = terms, in(), d(), out()
+				return l.set.FilterGrad(q, g)
+			})
+			break
+		}
 		c := l.newConvolution(s.Window, l.pictures(s.In), s.Out.Rows, s.Out.Rows)
 		l.emit(s, func(q kernels.Queue) error { return c.filterGrad(q, in(), d(), out(), add) })
 	case *plan.MaxPool:

@@ -48,6 +48,7 @@ for scores, back, forth in ((1, 10, 5), (2, 12, 7), (3, 15, 7), (4, 16, 10), (8,
 BOUNDS |= {f"multiply_digits_{count}_f32": (0, 6) for count in (2, 3)}  # 0: as many as the loop has
 # The loop has a second way to read the pictures, for pieces with several places of the window: 8.3, 5.3, 7.5 and 5.3 without it.
 BOUNDS |= {f"convolve_{kind}_f32": (0, most) for kind, most in (("tf32_64", 33), ("tf32_128", 18), ("bf16x2_64", 24), ("bf16x3_64", 14))}
+BOUNDS |= {f"filter_sums_{kind}_f32": (0, most) for kind, most in (("tf32", 19), ("bf16x2", 20), ("bf16x3", 12))}
 LOAD, BRANCH, MULTIPLICATIONS, BYTES = 0x981, 0x947, {0x237, 0x23C}, 0x226  # LDG, BRA, IMMA and HMMA, IDP; the latter without the kinds of its operands
 SEVERAL = re.compile("_wide_(8|10|16)_")  # kernels for several numbers of scores, except output_digits_wide_16
 WIDTHS = {4: 32, 5: 64, 6: 128}  # bits of a load, by its field

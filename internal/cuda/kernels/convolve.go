@@ -54,6 +54,69 @@ func (c Convolve) Fits(pictures int) error {
 	return nil
 }
 
+// FilterGrad is plan.ConvolutionFilterGrad on tensor cores without patches:
+//
+//	Out[l; c, i, j] = sum_{n, p, q} D[n; l, p, q] In[n; c, y(p, i), x(q, j)]
+type FilterGrad struct {
+	Window     plan.Window
+	Terms      int // as in Convolve
+	In, D, Out Operand
+	Add        bool // add to Out
+}
+
+// The filters of a block of filter_sums, the most places of a range, whose sums tensor cores
+// truncate after each piece, the least places that are worth a block, and the blocks that fill a
+// device.
+const (
+	gradFilters = 64
+	gradLongest = 16384
+	gradLeast   = 512
+	gradBlocks  = 1024
+	gradBits    = 31 // elements of a window, a bit each
+)
+
+// Fits returns an error if the kernels cannot compute the derivative of a number of pictures.
+func (g FilterGrad) Fits(pictures int) error {
+	w := g.Window
+	if w.Lines*w.Columns > gradBits {
+		return fmt.Errorf("kernels: the derivative by filters with more than %d elements needs patches", gradBits)
+	}
+	return Convolve{Window: w, Filter: g.Out}.Fits(pictures)
+}
+
+// FilterGrad launches the derivative by the filters: the sums over ranges of places, and the sum of
+// the ranges in order.
+func (s *Set) FilterGrad(q Queue, g FilterGrad) error {
+	if err := g.Fits(g.In.Rows); err != nil {
+		return err
+	}
+	if g.In.Rows == 0 {
+		return s.clearUnless(q, g.Add, g.Out)
+	}
+	w, all := g.Window, g.In.Rows*g.Window.Places()
+	tiles := ceil(g.Out.Rows, gradFilters) * ceil(w.Patch(), convolvePlaces)
+	ranges := max(ceil(all, gradLongest), min(ceil(all, gradLeast), ceil(gradBlocks, tiles)))
+	length := ceil(ceil(all, ranges), convolvePiece) * convolvePiece
+	ranges = ceil(all, length)
+	size := ranges * g.Out.Rows * w.Patch() * s.dtype.Size()
+	part, err := q.Scratch(size)
+	if err != nil {
+		return err
+	}
+	c := &call{name: "filter_sums_tf32", grid: [3]int{tiles * ranges, 1, 1}, block: [3]int{blockSize, 1, 1}}
+	if g.Terms > 1 {
+		c.name = fmt.Sprintf("filter_sums_bf16x%d", g.Terms)
+	}
+	c.writing(part, size)
+	c.in(s, g.D, g.In)
+	c.ints(g.Out.Rows, g.In.Rows, length)
+	c.window(w)
+	if err := s.launch(q, c); err != nil {
+		return err
+	}
+	return s.AddParts(q, part, ranges, g.Out, g.Add)
+}
+
 // Convolve launches a convolution: a pass that writes the filters as the words that tensor cores
 // multiply, and the product. Blocks with 128 filters read the pictures half as often as blocks with
 // 64.

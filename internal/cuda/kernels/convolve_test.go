@@ -4,6 +4,7 @@ package kernels_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/internal/cuda/kernels"
@@ -13,12 +14,13 @@ import (
 // The products are as near to the reference's as their factors allow: TF32 rounds factors to 2^-11,
 // two bfloat16 terms to 2^-17, and three terms hold float32. The shapes have tails of channels,
 // filters, places and pictures, places of the window in several pieces and several places in one
-// piece, and aligned and unaligned results.
+// piece, aligned and unaligned results, and several ranges of places.
 func TestConvolve(t *testing.T) {
 	shapes := append(windowShapes,
 		plan.Window{Channels: 8, Height: 6, Width: 6, Lines: 3, Columns: 3, Top: 1, Left: 1, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1},
 		plan.Window{Channels: 19, Height: 7, Width: 5, Lines: 3, Columns: 3, Top: 1, Left: 1, StrideY: 2, StrideX: 2, DilationY: 1, DilationX: 1},
-		plan.Window{Channels: 40, Height: 4, Width: 6, Lines: 2, Columns: 3, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1})
+		plan.Window{Channels: 40, Height: 4, Width: 6, Lines: 2, Columns: 3, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1},
+		plan.Window{Channels: 1, Height: 14, Width: 13, Lines: 3, Columns: 3, Top: 1, Left: 1, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1})
 	units := map[int]float64{1: 0x1p14, 2: 0x1p9, 3: 16}
 	for i, w := range shapes {
 		w = withOutput(w)
@@ -49,6 +51,19 @@ func TestConvolve(t *testing.T) {
 				r.step(&plan.ConvolutionInputGrad{Window: w, D: d, Filter: filter, Out: grad})
 				r.check(math.Sqrt(float64(filters*w.Lines*w.Columns)), unit)
 			}
+
+			r = newRig[float32](t, uint64(i))
+			in, d, grad = r.random(pictures, w.Channels*w.Height*w.Width, 2), r.random(pictures, filters*w.Places(), 1), r.random(filters, w.Patch(), i%2)
+			g := kernels.FilterGrad{Window: w, Terms: terms, In: r.on(in), D: r.on(d), Out: r.on(r.inPlace(grad)), Add: i%2 == 0}
+			before := slices.Clone(r.memory.Data[grad.Buffer])
+			r.do(r.s.FilterGrad(r.q, g))
+			r.step(&plan.ConvolutionFilterGrad{Window: w, In: in, D: d, Out: grad})
+			for k := range before {
+				if at := k%grad.Stride - grad.Offset; g.Add && at >= 0 && at < grad.Cols {
+					r.memory.Data[grad.Buffer][k] += before[k]
+				}
+			}
+			r.check(2+math.Sqrt(float64(pictures*w.Places())), unit)
 		}
 	}
 }

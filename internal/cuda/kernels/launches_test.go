@@ -155,6 +155,7 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 	do(s.SplitBFloat16(q, terms, matrix(5, 4)))
 	for terms := 1; terms <= 3; terms++ {
 		for _, filters := range []int{64, 65} {
+			do(s.FilterGrad(q, kernels.FilterGrad{Window: pixel, Terms: terms, In: matrix(5, 4), D: matrix(5, 4*filters), Out: matrix(filters, 1)}))
 			do(s.Convolve(q, kernels.Convolve{Window: pixel, Terms: terms, In: matrix(5, 4), Filter: matrix(filters, 1), Out: matrix(5, 4*filters)}))
 		}
 	}

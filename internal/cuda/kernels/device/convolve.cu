@@ -94,14 +94,56 @@ struct Column {
   }
 };
 
+// The lengths of lines in shared memory, for ROWS = 32 TALL filters and for PLACES places or columns:
+// a warp's words of all lines are in different memory banks. A stage has a piece of both factors.
+template <int S, int TALL> struct Stage {
+  enum { ROWS = 32 * TALL, LINES = lines<S>(), LEFT = 2 * ROWS + 8, RIGHT = 2 * PLACES + 8, SIZE = S * LINES * (LEFT + RIGHT) };
+
+  // left and right are the places of the thread's first words.
+  static __device__ int left(int t) { return t % 4 * LEFT + t / 32 % 2 * ROWS + t % 32 / 4 * 4; }
+  static __device__ int right(int t) { return S * LINES * LEFT + t % 4 * RIGHT + t / 64 * 64 + t % 32 / 4 * 2; }
+};
+
+// multiply_piece adds the product of a piece to sum, whose first words for the thread are at left and
+// right. The 8 warps of a block are 2 x 4. With g = lane / 4 and t = lane % 4, sum[i][h][r] is of the
+// warp's filter 16 i + g + 8 (r / 2) and place or column 8 h + 2t + r % 2.
+template <int S, int TALL> __device__ inline void multiply_piece(float (&sum)[TALL][4][4], const unsigned *words, int left, int right) {
+  enum { LINES = lines<S>(), LEFT = Stage<S, TALL>::LEFT, RIGHT = Stage<S, TALL>::RIGHT };
+#pragma unroll
+  for (int s = 0; s < LINES / 4; s++) {
+    unsigned a[S][TALL][4];
+#pragma unroll
+    for (int term = 0; term < S; term++)
+#pragma unroll
+      for (int i = 0; i < TALL; i++) load_words(a[term][i], words + left + (term * LINES + 4 * s) * LEFT + 32 * i);
+#pragma unroll
+    for (int h = 0; h < 4; h++) {
+      uint2 b[S];
+#pragma unroll
+      for (int term = 0; term < S; term++) b[term] = *(const uint2 *)(words + right + (term * LINES + 4 * s) * RIGHT + 16 * h);
+      // Tensor cores truncate, so a piece's products with terms, the smallest ones first, have a sum of their own.
+#pragma unroll
+      for (int i = 0; i < TALL; i++) {
+        float part[4] = {}, *to = S == 1 ? sum[i][h] : part;
+#pragma unroll
+        for (int small = S - 1; small >= 0; small--)
+#pragma unroll
+          for (int term = 0; term <= small; term++) multiply_add<(S > 1)>(to, a[term][i], &b[small - term].x);
+#pragma unroll
+        for (int r = 0; r < 4 && S > 1; r++) sum[i][h][r] += part[r];
+      }
+    }
+  }
+}
+
 // convolve writes Out[n; m, p, q] = f(sum F[m; c, i, j] In[n; c, y(p, i), x(q, j)] + bias[m, p, q])
-// for 32 TALL filters and PLACES places. The 8 warps of a block are 2 x 4. With g = lane / 4 and
-// t = lane % 4, sum[i][h][r] is of the warp's filter 16 i + g + 8 (r / 2) and place 8 h + 2t + r % 2.
+// for 32 TALL filters and PLACES places.
 template <int S, int TALL>
 __device__ void convolve(real *out, int64 os, const real *__restrict__ in, int64 is, const unsigned *__restrict__ filter, int filters, int rows,
                          const Window &w, int f, const real *__restrict__ bias) {
-  enum { ROWS = 32 * TALL, LINES = lines<S>(), LEFT = 2 * ROWS + 8, RIGHT = 2 * PLACES + 8, STAGE = S * LINES * (LEFT + RIGHT) };
-  alignas(16) __shared__ unsigned stages[2 * STAGE]; // a warp's words of all lines are in different memory banks
+  typedef Stage<S, TALL> Stage;
+  enum { ROWS = Stage::ROWS, LINES = lines<S>(), LEFT = Stage::LEFT, RIGHT = Stage::RIGHT, STAGE = Stage::SIZE };
+  alignas(16) __shared__ unsigned stages[2 * STAGE];
   const int t = threadIdx.x, lane = t % 32, high = (filters + ROWS - 1) / ROWS, wide = high * ROWS;
   const int i0 = (int)(blockIdx.x % high) * ROWS, j0 = (int)(blockIdx.x / high) * PLACES;
   const int places = w.out_height * w.out_width, all = rows * places, pieces = (w.channels * w.lines * w.columns + PIECE - 1) / PIECE;
@@ -125,8 +167,7 @@ __device__ void convolve(real *out, int64 os, const real *__restrict__ in, int64
   column.load(w, v);
   begin(0);
   store(0, v);
-  const int left = lane % 4 * LEFT + t / 32 % 2 * ROWS + lane / 4 * 4;
-  const int right = S * LINES * LEFT + lane % 4 * RIGHT + t / 64 * 64 + lane / 4 * 2;
+  const int left = Stage::left(t), right = Stage::right(t);
   for (int piece = 0; piece < pieces; piece++) {
     wait_groups<0>();
     __syncthreads(); // the piece is there for all threads, and nobody reads the other stage
@@ -135,35 +176,8 @@ __device__ void convolve(real *out, int64 os, const real *__restrict__ in, int64
       column.load(w, v);
       begin(piece + 1);
     }
-    const unsigned *stage = stages + piece % 2 * STAGE;
-#pragma unroll
-    for (int s = 0; s < LINES / 4; s++) {
-      unsigned a[S][TALL][4];
-#pragma unroll
-      for (int term = 0; term < S; term++)
-#pragma unroll
-        for (int i = 0; i < TALL; i++) {
-          const int4 words = *(const int4 *)(stage + left + (term * LINES + 4 * s) * LEFT + 32 * i);
-          a[term][i][0] = words.x, a[term][i][1] = words.y, a[term][i][2] = words.z, a[term][i][3] = words.w;
-        }
-#pragma unroll
-      for (int h = 0; h < 4; h++) {
-        uint2 b[S];
-#pragma unroll
-        for (int term = 0; term < S; term++) b[term] = *(const uint2 *)(stage + right + (term * LINES + 4 * s) * RIGHT + 16 * h);
-        // Tensor cores truncate, so a piece's products with terms, the smallest ones first, have a sum of their own.
-#pragma unroll
-        for (int i = 0; i < TALL; i++) {
-          float part[4] = {}, *to = S == 1 ? sum[i][h] : part;
-#pragma unroll
-          for (int small = S - 1; small >= 0; small--)
-#pragma unroll
-            for (int term = 0; term <= small; term++) multiply_add<(S > 1)>(to, a[term][i], &b[small - term].x);
-#pragma unroll
-          for (int r = 0; r < 4 && S > 1; r++) sum[i][h][r] += part[r];
-        }
-      }
-    }
+    const int stage = piece % 2 * STAGE;
+    multiply_piece<S, TALL>(sum, stages, stage + left, stage + right);
     if (more) store(piece + 1, v);
   }
   const int m0 = i0 + t / 32 % 2 * (ROWS / 2) + lane / 4;
@@ -207,3 +221,115 @@ CONVOLVE(convolve_tf32_64, 1, 2, 2)
 CONVOLVE(convolve_tf32_128, 1, 4, 2)
 CONVOLVE(convolve_bf16x2_64, 2, 2, 2)
 CONVOLVE(convolve_bf16x3_64, 3, 2, 2)
+
+// Place is a place of the sums of filter_sums: number e of all places, at (p, q) in picture n.
+struct Place {
+  int e, n, p, q;
+
+  // skip goes on by some places.
+  __device__ inline void skip(const Window &w, int places) {
+    e += places, q += places;
+#pragma unroll 1
+    for (; q >= w.out_width; q -= w.out_width)
+      if (++p == w.out_height) p = 0, n++;
+  }
+};
+
+// filter_sums writes Part[k; m, c, i, j] = sum D[n; m, p, q] In[n; c, y(p, i), x(q, j)] over the k-th
+// range of length places, for 64 filters and PLACES columns (c, i, j). Neighbouring threads read
+// neighbouring places: a thread has one word of the lines, of a number of tf32 or of two numbers
+// with WORDS places between them, for every ROUND-th filter and column.
+template <int S>
+__device__ void filter_sums(float *part, const real *__restrict__ d, int64 ds, const real *__restrict__ in, int64 is, int filters, int rows,
+                            int length, const Window &w) {
+  typedef Stage<S, 2> Stage;
+  enum { ROWS = Stage::ROWS, LINES = lines<S>(), WORDS = 2 * LINES, ROUND = 256 / WORDS, NUMBERS = PIECE / WORDS };
+  alignas(16) __shared__ unsigned stages[2 * Stage::SIZE];
+  const int t = threadIdx.x, lane = t % 32, patch = w.channels * w.lines * w.columns;
+  const int high = (filters + ROWS - 1) / ROWS, wide = (patch + PLACES - 1) / PLACES, block = blockIdx.x / high;
+  const int i0 = (int)(blockIdx.x % high) * ROWS, j0 = block % wide * PLACES, range = block / wide;
+  const int size = w.height * w.width, places = w.out_height * w.out_width;
+  const int from = range * length, to = (int)smaller((int64)from + length, (int64)rows * places);
+  const int word = t % WORDS, line = word / 8 * 4 + word % 4, half = word / 4 % 2, m = t / WORDS; // below ROUND, a multiple of 16
+  const int to_left = line * Stage::LEFT + m / 16 * 32 + m % 8 * 4 + m / 8 % 2 + 2 * half;
+  const int to_right = S * LINES * Stage::LEFT + line * Stage::RIGHT + 2 * m + half;
+  __shared__ uint2 elements[PLACES]; // of the columns: the place of the window's element in the picture, and a bit for the element
+  if (t < PLACES) {
+    const int e = j0 + t, k = e % (w.lines * w.columns);
+    const int at = e / (w.lines * w.columns) * size + k / w.columns * w.dilation_y * w.width + k % w.columns * w.dilation_x;
+    elements[t] = {(unsigned)at, e < patch ? 1u << k : 0};
+  }
+  __syncthreads();
+  const int first = from + word, k = first % places;
+  Place a = {first, first / places, k / w.out_width, k % w.out_width};
+  float of_d[ROWS / ROUND][NUMBERS], of_in[PLACES / ROUND][NUMBERS], sum[2][4][4] = {};
+  auto load = [&] { // reads the numbers of a piece
+#pragma unroll
+    for (int r = 0; r < NUMBERS; r++) {
+      const bool there = a.e < to;
+      const int y = a.p * w.stride_y - w.top, x = a.q * w.stride_x - w.left;
+      unsigned line = 0, inside = 0; // the window's elements in the picture, a bit each
+#pragma unroll 1
+      for (int j = w.columns; j--;) line = line << 1 | ((unsigned)(x + j * w.dilation_x) < (unsigned)w.width);
+#pragma unroll 1
+      for (int i = w.lines; i--;) inside = inside << w.columns | (there & ((unsigned)(y + i * w.dilation_y) < (unsigned)w.height) ? line : 0);
+      const real *row = d + a.n * ds + ((i0 + m) * places + a.p * w.out_width + a.q), *picture = in + a.n * is + (y * w.width + x);
+#pragma unroll
+      for (int u = 0; u < ROWS / ROUND; u++) {
+        const bool is = there & (i0 + m + ROUND * u < filters); // & and not &&: a branch for each number would take twice the time
+        of_d[u][r] = is ? row[ROUND * u * places] : 0;
+      }
+#pragma unroll
+      for (int u = 0; u < PLACES / ROUND; u++) {
+        const uint2 e = elements[m + ROUND * u];
+        of_in[u][r] = inside & e.y ? picture[(int)e.x] : 0;
+      }
+      a.skip(w, WORDS);
+    }
+  };
+  auto put = [&](unsigned *to, int line_words, float(&v)[NUMBERS]) { // writes the word of each term
+#pragma unroll
+    for (int s = 0; s < S; s++) {
+      const unsigned one = S == 1 ? tf32(v[0]) : bfloat16s(v[0], v[NUMBERS - 1]);
+      to[s * LINES * line_words] = one;
+      if (s + 1 < S) v[0] -= float_of(one << 16), v[NUMBERS - 1] -= float_of(one & 0xffff0000);
+    }
+  };
+  auto store = [&](int piece) {
+    unsigned *stage = stages + piece % 2 * Stage::SIZE;
+#pragma unroll
+    for (int u = 0; u < ROWS / ROUND; u++) put(stage + to_left + 2 * ROUND * u, Stage::LEFT, of_d[u]);
+#pragma unroll
+    for (int u = 0; u < PLACES / ROUND; u++) put(stage + to_right + 2 * ROUND * u, Stage::RIGHT, of_in[u]);
+  };
+  load();
+  store(0);
+  const int left = Stage::left(t), right = Stage::right(t);
+  const int pieces = (to - from + PIECE - 1) / PIECE;
+  for (int piece = 0; piece < pieces; piece++) {
+    __syncthreads(); // the piece is there for all threads, and nobody reads the other stage
+    const bool more = piece + 1 < pieces;
+    if (more) load();
+    const int stage = piece % 2 * Stage::SIZE;
+    multiply_piece<S, 2>(sum, stages, stage + left, stage + right);
+    if (more) store(piece + 1);
+  }
+#pragma unroll
+  for (int h = 0; h < 4; h++)
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+      const int m = i0 + t / 32 % 2 * (ROWS / 2) + lane / 4 + k / 2 * 8, e = j0 + t / 64 * 32 + 8 * h + lane % 4 * 2 + k % 2;
+      if (m < filters && e < patch) part[((int64)range * filters + m) * patch + e] = sum[k / 4][h][k % 4];
+    }
+}
+
+#define FILTER_SUMS(name, S, blocks)                                                                                             \
+  KERNEL_WIDE(name, blocks)(float *part, const real *d, int64 ds, const real *in, int64 is, int64 filters, int64 rows, int64 length,  \
+                       WINDOW) {                                                                                                 \
+    filter_sums<S>(part, d, ds, in, is, (int)filters, (int)rows, (int)length, WINDOW_OF);                                        \
+  }                                                                                                                              \
+  EXPORT(name)
+
+FILTER_SUMS(filter_sums_tf32, 1, 2)
+FILTER_SUMS(filter_sums_bf16x2, 2, 2)
+FILTER_SUMS(filter_sums_bf16x3, 3, 1)

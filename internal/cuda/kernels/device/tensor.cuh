@@ -74,6 +74,19 @@ __device__ inline void load_matrices(unsigned to[4], const void *row) {
 #endif
 }
 
+// load_words loads four neighbouring words from shared memory. NVRTC splits the load of an int4 in some
+// runs, and then writes PTX that its own ptxas refuses.
+__device__ inline void load_words(unsigned to[4], const unsigned *from) {
+#ifdef PPAL_HOST
+  memcpy(to, from, 16);
+#else
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"((unsigned)__cvta_generic_to_shared(from))
+               : "memory");
+#endif
+}
+
 // copy_16 begins to copy 16 bytes to shared memory or, without there, to clear them: cp.async.
 __device__ inline void copy_16(void *to, const void *from, bool there) {
 #ifdef PPAL_HOST
