@@ -1,7 +1,6 @@
 package models
 
 import (
-	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -48,7 +47,7 @@ func (op addBiasOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error
 
 // SymDiff returns D and 1^T D.
 func (op addBiasOp) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	sums, err := apply(columnSumsOp{matrixOp{"ppal.ColumnSums", 1}}, grad)
+	sums, err := apply(columnSumsOp{derivativeOp{matrixOp{"ppal.ColumnSums", 1}}}, grad)
 	if err != nil {
 		return nil, err
 	}
@@ -88,22 +87,13 @@ func addBias[T float](out, z, b []T) {
 	}
 }
 
-// columnSumsOp is 1^T D: the sums of the columns of D, as a row [1, h]. The op occurs only in
-// derivatives and cannot be differentiated again.
-type columnSumsOp struct{ matrixOp }
+// columnSumsOp is 1^T D: the sums of the columns of D, as a row [1, h].
+type columnSumsOp struct{ derivativeOp }
 
 var (
 	_ gorgonia.SDOp            = columnSumsOp{}
 	_ gorgonia.UsePreallocDoer = columnSumsOp{}
 )
-
-// DiffWRT reports that the op is not differentiable.
-func (op columnSumsOp) DiffWRT(n int) []bool { return repeated(false, n) }
-
-// SymDiff returns an error; Gorgonia does not call it because of DiffWRT.
-func (op columnSumsOp) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, errors.New("models: " + op.name + " has no derivative")
-}
 
 // InferShape returns [1, h].
 func (op columnSumsOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {

@@ -43,7 +43,7 @@ func (op columnsOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error
 func (op columnsOp) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	grads := make(gorgonia.Nodes, len(inputs))
 	for i := range inputs {
-		column, err := apply(columnOp{matrixOp{fmt.Sprintf("ppal.Column(%d)", i), 1}, i}, grad)
+		column, err := apply(columnOp{derivativeOp{matrixOp{fmt.Sprintf("ppal.Column(%d)", i), 1}}, i}, grad)
 		if err != nil {
 			return nil, err
 		}
@@ -77,10 +77,9 @@ func (op columnsOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Va
 	return out, nil
 }
 
-// columnOp is column i of D [n, C], as [n, 1]. The op occurs only in derivatives and cannot be
-// differentiated again.
+// columnOp is column i of D [n, C], as [n, 1].
 type columnOp struct {
-	matrixOp
+	derivativeOp
 	i int
 }
 
@@ -88,14 +87,6 @@ var (
 	_ gorgonia.SDOp            = columnOp{}
 	_ gorgonia.UsePreallocDoer = columnOp{}
 )
-
-// DiffWRT reports that the op is not differentiable.
-func (op columnOp) DiffWRT(n int) []bool { return repeated(false, n) }
-
-// SymDiff returns an error; Gorgonia does not call it because of DiffWRT.
-func (op columnOp) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, errors.New("models: " + op.name + " has no derivative")
-}
 
 // InferShape returns [n, 1].
 func (op columnOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {

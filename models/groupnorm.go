@@ -1,7 +1,6 @@
 package models
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -11,17 +10,18 @@ import (
 	"ppal/trainer/graph/describe"
 )
 
-// GroupNormalize returns pictures [n, C, H, W] whose channels, in so many groups of neighbours,
-// have the mean 0 and the variance 1 in each picture, times gain [1, C] plus bias [1, C], channel
-// by channel (torch.nn.GroupNorm). A gain or bias that is nil is left out. The variance is over the
-// number of elements, and epsilon is added to it. Gorgonia's GroupNorm is not computed row by row.
+// GroupNormalize returns x [n, C, ...] whose channels, in so many groups of neighbours, have the
+// mean 0 and the variance 1 in each row, times gain plus bias, channel by channel
+// (torch.nn.GroupNorm; one group of a matrix is a layer norm). gain and bias have C numbers; nil is
+// left out. The variance is over the number of elements, and epsilon is added to it. Gorgonia's
+// GroupNorm is not computed row by row.
 func GroupNormalize(a, gain, bias *gorgonia.Node, groups int, epsilon float64) (*gorgonia.Node, error) {
 	shape := a.Shape().Clone()
-	if len(shape) != 4 || groups < 1 || shape[1]%groups != 0 || !(epsilon > 0) {
-		return nil, fmt.Errorf("models: %w: %d groups of a value of shape %v with epsilon %v, expected pictures [n, C, H, W], a divisor of C and a positive epsilon",
+	if len(shape) < 2 || groups < 1 || shape[1]%groups != 0 || !(epsilon > 0) {
+		return nil, fmt.Errorf("models: %w: %d groups of a value of shape %v with epsilon %v, expected [n, C, ...], a divisor of C and a positive epsilon",
 			ErrSpec, groups, shape, epsilon)
 	}
-	x, err := gorgonia.Reshape(a, tensor.Shape{shape[0], shape[1] * shape[2] * shape[3]})
+	x, err := gorgonia.Reshape(a, tensor.Shape{shape[0], shape.TotalSize() / shape[0]})
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +43,18 @@ func GroupNormalize(a, gain, bias *gorgonia.Node, groups int, epsilon float64) (
 	return x, nil
 }
 
-// byChannel applies an operation to pictures x [n, C, H, W] and a number for each channel, a node
-// of C numbers.
+// byChannel applies an operation to x [n, C, ...] and a number for each channel, a node of C
+// numbers.
 func byChannel(op func(x, y *gorgonia.Node, _, right []byte) (*gorgonia.Node, error), x, numbers *gorgonia.Node) (*gorgonia.Node, error) {
-	numbers, err := gorgonia.Reshape(numbers, tensor.Shape{1, x.Shape()[1], 1, 1})
+	shape, along := tensor.Shape{1, x.Shape()[1]}, []byte{0}
+	for i := 2; i < x.Dims(); i++ {
+		shape, along = append(shape, 1), append(along, byte(i))
+	}
+	numbers, err := gorgonia.Reshape(numbers, shape)
 	if err != nil {
 		return nil, err
 	}
-	return op(x, numbers, nil, []byte{0, 2, 3})
+	return op(x, numbers, nil, along)
 }
 
 // normEpsilon is added to variances, as in torch.nn.GroupNorm.
@@ -75,10 +79,9 @@ type normalizeOp struct {
 	normalization describe.Normalization
 }
 
-// normalizeGradOp is the op of describe.NormalizeGrad. It occurs only in derivatives and cannot be
-// differentiated again.
+// normalizeGradOp is the op of describe.NormalizeGrad.
 type normalizeGradOp struct {
-	matrixOp
+	derivativeOp
 	normalization describe.Normalization
 }
 
@@ -89,16 +92,17 @@ var (
 
 // InferShape returns X's shape.
 func (op normalizeOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {
-	s, err := matrixShapes(op.name, inputs)
-	if err != nil {
-		return nil, err
-	}
-	return s[0].Clone(), nil
+	return shapeOfFirst(op.name, inputs)
 }
 
 // InferShape returns X's shape.
 func (op normalizeGradOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {
-	s, err := matrixShapes(op.name, inputs)
+	return shapeOfFirst(op.name, inputs)
+}
+
+// shapeOfFirst returns the shape of the first of an op's matrices.
+func shapeOfFirst(name string, inputs []gorgonia.DimSizer) (tensor.Shape, error) {
+	s, err := matrixShapes(name, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -107,16 +111,8 @@ func (op normalizeGradOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape,
 
 // SymDiff returns the derivative.
 func (op normalizeOp) SymDiff(inputs gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	d, err := apply(normalizeGradOp{matrixOp{op.name + "Grad", 2}, op.normalization}, inputs[0], grad)
+	d, err := apply(normalizeGradOp{derivativeOp{matrixOp{op.name + "Grad", 2}}, op.normalization}, inputs[0], grad)
 	return gorgonia.Nodes{d}, err
-}
-
-// DiffWRT reports that the op is not differentiable.
-func (op normalizeGradOp) DiffWRT(n int) []bool { return repeated(false, n) }
-
-// SymDiff returns an error; Gorgonia does not call it because of DiffWRT.
-func (op normalizeGradOp) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
-	return nil, errors.New("models: " + op.name + " has no derivative")
 }
 
 // Do returns the normalized rows in a new matrix.

@@ -17,7 +17,7 @@ import (
 
 // TestShapesOfOps checks which shapes the ops of a network accept.
 func TestShapesOfOps(t *testing.T) {
-	bias, columns, second := addBiasOp{matrixOp{"bias", 2}}, columnsOp{matrixOp{"columns", 2}}, columnOp{matrixOp{"column", 1}, 1}
+	bias, columns, second := addBiasOp{matrixOp{"bias", 2}}, columnsOp{matrixOp{"columns", 2}}, columnOp{derivativeOp{matrixOp{"column", 1}}, 1}
 	for _, test := range []struct {
 		infer func(...gorgonia.DimSizer) (tensor.Shape, error)
 		in    []tensor.Shape

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"hash"
 	"hash/fnv"
@@ -30,6 +31,17 @@ func (op matrixOp) Hashcode() uint32 {
 	h := fnv.New32a()
 	op.WriteHash(h)
 	return h.Sum32()
+}
+
+// derivativeOp is an op that occurs only in derivatives and cannot be differentiated again.
+type derivativeOp struct{ matrixOp }
+
+// DiffWRT reports that the op is not differentiable.
+func (op derivativeOp) DiffWRT(n int) []bool { return repeated(false, n) }
+
+// SymDiff returns an error; Gorgonia does not call it because of DiffWRT.
+func (op derivativeOp) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
+	return nil, errors.New("models: " + op.name + " has no derivative")
 }
 
 // matrixType returns the type Matrix a -> ... -> Matrix a with arity arguments.

@@ -144,65 +144,7 @@ func GroupNorm(x, scale, shift *gorgonia.Node, groups int, epsilon float64) (*go
 	if len(s) < 2 || groups <= 0 || s[1]%groups != 0 || !(epsilon > 0) {
 		return nil, refuse("GroupNorm of a value of shape %v with %d groups and epsilon %v, want [n, C, ...], a divisor of C, and a positive epsilon", s, groups, epsilon)
 	}
-	if len(s) == 4 {
-		return models.GroupNormalize(x, scale, shift, groups, epsilon)
-	}
-	rows, size := s[0]*groups, s.TotalSize()/(s[0]*groups)
-	y, err := gorgonia.Reshape(x, tensor.Shape{rows, size})
-	if err != nil {
-		return nil, err
-	}
-	column := func(z *gorgonia.Node) (*gorgonia.Node, error) { // the mean of each row
-		z, err := gorgonia.Sum(z, 1)
-		if err == nil {
-			z, err = gorgonia.Reshape(z, tensor.Shape{rows, 1})
-		}
-		if err != nil {
-			return nil, err
-		}
-		return scaled(z, 1/float64(size))
-	}
-	mean, err := column(y)
-	if err != nil {
-		return nil, err
-	}
-	if y, err = gorgonia.BroadcastSub(y, mean, nil, []byte{1}); err != nil {
-		return nil, err
-	}
-	square, err := gorgonia.Square(y)
-	if err != nil {
-		return nil, err
-	}
-	variance, err := column(square)
-	if err != nil {
-		return nil, err
-	}
-	if variance, err = gorgonia.Add(variance, constant(x.Dtype(), epsilon)); err != nil {
-		return nil, err
-	}
-	factor, err := InverseSqrt(variance)
-	if err != nil {
-		return nil, err
-	}
-	if y, err = gorgonia.BroadcastHadamardProd(y, factor, nil, []byte{1}); err != nil {
-		return nil, err
-	}
-	if y, err = gorgonia.Reshape(y, s); err != nil {
-		return nil, err
-	}
-	along := []byte{0}
-	for i := 2; i < len(s); i++ {
-		along = append(along, byte(i))
-	}
-	if scale != nil {
-		if y, err = gorgonia.BroadcastHadamardProd(y, scale, nil, along); err != nil {
-			return nil, err
-		}
-	}
-	if shift != nil {
-		return gorgonia.BroadcastAdd(y, shift, nil, along)
-	}
-	return y, nil
+	return models.GroupNormalize(x, scale, shift, groups, epsilon)
 }
 
 // Embedding returns the rows of table [V, d] with the given numbers, as a matrix [n, d]. The
