@@ -61,30 +61,22 @@ func (s *Sample) Meter() *Meter {
 			}
 			m.kind[i] = refined[at] - 1
 		}
-		// the cells before refer to the former kinds
-		for c := range k {
-			var list []kindHit
-			for _, h := range m.hits[c] {
-				for state := range int32(3) {
-					if r := refined[3*h.kind+state]; r > 0 {
-						list = append(list, kindHit{r - 1, h.decision})
-					}
-				}
-			}
-			m.hits[c] = list
-		}
-		for former := range kinds {
-			for state := int32(1); state < 3; state++ {
-				if r := refined[3*former+state]; r > 0 {
-					decision := state - 1
-					if cell.missed {
-						decision = 1 - decision
-					}
-					m.hits[k] = append(m.hits[k], kindHit{r - 1, decision})
-				}
-			}
-		}
 		kinds = next
+	}
+	listed := make([]int, kinds) // 1 + the last cell that lists the kind
+	for k := range s.cells {
+		cell := &s.cells[k]
+		for _, i := range cell.rows {
+			kind, decision := m.kind[i], int32(cell.targetOf(i))
+			if cell.loss || decision < 0 || listed[kind] == k+1 {
+				continue
+			}
+			listed[kind] = k + 1
+			if cell.missed {
+				decision = 1 - decision
+			}
+			m.hits[k] = append(m.hits[k], kindHit{kind, decision})
+		}
 	}
 	m.counts = make([]int, 2*kinds)
 	if s.p.Weights != nil {
