@@ -64,7 +64,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 			if tc.feasible {
 				iterations = 200
 			}
-			r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: iterations}))(t)
+			r := require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: iterations, RecordEvery: iterations}))(t)
 			final := require.Value(e.Certify(r))(t)
 			if worst := problem.MaxViolation(final.Constraints); tc.feasible && worst > 1e-3 {
 				t.Errorf("the violation is %v after 200 iterations", worst)

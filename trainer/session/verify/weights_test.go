@@ -94,6 +94,7 @@ func TestWeights(t *testing.T) {
 				with := func() session.Options {
 					own := options()
 					own.Data, own.Device.Dtype = s, tensor.Float64
+					own.Settings.RecordEvery = own.Settings.Iterations // TestRuns verifies the records
 					return own
 				}
 				dir := trained(t, with())
