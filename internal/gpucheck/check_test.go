@@ -285,17 +285,23 @@ grep -q 'functional.conv2d' "$1" || exit 1
 cat >> "`+o.Data+`/asked"
 echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured, channels last": 1e-9}, "failed": {"compiled": "no compiler"}}'
 `)
-	results, launches := inProcess(t, "convolutions", o), 0
+	results, launches, kinds := inProcess(t, "convolutions", o), 0, ""
 	for _, r := range results {
 		if strings.Contains(r.Name, ": launch ") {
 			launches++
+			kinds += r.Name
 		}
 		if strings.Contains(r.Name, "ended early") || strings.HasSuffix(r.Name, "backward") && !(r.Value > 0) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if want := len(networks())*(2+4) + 2; len(results)-launches != want || launches < 100 {
+	if want := len(networks())*(2+4) - 4 + 2; len(results)-launches != want || launches < 150 { // 4: group norm has no rivals
 		t.Errorf("%d results and %d launches, want %d: %+v", len(results)-launches, launches, want, results)
+	}
+	for _, kind := range []string{"patches_sum", "max_pool_grad", "normalize_grad"} {
+		if !strings.Contains(kinds, kind) {
+			t.Errorf("no launch of %s is timed", kind)
+		}
 	}
 	asked := require.Value(os.ReadFile(filepath.Join(o.Data, "asked")))(t)
 	if want := `"kind":"pictures","rows":10,"features":3072,"width":0,"classes":4,"groups":0,"tf32":true,"filters":[64,64,128,128,256,256],"pooled":2}`; !strings.Contains(string(asked), want) {

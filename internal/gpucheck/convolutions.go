@@ -25,6 +25,7 @@ type network struct {
 	pictures int     // of a pass
 	most     float64 // bound of the milliseconds of a pass on an H200; 0: none
 	patches  []int   // MiB of patches in memory at a time, compared with the default
+	groups   int     // of group normalizations, of which no time of PyTorch is known; 0: none
 }
 
 // networks returns the timed networks, the most important ones first. The bounds are predictions.
@@ -36,6 +37,7 @@ func networks() []network {
 		{name: "conv 32-64-128", products: cuda.Float32, filters: small, pooled: 1, pictures: 20000},
 		{name: "VGG-small", products: cuda.Float32, filters: vgg, pooled: 2, pictures: 20000},
 		{name: "conv 32-64-128", products: cuda.TF32, filters: small, pooled: 1, pictures: 128},
+		{name: "conv 32-64-128 with group norm", products: cuda.TF32, filters: small, pooled: 1, pictures: 20000, groups: 8},
 	}
 }
 
@@ -54,7 +56,7 @@ const (
 func (n network) definition(pictures int) graphcases.Pictures {
 	c := graphcases.Pictures{Name: n.name, Rows: pictures, Channels: 3, Height: side, Width: side, Outputs: outputs, Seed: 1}
 	for k, filters := range n.filters {
-		l := graphcases.Layer{Filters: filters, Kernel: [2]int{3, 3}, Pad: [2]int{1, 1}, Bias: true}
+		l := graphcases.Layer{Filters: filters, Kernel: [2]int{3, 3}, Pad: [2]int{1, 1}, Bias: true, Groups: n.groups}
 		if (k+1)%n.pooled == 0 {
 			l.Pool = graphcases.Pool{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}}
 		}
@@ -90,7 +92,8 @@ func convolutionCases() (list []Case) {
 }
 
 // measure times passes of the network: with the default memory for patches and with others, and
-// without patches. The launches of a network with a bound are timed, too.
+// without patches. The launches of networks with a bound or with group normalizations are timed,
+// too: they show what each layer takes.
 func (n network) measure(ctx context.Context, o Options) ([]Result, error) {
 	pictures := max(n.pictures/max(o.Shrink, 1), 1)
 	ms, err := n.time(ctx, o, pictures, cuda.Options{})
@@ -116,7 +119,7 @@ func (n network) measure(ctx context.Context, o Options) ([]Result, error) {
 	}
 	list = append(list, Measurement(n.label()+": without patches", implicit, "ms"))
 	for _, set := range []cuda.Options{{}, {Implicit: true}} {
-		if n.most == 0 {
+		if n.most == 0 && n.groups == 0 {
 			break
 		}
 		launches, err := n.launches(ctx, o, pictures, set)
@@ -124,6 +127,9 @@ func (n network) measure(ctx context.Context, o Options) ([]Result, error) {
 			return list, err
 		}
 		list = append(list, launches...)
+	}
+	if n.groups > 0 {
+		return list, nil
 	}
 	rivals, err := n.rivals(ctx, o, pictures, ms)
 	return append(list, rivals...), err

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/models"
 	"ppal/trainer/graph"
 )
 
@@ -29,6 +30,7 @@ type Layer struct {
 	Filters                       int
 	Kernel, Pad, Stride, Dilation [2]int // zero Stride and Dilation mean 1
 	Bias                          bool
+	Groups                        int // of a group normalization with gain and bias after the convolution; 0: none
 	Pool                          Pool
 }
 
@@ -90,6 +92,11 @@ func (l Layer) apply(x *gorgonia.Node, parameter func(shape ...int) *gorgonia.No
 	}
 	if l.Bias {
 		if x, err = gorgonia.BroadcastAdd(x, parameter(1, l.Filters, 1, 1), nil, []byte{0, 2, 3}); err != nil {
+			return nil, err
+		}
+	}
+	if l.Groups > 0 {
+		if x, err = models.GroupNormalize(x, parameter(1, l.Filters), parameter(1, l.Filters), l.Groups, 1e-5); err != nil {
 			return nil, err
 		}
 	}
