@@ -2,6 +2,7 @@ package behaviour
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -16,9 +17,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/cpu"
 
+	"ppal/cmd"
 	"ppal/internal/cases"
 	"ppal/internal/racing"
 	"ppal/internal/require"
@@ -39,9 +41,19 @@ type outcome struct {
 // table is the path of the table.
 const table = "testdata/runs.json"
 
+// asProgram is the variable that makes the test binary the program.
+const asProgram = "PPAL_BEHAVIOUR"
+
+// TestMain runs the program in the processes that TestRuns starts.
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		cmd.Main()
+	}
+	os.Exit(m.Run())
+}
+
 func TestRuns(t *testing.T) {
 	racing.Skip(t, "it sees nothing of another process")
-	program := build(t)
 	want := map[string]outcome{}
 	if text, err := os.ReadFile(table); err == nil {
 		decode(t, text, &want)
@@ -54,7 +66,7 @@ func TestRuns(t *testing.T) {
 			if why := missing(r); why != "" {
 				t.Skip(why)
 			}
-			got[r.name] = execute(t, program, r)
+			got[r.name] = execute(t, r)
 			if cases.Update() {
 				return
 			}
@@ -62,7 +74,7 @@ func TestRuns(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s has no row %s: record it with -update", table, r.name)
 			}
-			if diff := cmp.Diff(w, got[r.name]); diff != "" {
+			if diff := gocmp.Diff(w, got[r.name]); diff != "" {
 				t.Errorf("the run differs from the table (-recorded +now):\n%s", diff)
 			}
 		})
@@ -90,19 +102,6 @@ func TestRowsAreUsed(t *testing.T) {
 	}
 }
 
-// build returns the path of the program.
-func build(t *testing.T) string {
-	if path := os.Getenv("PPAL_PROGRAM"); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "ppal")
-	command := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "ppal/cmd/ppal")
-	if text, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, text)
-	}
-	return path
-}
-
 // missing returns the requirement of a run that the machine does not meet.
 func missing(r run) string {
 	switch {
@@ -121,7 +120,7 @@ func missing(r run) string {
 }
 
 // execute trains in a temporary directory.
-func execute(t *testing.T, program string, r run) outcome {
+func execute(t *testing.T, r run) outcome {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	args := append([]string{"train", "--allow-violation", "--device", "cpu", "--threads", "2", "--quiet", "--out", out}, append(strings.Fields(r.flags), r.step()...)...)
@@ -131,7 +130,9 @@ func execute(t *testing.T, program string, r run) outcome {
 	if r.file {
 		args = append(args, "--file", "../../testdata/rows.csv")
 	}
-	if text, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+	command := exec.Command(cmp.Or(os.Getenv("PPAL_PROGRAM"), os.Args[0]), args...)
+	command.Env = append(os.Environ(), asProgram+"=1")
+	if text, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("ppal %s: %v\n%s", strings.Join(args, " "), err, text)
 	}
 	o := outcome{Flags: r.flags, Weights: weights(t, filepath.Join(out, "model.safetensors")), Measures: map[string]string{}}
