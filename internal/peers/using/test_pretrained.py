@@ -27,7 +27,7 @@ class Pretrained(unittest.TestCase):
         """Runs the page on fewer pictures. The head in PyTorch decides as ppal does."""
         write, back = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
         self.assertEqual((write.count(", 1000)"), write.count(", 250)")), (1, 1))
-        command = re.search(r"(?m)^    bin/ppal (train .*)$", PAGE)[1]
+        command = re.search(r"(?ms)^    bin/ppal (train .*?)\n\n", PAGE)[1].replace("\\\n", "")
         old = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
