@@ -150,7 +150,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=dp dataset=cifar10", "--dataset cifar10: holds pictures; --problem dp needs a table; choose --problem class-rates or mnpc"},
 		{"problem=dp dataset=csv", "--file: missing; --dataset csv needs it"},
 		{"problem=dp dataset=csv file=x.csv", "--label: missing; --dataset csv needs it"},
-		{"problem=dp file=x.csv", "--label: missing; --dataset csv needs it"},
+		{"problem=dp file=x.csv", "--label: missing; --file x.csv needs it"},
 		{"file=x.csv label=y columns=a,y header=first", "--columns a,y: names the columns of a file without a line of names; to replace the names of the first line, give --skip 1 and no --header"},
 		{"problem=rates subject-to=fpr<=5% file=x.csv label=y size=8x8", "--size 8x8: used only with --dataset pictures (now csv); name the column of the pictures' paths with --picture COLUMN"},
 		{"problem=rates subject-to=fpr<=5% file=x.csv label=y color=rgb", "--color rgb: used only with --dataset pictures (now csv); name the column of the pictures' paths with --picture COLUMN"},

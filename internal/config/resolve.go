@@ -297,6 +297,9 @@ func (r *resolver) settle(o *option.Option) error {
 func (r *resolver) missing(o *option.Option) error {
 	needs := o.Needs()
 	last := needs[len(needs)-1].Name
+	if file := r.given["file"]; last == option.NameDataset && r.given[last].where == file.where {
+		last = "file" // it made the rows those of a table
+	}
 	return &Error{"--" + o.Name + ":", fmt.Sprintf("missing; --%s %s needs it", last, r.text(last))}
 }
 
