@@ -315,8 +315,10 @@ func printChoice(out io.Writer, tried []choose.Tried, run *results.Outcome) {
 		}
 		return fmt.Sprintf("%.4f", x)
 	}
+	gradients := 0
 	for k := range tried {
 		t := &tried[k]
+		gradients += t.Gradients
 		row := []string{t.Settings, value(t.Value, t.Spread)}
 		for _, b := range t.Bounds {
 			cell := "" // no row that judges
@@ -339,7 +341,8 @@ func printChoice(out io.Writer, tried []choose.Tried, run *results.Outcome) {
 	}
 	fmt.Fprintln(out)
 	g.without().print(out)
-	fmt.Fprintln(out, "The values are of the tries. The run trains anew with the chosen settings.")
+	fmt.Fprintf(out, "The values are of the tries, which took %s. The run trains anew with the chosen\nsettings; its time leaves out the tries.\n",
+		option.Counted(gradients, "gradient"))
 	if better := choose.Better(tried, run); better != nil {
 		what := "On the validation rows, the run is worse than the try with " + better.Settings
 		if len(run.Unmet()) > better.Unmet {

@@ -136,9 +136,9 @@ func TestPrintedChoice(t *testing.T) {
 		return []choose.Bound{{Constraint: "fpr <= 0.1", Value: a}, {Constraint: "fnr <= 0.2", Value: b}}
 	}
 	var out strings.Builder
-	printChoice(&out, []choose.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one)}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Chosen: true}}, nil)
+	printChoice(&out, []choose.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one), Gradients: 30}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Gradients: 12, Chosen: true}}, nil)
 	lines := strings.Split(out.String(), "\n")
-	if len(lines) < 4 || strings.Index(lines[1], "fnr") != strings.Index(lines[2], "0.25") || strings.Index(lines[1], "fpr") != strings.Index(lines[3], "0.50") {
+	if len(lines) < 4 || strings.Index(lines[1], "fnr") != strings.Index(lines[2], "0.25") || strings.Index(lines[1], "fpr") != strings.Index(lines[3], "0.50") || !strings.Contains(out.String(), "took 42 gradients") {
 		t.Errorf("%s", out.String())
 	}
 }
