@@ -150,7 +150,7 @@ func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
 // plotFormat is the value of --plot-format.
 type plotFormat string
 
-const plotFormatHelp = "write plots in this `FORMAT`: svg, or also pdf or png (default svg)"
+const plotFormatHelp = "write plots as SVG files, and with pdf or png also in this `FORMAT` (default svg)"
 
 func (*plotFormat) Type() string { return "FORMAT" }
 

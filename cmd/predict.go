@@ -23,6 +23,9 @@ import (
 	"ppal/trainer/session/results"
 )
 
+// standardInput names the standard input in errors.
+const standardInput = "standard input"
+
 // standard is the name of the standard input and output.
 const standard = "-"
 
@@ -122,9 +125,9 @@ func (f *rowsFlags) options(a *app) (predictor.Options, error) {
 func (f *rowsFlags) open(a *app, m *predictor.Model) (in io.Reader, name string, done func(), err error) {
 	if f.input == standard {
 		if file, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-			return nil, "", nil, usage{errors.New("no rows: --input FILE names them (or write them to the standard input)")}
+			return nil, "", nil, usage{errors.New("no rows: name their file with --input FILE, or write them to the standard input")}
 		}
-		return a.stdin, "standard input", func() {}, nil
+		return a.stdin, standardInput, func() {}, nil
 	}
 	if inputfile.IsFolder(f.input) {
 		in, err := m.OpenFolder(f.input)
@@ -144,8 +147,8 @@ func advise(err error) error {
 		return err
 	}
 	switch {
-	case errors.Is(err, dataerr.ErrTruncated) && at.Path == "standard input" && at.Offset <= 0:
-		at.Advice = "--input FILE reads a file"
+	case errors.Is(err, dataerr.ErrTruncated) && at.Path == standardInput && at.Offset <= 0:
+		at.Advice = "name the file of the rows with --input FILE"
 	case errors.Is(err, dataerr.ErrCategory):
 		at.Advice = "use --unknown ignore to score rows with unknown categories"
 	case errors.Is(err, dataerr.ErrMissing):

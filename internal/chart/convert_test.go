@@ -85,6 +85,7 @@ func TestPNG(t *testing.T) {
 		`<path d="M10 20H50H10" stroke="#000" stroke-width="4"/>`:                                     160 + 2*math.Pi,
 		`<line x1="10" x2="60" y1="5" y2="5" stroke="#000" stroke-width="2" stroke-dasharray="5 3"/>`: 64, // six dashes and 2
 		`<path d="M10 10h12v12" stroke="#000" stroke-width="2" stroke-dasharray="10 4"/>`:             40, // the gap is at the corner
+		`<path d="M10 10H50" stroke="#000" stroke-dasharray="0"/>`:                                    40, // no dashes
 		`<g transform="translate(90 50)"><rect width="20" height="20" fill="#000"/></g>`:              100,
 		`<text x="50" y="30" font-size="20" text-anchor="middle" fill="#fff">white on white</text>`:   0,
 		`<rect width="100" height="60" fill="#fff"/><rect width="10" height="10" fill="#ff0000"/>`:    200.0 / 3, // red is white's third

@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"image/png"
 	"math"
+	"slices"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/goregular"
@@ -21,7 +22,8 @@ const (
 	curve    = 16 // lines that stand for a cubic curve
 )
 
-// raster is a PNG file. Texts are in the font Go Regular.
+// raster is a PNG file. Texts are in the font Go Regular, which draws a letter that it lacks as an
+// empty box.
 type raster struct {
 	*image.RGBA
 	font *opentype.Font
@@ -117,29 +119,32 @@ func stroke(paths [][]point, width float64, dashes []float64) *image.Alpha {
 	return all
 }
 
-// dashed returns the parts of a path that its dashes cover: the whole of it without dashes.
+// dashed returns the parts of a path that its dashes cover: the whole of it without dashes. Dashes
+// and gaps have positive lengths.
 func dashed(path []point, dashes []float64) (parts [][]point) {
-	if len(dashes) == 0 {
+	if len(dashes) == 0 || slices.Min(dashes) <= 0 {
 		return [][]point{path}
 	}
 	part := []point{path[0]}
-	on, rest := 0, perPixel*dashes[0] // dashes have even indices, gaps odd ones
+	index, rest := 0, perPixel*dashes[0] // dashes have even indices, gaps odd ones
 	for i := 1; i < len(path); {
-		at, length := part[len(part)-1], 0.0
-		if length = math.Hypot(path[i].x-at.x, path[i].y-at.y); length < rest {
+		at := part[len(part)-1]
+		x, y := path[i].x-at.x, path[i].y-at.y
+		length := math.Hypot(x, y)
+		if length < rest {
 			rest -= length
 			part = append(part, path[i])
 			i++
 			continue
 		}
-		at = point{at.x + (path[i].x-at.x)*rest/length, at.y + (path[i].y-at.y)*rest/length}
-		if on%2 == 0 {
+		at = point{at.x + x*rest/length, at.y + y*rest/length}
+		if index%2 == 0 {
 			parts = append(parts, append(part, at))
 		}
-		part, on = []point{at}, on+1
-		rest = perPixel * dashes[on%len(dashes)]
+		part, index = []point{at}, index+1
+		rest = perPixel * dashes[index%len(dashes)]
 	}
-	if on%2 == 0 && len(part) > 1 {
+	if index%2 == 0 && len(part) > 1 {
 		parts = append(parts, part)
 	}
 	return parts
