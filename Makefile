@@ -186,9 +186,10 @@ BROWSER ?= $$(internal/report/browser.sh)
 check-report: build
 	browser=$(BROWSER) && PPAL_BROWSER="$$browser" PPAL_SHOTS=$(abspath $(SHOTS)) $(GO) test ./internal/report -run TestInBrowser -count 1 -v
 
-# The Python of docs/guides/using-a-model.md, without PyTorch: pandas, scikit-learn and ONNX Runtime.
+# The Python of docs/guides: pandas, scikit-learn and ONNX Runtime, without PyTorch; and a method in NumPy beside ppal's.
 check-using: build .venv-using/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-using/bin/python -m unittest peers.using.test_using
+	PATH="$(CURDIR)/.venv-using/bin:$$PATH" $(GO) test -vet=off ./cmd -run '^TestContender$$' -count 1
 
 # The Python package with the program in it, for this platform or for GOOS and GOARCH of the environment. The tests run on Linux; the
 # wheels of macOS and Windows are cross-compiled and not tested.
