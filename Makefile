@@ -259,7 +259,7 @@ MUTATE ?= ./internal/checkpoint ./internal/atomicfile ./internal/dirlock
 mutate:
 	$(GO) run ./internal/mutate $(MUTATE_FLAGS) $(MUTATE)
 
-# Write the tables of docs/evidence/paper.md from journals; make results RUNS="runs/reproduce-dp-compas" takes the journals of runs first.
+# Write the tables of docs/evidence/paper/*.md from journals; make results RUNS="runs/reproduce-dp-compas" takes the journals of runs first.
 results:
 	@for d in $(RUNS); do cp "$$d/journal.json" docs/evidence/journals/"$$(basename "$$d" | sed 's/^reproduce-//')".json; done
 	$(GO) test ./internal/reproduce -run TestPages -update

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,40 +22,46 @@ import (
 // block matches the part of a page that is written from the journals of experiments.
 var block = regexp.MustCompile(`(?s)<!-- (results|verdicts) ([^>]+) -->\n(.*?)<!-- end -->`)
 
-// The results in the page about the paper are those of the journals: each block between markers is
+// The results in the pages about the paper are those of the journals: each block between markers is
 // written from docs/evidence/journals, which "make results" copies from runs. With -update the test
-// writes the page. Each journal has its results and its verdicts in the page. Numbers in the text,
-// and in README's lines about the page, are numbers of a journal.
+// writes the pages. Each journal has its results and its verdicts in one page. Numbers in the text
+// of a page are numbers of its journals; those of paper.md, and of README's lines about it, are
+// numbers of any journal.
 func TestPages(t *testing.T) {
 	evidence := filepath.Join("..", "..", "docs", "evidence")
-	page := filepath.Join(evidence, "paper.md")
-	text := require.Value(os.ReadFile(page))(t)
-	cited, numbers := map[string]int{}, map[string]bool{}
-	want := block.ReplaceAllStringFunc(string(text), func(found string) string {
-		parts := block.FindStringSubmatch(found)
-		kind, names := parts[1], strings.Fields(parts[2])
-		var journals []*Journal
-		for _, name := range names {
-			cited[kind+" "+name]++
-			data, err := os.ReadFile(filepath.Join(evidence, "journals", name+".json"))
-			if err != nil {
-				t.Fatalf("%s: the page cites %s, which has no journal: %v", page, name, err)
+	pages := require.Value(filepath.Glob(filepath.Join(evidence, "paper", "*.md")))(t)
+	cited, all := map[string]int{}, map[string]bool{}
+	for _, page := range pages {
+		numbers := map[string]bool{}
+		want := block.ReplaceAllStringFunc(string(require.Value(os.ReadFile(page))(t)), func(found string) string {
+			parts := block.FindStringSubmatch(found)
+			kind, names := parts[1], strings.Fields(parts[2])
+			var journals []*Journal
+			for _, name := range names {
+				cited[kind+" "+name]++
+				data, err := os.ReadFile(filepath.Join(evidence, "journals", name+".json"))
+				if err != nil {
+					t.Fatalf("%s: the page cites %s, which has no journal: %v", page, name, err)
+				}
+				j := new(Journal)
+				if err := json.Unmarshal(data, j); err != nil || j.Name != name {
+					t.Fatalf("%s: %v", name, err)
+				}
+				for _, v := range numeral.FindAllString(string(data)+j.page(), -1) {
+					numbers[v] = true
+				}
+				journals = append(journals, j)
 			}
-			j := new(Journal)
-			if err := json.Unmarshal(data, j); err != nil || j.Name != name {
-				t.Fatalf("%s: %v", name, err)
+			body := verdicts(t, journals)
+			if kind == "results" {
+				body = journals[0].page()
 			}
-			for _, v := range numeral.FindAllString(string(data)+j.page(), -1) {
-				numbers[v] = true
-			}
-			journals = append(journals, j)
-		}
-		body := verdicts(t, journals)
-		if kind == "results" {
-			body = journals[0].page()
-		}
-		return fmt.Sprintf("<!-- %s %s -->\n%s<!-- end -->", kind, parts[2], body)
-	})
+			return fmt.Sprintf("<!-- %s %s -->\n%s<!-- end -->", kind, parts[2], body)
+		})
+		cases.Golden(t, page, want)
+		cites(t, page, block.ReplaceAllString(want, ""), numbers)
+		maps.Copy(all, numbers)
+	}
 	files, err := filepath.Glob(filepath.Join(evidence, "journals", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no journals: %v", err)
@@ -61,16 +69,19 @@ func TestPages(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		if cited["results "+name] != 1 || cited["verdicts "+name] != 1 {
-			t.Errorf("the page has %d blocks of results and %d of verdicts of %s", cited["results "+name], cited["verdicts "+name], name)
+			t.Errorf("the pages have %d blocks of results and %d of verdicts of %s", cited["results "+name], cited["verdicts "+name], name)
 		}
 	}
-	cases.Golden(t, page, want)
-	prose := block.ReplaceAllString(want, "")
-	for path, text := range map[string]string{page: prose, "README.md": aboutThePaper(t)} {
-		for _, v := range numeral.FindAllString(noResult.ReplaceAllString(text, ""), -1) {
-			if !numbers[v] {
-				t.Errorf("%s cites %s, which no journal has", path, v)
-			}
+	cites(t, "paper.md", string(require.Value(os.ReadFile(filepath.Join(evidence, "paper.md")))(t)), all)
+	cites(t, "README.md", aboutThePaper(t), all)
+}
+
+// cites checks that a text has only numbers of journals.
+func cites(t *testing.T, name, text string, numbers map[string]bool) {
+	t.Helper()
+	for _, v := range numeral.FindAllString(noResult.ReplaceAllString(text, ""), -1) {
+		if !numbers[v] {
+			t.Errorf("%s cites %s, which no journal has", name, v)
 		}
 	}
 }
@@ -129,72 +140,72 @@ func (j *Journal) page() string {
 	return out.String()
 }
 
-// verdicts returns the claims of several experiments as a numbered list, and a table of the
-// rulings: a row for each comparison, with a link to its journal, and a column for each claim.
-// Claims that are equal but for their subject share a number if their rulings are equal.
+// compared matches the difference from another method in the numbers of a verdict. The difference
+// of fewer than five seeds has no interval.
+var compared = regexp.MustCompile(`(?:^|; )([a-z-]+) [^;]*\(difference ([^,)]+)(?:, (\S+) to (\S+): ([a-z ]+))?\)`)
+
+// decisive returns the method from which the subject of a verdict differs least clearly in its
+// favour, and the 95% interval of the difference, or the difference if it has no interval.
+func decisive(numbers string) (rival, difference string) {
+	worst := math.Inf(-1)
+	for _, d := range compared.FindAllStringSubmatch(numbers, -1) {
+		text, high := d[2], d[2]
+		if d[5] != "" {
+			text, high = "["+d[3]+","+d[4]+"]", d[4]
+		}
+		value, err := strconv.ParseFloat(high, 64)
+		rank := float64(slices.Index([]string{"lower", "cannot be told", "", "equal", "higher"}, d[5])) * 1e9
+		if err == nil && rank+value > worst {
+			worst, rival, difference = rank+value, d[1], text
+		}
+	}
+	return rival, difference
+}
+
+// verdicts returns the claims of several experiments as a numbered list, and a table with a row for
+// each verdict: the comparison with a link to its journal, and the difference that decides, if
+// differences do. Claims that are equal but for their subject share a number if their rows are
+// equal.
 func verdicts(t *testing.T, journals []*Journal) string {
 	t.Helper()
 	type claim struct {
 		subjects, predicate string
-		rulings             map[string]string // by row
+		rows                []string
 	}
-	var rows []string
 	var claims []*claim
-	find := func(whole string) *claim {
-		for _, c := range claims {
-			if c.subjects+" "+c.predicate == whole {
-				return c
-			}
-		}
-		subject, predicate, _ := strings.Cut(whole, " ")
-		claims = append(claims, &claim{subject, predicate, map[string]string{}})
-		return claims[len(claims)-1]
-	}
 	for _, j := range journals {
-		for _, comparison := range j.Comparisons {
-			if slices.ContainsFunc(j.Verdicts, func(v JournalVerdict) bool { return v.Comparison == comparison.Name }) {
-				rows = append(rows, j.Name+":"+comparison.Name)
-			}
-		}
 		for _, v := range j.Verdicts {
-			rulings, row := find(v.Claim).rulings, j.Name+":"+v.Comparison
-			if rulings[row] != "" {
-				t.Errorf("%s has two verdicts on %q", row, v.Claim)
+			subject, predicate, _ := strings.Cut(v.Claim, " ")
+			i := slices.IndexFunc(claims, func(c *claim) bool { return c.subjects == subject && c.predicate == predicate })
+			if i < 0 {
+				i, claims = len(claims), append(claims, &claim{subjects: subject, predicate: predicate})
 			}
-			rulings[row] = string(v.Ruling)
+			rival, difference := decisive(v.Numbers)
+			row := fmt.Sprintf("[%s]:%s|%s|%s|%s|", j.Name, v.Comparison, v.Ruling, cmp.Or(rival, "-"), cmp.Or(difference, "-"))
+			claims[i].rows = append(claims[i].rows, row)
 		}
 	}
 	var merged []*claim
 	for i, c := range claims {
-		if i > 0 && c.predicate == claims[i-1].predicate && maps.Equal(c.rulings, claims[i-1].rulings) {
+		if i > 0 && c.predicate == claims[i-1].predicate && slices.Equal(c.rows, claims[i-1].rows) {
 			merged[len(merged)-1].subjects += ", " + c.subjects
 			continue
 		}
 		merged = append(merged, c)
 	}
-	var out strings.Builder
+	var list, table strings.Builder
 	for i, c := range merged {
 		if strings.Contains(c.subjects, ", ") {
 			c.predicate = "each " + c.predicate
 		}
-		fmt.Fprintf(&out, "%d. %s %s\n", i+1, c.subjects, c.predicate)
-	}
-	out.WriteString("\n|experiment|")
-	for i := range merged {
-		fmt.Fprintf(&out, "%d|", i+1)
-	}
-	out.WriteString("\n|---|" + strings.Repeat("---|", len(merged)) + "\n")
-	for _, row := range rows {
-		name, comparison, _ := strings.Cut(row, ":")
-		fmt.Fprintf(&out, "|[%s]:%s|", name, comparison)
-		for _, c := range merged {
-			fmt.Fprintf(&out, "%s|", cmp.Or(c.rulings[row], "-"))
+		fmt.Fprintf(&list, "%d. %s %s\n", i+1, c.subjects, c.predicate)
+		for _, row := range c.rows {
+			fmt.Fprintf(&table, "|%d|%s\n", i+1, row)
 		}
-		out.WriteString("\n")
 	}
-	out.WriteString("\n")
+	list.WriteString("\n|claim|experiment|verdict|from|difference|\n|--:|---|---|---|---|\n" + table.String() + "\n")
 	for _, j := range journals {
-		fmt.Fprintf(&out, "[%s]:journals/%[1]s.json\n", j.Name)
+		fmt.Fprintf(&list, "[%s]:../journals/%[1]s.json\n", j.Name)
 	}
-	return out.String()
+	return list.String()
 }
