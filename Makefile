@@ -126,11 +126,11 @@ test:
 	$(GO) test -vet=off $(TESTFLAGS) $(LONGEST) ./...
 	cd internal/cpu/gen && $(GO) test -vet=off -count=1 $(TESTFLAGS) ./... # uncached: it reads files of another module, the kernels
 
-# Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
-# sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and package
-# internal/racing. It leaves out examples, because tests start the same goroutines. The compiler optimises no package of DEPENDENCIES,
+# Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/style compares the list with the
+# sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and
+# require.NoRace. It leaves out examples, because tests start the same goroutines. The compiler optimises no package of DEPENDENCIES,
 # which halves its work for them; Gorgonia is not among them, because tests compute with it.
-RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/racing ./internal/ranks \
+RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/ranks ./internal/require \
 	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/study ./internal/tensorboard/eventfile ./trainer ./trainer/graph ./trainer/session/internal/build ./trainer/session/internal/load ./trainer/session/internal/save ./trainer/session/verify
 DEPENDENCIES = codeberg.org github.com golang.org gonum.org google.golang.org
 race:

@@ -11,14 +11,14 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // A model that arrays trained predicts, evaluates and verifies as one that CSV or Parquet with the
 // same rows trained, and each reads the files of the others. Arrays wider than in training are
 // refused.
 func TestArraysFromTrainingToVerify(t *testing.T) {
-	racing.Skip(t, "the parts have tests of their own")
+	require.NoRace(t, "the parts have tests of their own")
 	const rows, columns = 300, 4
 	dir, r := t.TempDir(), rand.New(rand.NewPCG(3, 4))
 	x := datatest.Array{Name: "X", Type: "<f4", Shape: []int{rows, columns}}

@@ -9,8 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/bench"
-	"ppal/internal/cases"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // benched runs the command on cases with a hundredth of their rows, without data files.
@@ -35,13 +34,13 @@ func measured(text string) string {
 }
 
 func TestBenchJSON(t *testing.T) {
-	racing.Skip(t, "the tests of internal/bench and internal/cpu run these goroutines")
+	require.NoRace(t, "the tests of internal/bench and internal/cpu run these goroutines")
 	// a case of each form of the rows and of the constraints; every machine supports the level go
 	got := benched(t, "--json", "--simd", "go", "--cases", "mnpc-fashion-mnist-separate,dp-adult,dp-bank,if-communities")
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}
-	cases.Golden(t, "testdata/bench.json", measured(got.stdout))
+	require.Golden(t, "testdata/bench.json", measured(got.stdout))
 	if want := "mnpc-fashion-mnist-separate (1 of 4)\n"; !strings.HasPrefix(got.stderr, want) {
 		t.Errorf("stderr %q", got.stderr)
 	}
@@ -52,7 +51,7 @@ func TestBenchList(t *testing.T) {
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}
-	cases.Golden(t, "testdata/bench-list.txt", got.stdout)
+	require.Golden(t, "testdata/bench-list.txt", got.stdout)
 	if got = benched(t, "--list", "--memory"); got.status != exitDone || !strings.HasPrefix(got.stdout, "memory-fashion-mnist ") {
 		t.Errorf("%+v", got)
 	}
@@ -60,7 +59,7 @@ func TestBenchList(t *testing.T) {
 
 // The command runs the chosen cases, and its table shows everything that was measured.
 func TestBenchTable(t *testing.T) {
-	racing.Skip(t, "the tests of internal/bench and internal/cpu run these goroutines")
+	require.NoRace(t, "the tests of internal/bench and internal/cpu run these goroutines")
 	got := benched(t, "--cases", "dp-adult,mnpc-fashion-mnist", "--dtype", "float64")
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
@@ -83,7 +82,7 @@ func TestBenchTable(t *testing.T) {
 
 // If there are several cases, each case runs in its own process.
 func TestBenchMemory(t *testing.T) {
-	racing.Skip(t, "the tests of internal/bench and internal/cpu run these goroutines")
+	require.NoRace(t, "the tests of internal/bench and internal/cpu run these goroutines")
 	var processes []string
 	prepare := func(a *app) {
 		a.self = func(ctx context.Context, args []string) ([]byte, error) {
@@ -118,7 +117,7 @@ func TestBenchMemory(t *testing.T) {
 }
 
 func TestBenchGrowth(t *testing.T) {
-	racing.Skip(t, "the tests of internal/bench and internal/cpu run these goroutines")
+	require.NoRace(t, "the tests of internal/bench and internal/cpu run these goroutines")
 	got := benched(t, "--growth", "--json")
 	var r bench.Report
 	if err := json.Unmarshal([]byte(got.stdout), &r); err != nil || got.status != exitDone || r.Growth == nil {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -120,7 +119,7 @@ func writePictures(t *testing.T, n int) (dir string) {
 // and 160 packed, a sparse row 480 and more packed, and a picture 1,568, for training and testing,
 // and 3,136 packed.
 func TestMemoryOfRows(t *testing.T) {
-	racing.Skip(t, "its memory grows with the rows; the tests of trainer/session with pages run these goroutines")
+	require.NoRace(t, "its memory grows with the rows; the tests of trainer/session with pages run these goroutines")
 	for name, tc := range map[string]struct {
 		few, many int
 		most      int // bytes for each row

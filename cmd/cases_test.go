@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 	"ppal/trainer/session"
 )
@@ -25,7 +24,7 @@ func TestCommands(t *testing.T) {
 	run := membersRun(t)
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.CopyFS("run", os.DirFS(run)))
-	cases.Run(t, path, func(t *testing.T, c *cases.Case) string {
+	require.Cases(t, path, func(t *testing.T, c *require.Case) string {
 		text := c.Input
 		switch c.Command {
 		case "ppal":

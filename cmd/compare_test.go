@@ -16,7 +16,6 @@ import (
 	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/oracle"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/method"
@@ -66,7 +65,7 @@ func TestCompare(t *testing.T) {
 // For each method and seed, a comparison judges the bounds as train does, with the numbers of
 // train's summary.json: in the marks of the runs, in the table, in summary.md and on the page.
 func TestCompareJudgesAsTrain(t *testing.T) {
-	racing.Skip(t, "TestCompare and TestTrainForReal run the same goroutines")
+	require.NoRace(t, "TestCompare and TestTrainForReal run the same goroutines")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")
 	small := strings.NewReplacer("18,clerk", "18,pilot", "25,nurse", "25,pilot").Replace(members(240)) // pilot: a group that is too small

@@ -16,14 +16,12 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/tabular"
-	"ppal/internal/cases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
 // The reports of ppal data check on tables equal their golden files.
 func TestDataCheckTables(t *testing.T) {
-	racing.Skip(t, "the tests of datasets run the same goroutines")
+	require.NoRace(t, "the tests of datasets run the same goroutines")
 	file := filepath.Join(t.TempDir(), "people.csv")
 	text := "age;sex;wage;pay\n"
 	for i := range 40 {
@@ -43,7 +41,7 @@ func TestDataCheckTables(t *testing.T) {
 			if got.status != exitDone || got.stderr != "" {
 				t.Fatalf("%+v", got)
 			}
-			cases.Golden(t, "testdata/data-check-"+name+".txt", strings.ReplaceAll(got.stdout, file, "FILE"))
+			require.Golden(t, "testdata/data-check-"+name+".txt", strings.ReplaceAll(got.stdout, file, "FILE"))
 		})
 	}
 }

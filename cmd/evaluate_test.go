@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/cases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/models/predictor"
@@ -65,7 +63,7 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestEvaluateErrors(t *testing.T) {
-	racing.Skip(t, "TestEvaluate runs the same goroutines")
+	require.NoRace(t, "TestEvaluate runs the same goroutines")
 	run := membersRun(t)
 	o := session.Options{Data: session.Images{Dataset: "synthetic", RowsPerClass: 20}, Task: session.NeymanPearson{}, Model: &models.Spec{Hidden: []int{2}}}
 	o.Settings.Iterations = 1
@@ -112,7 +110,7 @@ func TestPrintEvaluation(t *testing.T) {
 		}}
 	var out strings.Builder
 	require.NoError(t, printEvaluation(&out, e))
-	cases.Golden(t, "testdata/evaluate.txt", out.String())
+	require.Golden(t, "testdata/evaluate.txt", out.String())
 }
 
 // A column whose name has a comma makes groups by its name in quotes, in train and in evaluate, and

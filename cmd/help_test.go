@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ppal/internal/cases"
 	"ppal/internal/config"
 	"ppal/internal/require"
 	"ppal/trainer/method"
@@ -23,7 +22,7 @@ func TestMethods(t *testing.T) {
 	if got.status != exitDone {
 		t.Fatal(got.stderr)
 	}
-	cases.Golden(t, "testdata/methods.txt", got.stdout)
+	require.Golden(t, "testdata/methods.txt", got.stdout)
 	var all strings.Builder
 	for _, name := range method.Names() {
 		got := command(t.Context(), nil, "methods", name)
@@ -32,7 +31,7 @@ func TestMethods(t *testing.T) {
 		}
 		all.WriteString(got.stdout + "\n")
 	}
-	cases.Golden(t, "testdata/methods-each.txt", all.String())
+	require.Golden(t, "testdata/methods-each.txt", all.String())
 }
 
 // find returns a command of the program.
@@ -106,7 +105,7 @@ func TestHelpAll(t *testing.T) {
 		if got.status != exitDone || got.stderr != "" {
 			t.Fatalf("status %d, %s", got.status, got.stderr)
 		}
-		cases.Golden(t, "testdata/help-all-"+name+".txt", got.stdout)
+		require.Golden(t, "testdata/help-all-"+name+".txt", got.stdout)
 	}
 	for name, make := range new(app).commands() { // no flag has a heading that the help leaves out
 		flags := make().Flags()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ppal/internal/checkpoint"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -45,7 +44,7 @@ func keptRun(t *testing.T, change func(kept, run string)) (status int, stderr, r
 // A kept file that is shortened while a run reads it ends the run in one line, with the command
 // that resumes it and the status of a failure.
 func TestShortenedRows(t *testing.T) {
-	racing.Skip(t, "a process of its own has no race detector")
+	require.NoRace(t, "a process of its own has no race detector")
 	status, stderr, run := keptRun(t, func(kept, _ string) {
 		require.NoError(t, os.Truncate(kept, 0))
 	})

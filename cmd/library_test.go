@@ -16,7 +16,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -29,7 +28,7 @@ import (
 
 // The command and the library do the same run to the bit: both have the same defaults.
 func TestLibraryDoesTheCommandsRun(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	for flags, options := range map[string]session.Options{
 		"--problem dp": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
 		"--problem eo --dataset synthetic-compas": {
@@ -60,7 +59,7 @@ func TestLibraryDoesTheCommandsRun(t *testing.T) {
 // A run of the library writes a config.yaml. With this file the command does the same run to the
 // bit.
 func TestCommandRepeatsALibrarysRun(t *testing.T) {
-	racing.Skip(t, "trainer/session trains the same runs")
+	require.NoRace(t, "trainer/session trains the same runs")
 	for name, options := range map[string]session.Options{
 		"defaults": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
 		"images": {Data: session.Images{Dataset: "synthetic", RowsPerClass: 30, Classes: []int{2, 0}, Normalize: models.NormalizeCenter},
@@ -77,7 +76,7 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "groups" {
-				racing.Skip(t, "Gorgonia's engine runs on one goroutine")
+				require.NoRace(t, "Gorgonia's engine runs on one goroutine")
 			}
 			options.Settings.Iterations, options.Settings.RecordEvery, options.Settings.Seed = 6, 2, 3 // automatic records depend on their time
 			s := require.Value(session.New(t.Context(), options))(t)

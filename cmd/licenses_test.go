@@ -16,7 +16,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 )
 
@@ -30,7 +29,7 @@ var legalNames = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.
 // links, with support for GPUs and several processes, and of Go's standard library.
 func TestLicenses(t *testing.T) {
 	want, modules := collectLicenses(t)
-	if cases.Update() {
+	if require.Update() {
 		var packed bytes.Buffer
 		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 		require.NoError(t, err)

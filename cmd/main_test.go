@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ppal/internal/cases"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/session"
 )
 
@@ -65,7 +64,7 @@ func TestHelp(t *testing.T) {
 			if got.status != exitDone || got.stderr != "" {
 				t.Fatalf("status %d, %s", got.status, got.stderr)
 			}
-			cases.Golden(t, "testdata/help-"+strings.ReplaceAll(args+".txt", " ", "-"), got.stdout)
+			require.Golden(t, "testdata/help-"+strings.ReplaceAll(args+".txt", " ", "-"), got.stdout)
 		})
 	}
 }
@@ -94,7 +93,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestDevices(t *testing.T) {
-	racing.Skip(t, "it measures speeds; the tests of internal/cpu run these goroutines")
+	require.NoRace(t, "it measures speeds; the tests of internal/cpu run these goroutines")
 	got := command(t.Context(), nil, "devices")
 	plan := regexp.MustCompile(`plan +[a-z0-9]+ kernels, [0-9]+ threads: [0-9]+ GFLOP/s in float32`)
 	if got.status != exitDone || !plan.MatchString(got.stdout) || !strings.Contains(got.stdout, "\ngpu      cuda: no GPU available: ") {
@@ -113,7 +112,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestDataCommands(t *testing.T) {
-	racing.Skip(t, "the tests of datasets run the same goroutines")
+	require.NoRace(t, "the tests of datasets run the same goroutines")
 	dir := t.TempDir()
 	got := command(t.Context(), nil, "data", "list", "--data-dir", dir)
 	if got.status != exitDone || !strings.Contains(got.stdout, "fashion-mnist") || !strings.Contains(got.stdout, dir) {

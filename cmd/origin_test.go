@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ppal/internal/dirlock"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -50,7 +49,7 @@ func TestNotWithOtherWeights(t *testing.T) {
 
 // A comparison and a sweep do not go on with other data.
 func TestNotWithOtherData(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	write := func(last string) {
 		t.Helper()

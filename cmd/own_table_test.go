@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer/session"
 )
@@ -109,7 +108,7 @@ func TestChangedData(t *testing.T) {
 // A run does not continue from other initial weights before its first checkpoint, and a run with
 // its settings warns.
 func TestChangedInit(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	dir := t.TempDir()
 	weights, out := filepath.Join(dir, "weights.safetensors"), filepath.Join(dir, "out")
 	settings := tiny(t, "", 3)
@@ -167,7 +166,7 @@ func forReal(t *testing.T, args ...string) outcome {
 // A run on a file in any layout has the weights of the run on the plain file. predict, evaluate,
 // verify and train --config read the file in the layout that the run states.
 func TestLayoutsOfTheCommandLine(t *testing.T) {
-	racing.Skip(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
+	require.NoRace(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
@@ -35,7 +35,7 @@ func barPictures(t *testing.T) (folder, table string) {
 // Own pictures train, predict, evaluate, verify and resume, from a folder and from a CSV file, with
 // every form of bounds. The second run reads the pixels that the first one kept.
 func TestOwnPictures(t *testing.T) {
-	racing.Skip(t, "the parts have tests of their own")
+	require.NoRace(t, "the parts have tests of their own")
 	folder, table := barPictures(t)
 	data := t.TempDir()
 	do := func(args ...string) outcome {

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // TestPlainModel checks that a table without a bound trains a plain model: unconstrained, linear,
 // with the rates of every group and advice how to add a bound. The advice itself works.
 func TestPlainModel(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	for k, c := range []struct{ flags, method, minimised string }{
 		{"--dataset synthetic-adult", "unconstrained", "loss"},
 		{"--dataset synthetic-adult --minimize loss", "unconstrained", "loss"},

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -152,7 +151,7 @@ func TestPredictErrors(t *testing.T) {
 // With several classes, predict writes a class and a score for each class. The built-in pictures
 // are not a file, therefore the rows come from an IDX text.
 func TestPredictClasses(t *testing.T) {
-	racing.Skip(t, "TestPredict scores with the same goroutines")
+	require.NoRace(t, "TestPredict scores with the same goroutines")
 	o := session.Options{Data: session.Images{Dataset: "synthetic", RowsPerClass: 50}, Task: session.NeymanPearson{},
 		Model: &models.Spec{Hidden: []int{4}}}
 	o.Settings.Iterations = 5
@@ -253,7 +252,7 @@ func TestPredictKeep(t *testing.T) {
 
 // A program that writes a row and waits for the answer gets the answer.
 func TestPredictAnswers(t *testing.T) {
-	racing.Skip(t, "the package datasets has the goroutines")
+	require.NoRace(t, "the package datasets has the goroutines")
 	cmd := process("predict", membersRun(t), "--keep", "id")
 	in := require.Value(cmd.StdinPipe())(t)
 	out := require.Value(cmd.StdoutPipe())(t)
@@ -285,7 +284,7 @@ func TestPredictAnswers(t *testing.T) {
 
 // All commands that read rows warn if the last line of a pipe has no line end, and not of a file.
 func TestOpenEndOfPipes(t *testing.T) {
-	racing.Skip(t, "a process of its own has no race detector")
+	require.NoRace(t, "a process of its own has no race detector")
 	run, dir := membersRun(t), t.TempDir()
 	libsvm := strings.Repeat("+1 1:1 2:2\n-1 1:2 2:1\n", 40)
 	for name, c := range map[string]struct {
@@ -327,7 +326,7 @@ func TestOpenEndOfPipes(t *testing.T) {
 // No signal leaves a part of an output file, whether the rows come from a file or from a pipe.
 // After a SIGKILL this holds on file systems that have files without names.
 func TestPredictLeavesNoPartialFile(t *testing.T) {
-	racing.Skip(t, "a process of its own has no race detector")
+	require.NoRace(t, "a process of its own has no race detector")
 	run, dir := membersRun(t), t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
 	text := "age,job\n" + strings.Repeat("35,nurse\n", 200_000)

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
@@ -45,7 +44,7 @@ func joined(t *testing.T, n int, line string, change func(c ranks.Collective) ra
 
 // Process 0 trains, prints and writes; the others share its rows in silence.
 func TestTrainTogether(t *testing.T) {
-	racing.Skip(t, "trainer/session runs the same goroutines")
+	require.NoRace(t, "trainer/session runs the same goroutines")
 	const line = "train --dataset synthetic-compas --problem dp --iterations 50 --threads 1 --dtype float64 --quiet --allow-violation --out "
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
@@ -69,7 +68,7 @@ func TestTrainTogether(t *testing.T) {
 
 // Two processes choose settings by the values of one process, on validation rows and by folds.
 func TestChooseTogether(t *testing.T) {
-	racing.Skip(t, "trainer/session runs the same goroutines")
+	require.NoRace(t, "trainer/session runs the same goroutines")
 	line := "train --label y=true --ignore part --split-column part --dtype float64 --minimize loss --subject-to fpr<=0.4 --allow-violation --iterations 9 --threads 1 --file " +
 		crowdedTable(t, false)
 	for _, flags := range []string{"--regularizer-weight auto", "--choose hidden=0,3 --folds 2"} {

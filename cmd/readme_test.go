@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
@@ -21,7 +20,7 @@ import (
 // README.md and guides show what their commands print: whole tables, and lines
 // that follow them.
 func TestReadmeOutput(t *testing.T) {
-	racing.Skip(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
+	require.NoRace(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
 	read := func(name ...string) string {
 		text := require.Value(os.ReadFile(filepath.Join(append([]string{".."}, name...)...)))(t)
 		return string(text)
@@ -111,7 +110,7 @@ func columnsOf(t *testing.T, from, to string, columns ...string) {
 // The demo of make run ends with a bound that holds on the decisions of all splits, including the
 // test rows. The model does not reject everybody.
 func TestDemo(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	makefile := require.Value(os.ReadFile("../Makefile"))(t)
 	line := regexp.MustCompile(`(?m)^\t\./bin/ppal (train.*)$`).FindSubmatch(makefile)
 	if line == nil {

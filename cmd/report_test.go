@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
 // Report writes the page of a run, of a run without a summary and of each comparison of a
 // reproduction, and refuses other directories.
 func TestReport(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal runs the same goroutines")
+	require.NoRace(t, "TestTrainForReal runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "run")
 	if out := forReal(t, "train", "--iterations", "3", "--rows-per-class", "20", "--examples", "0", "--out", dir); out.status != exitDone && out.status != exitUnmet {
 		t.Fatal(out.stderr)

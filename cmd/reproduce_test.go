@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/cases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer/session"
 )
@@ -20,7 +18,7 @@ func TestReproduceList(t *testing.T) {
 	if got.status != exitDone || got.stderr != "" {
 		t.Fatalf("status %d, %s", got.status, got.stderr)
 	}
-	cases.Golden(t, "testdata/reproduce-list.txt", got.stdout)
+	require.Golden(t, "testdata/reproduce-list.txt", got.stdout)
 }
 
 // A whole study on a stub instead of the data writes both comparisons, the verdicts and the files.
@@ -70,7 +68,7 @@ func TestReproduceInterrupted(t *testing.T) {
 // counts their pairs, says that MQ2008 is missing, and judges both claims. The same command again
 // runs nothing.
 func TestReproduceRanking(t *testing.T) {
-	racing.Skip(t, "TestReproduce and TestRankingCommands run the same goroutines")
+	require.NoRace(t, "TestReproduce and TestRankingCommands run the same goroutines")
 	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	require.NoError(t, os.MkdirAll(filepath.Join(data, "mslr", "Fold1"), 0o755))
 	for part, name := range []string{"train", "vali", "test"} {

@@ -10,7 +10,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
@@ -19,7 +18,7 @@ import (
 // config.yaml of a run names, for every setting that is auto, what the run used. With these values
 // and the rest of config.yaml the command gives the same weights.
 func TestResolvedSettings(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	// These settings are auto in a run, too: what they mean depends on the settings and the data
 	// files alone, or does not change results.
 	rules := map[string]bool{

@@ -11,7 +11,6 @@ import (
 
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer/session"
 )
@@ -93,7 +92,7 @@ func TestResumeCommand(t *testing.T) {
 
 // A finished run is extended by longer limits only. verify and report accept the extended run.
 func TestExtendCommand(t *testing.T) {
-	racing.Skip(t, "TestResumeCommand runs the same goroutines")
+	require.NoRace(t, "TestResumeCommand runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "run")
 	run := func(args ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)

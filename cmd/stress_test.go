@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
@@ -66,7 +65,7 @@ func checkRun(t *testing.T, got outcome, dir string) {
 // Tables with a row, with empty and tiny groups, with features that do not vary, and step sizes
 // that explode give a result or an error in one line, and no number that is not finite.
 func TestExtremeRuns(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	balanced := rows(80, func(i int) string { return fmt.Sprintf("%d,%c,%d", i%7, 'a'+i%2, i/2%2) })
 	const gap, all = "gap(positive_rate, g) <= 0.1", "100/0/0"
 	for name, c := range map[string]struct {
@@ -170,7 +169,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 
 // A clock that jumps back changes neither the results nor the names of other runs.
 func TestClockJumpsBack(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal runs the same goroutines")
+	require.NoRace(t, "TestTrainForReal runs the same goroutines")
 	args := tiny(t, "", 200)
 	t.Chdir(t.TempDir())
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"ppal/constraints"
-	"ppal/internal/cases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/sweep"
 	"ppal/trainer/session"
@@ -20,7 +18,7 @@ import (
 // The command runs on the built-in stand-in of COMPAS. It prints the table and writes the points
 // and the picture. The same --out continues the sweep. Another problem with this --out is an error.
 func TestSweepForReal(t *testing.T) {
-	racing.Skip(t, "TestSweepOfAFile runs the same goroutines")
+	require.NoRace(t, "TestSweepOfAFile runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "out")
 	run := func(flags ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"sweep", "--over", "gap(tpr, race, min 100)",
@@ -115,7 +113,7 @@ func TestSweepTable(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	cases.Golden(t, "testdata/sweep-table.txt", out.String())
+	require.Golden(t, "testdata/sweep-table.txt", out.String())
 }
 
 // The swept bounds replace bounds of the same measure in the same sense, and no others.

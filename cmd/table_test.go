@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"ppal/constraints"
-	"ppal/internal/cases"
 	"ppal/internal/rates"
 	"ppal/internal/require"
 	"ppal/trainer"
@@ -83,9 +82,9 @@ func TestTable(t *testing.T) {
 	if got.status != exitDone {
 		t.Errorf("%+v", got)
 	}
-	cases.Golden(t, "testdata/table-decisions.txt", settled(got.stdout))
+	require.Golden(t, "testdata/table-decisions.txt", settled(got.stdout))
 	got = tableOf(t, func(s *stub) { s.outcome = onSurrogates() })
-	cases.Golden(t, "testdata/table-surrogates.txt", settled(got.stdout))
+	require.Golden(t, "testdata/table-surrogates.txt", settled(got.stdout))
 	const want = "ppal: finished, but a constraint is not met: on the training rows the surrogate of gap(fpr, race) is 0.0234, want <= 0.01; " +
 		"--allow-violation makes the exit status 0\n"
 	if got.status != exitUnmet || got.stderr != want {
@@ -192,7 +191,7 @@ func TestTableUnconverged(t *testing.T) {
 		s.outcome = onDecisions()
 		s.certificate = func(c *certify.Certificate) { c.Epsilon, c.Complementarity = 0.8, 0.8 }
 	})
-	cases.Golden(t, "testdata/table-unconverged.txt", settled(got.stdout))
+	require.Golden(t, "testdata/table-unconverged.txt", settled(got.stdout))
 	if converged := tableOf(t, func(s *stub) { s.outcome = onDecisions() }); !strings.HasPrefix(converged.stdout, "ppala on synthetic") {
 		t.Errorf("a converged run begins with\n%s", converged.stdout)
 	}
@@ -292,7 +291,7 @@ func TestTableShapes(t *testing.T) {
 			s.outcome.Constraints = append(s.outcome.Constraints, c)
 		}
 	})
-	cases.Golden(t, "testdata/table-many.txt", settled(got.stdout))
+	require.Golden(t, "testdata/table-many.txt", settled(got.stdout))
 	got = tableOf(t, func(s *stub) {
 		s.outcome = onDecisions()
 		o := s.outcome
@@ -316,7 +315,7 @@ func TestTableByGroup(t *testing.T) {
 		got := tableOf(t, prepare, "--by-group")
 		_, shown, _ := strings.Cut(got.stdout, "rates of decisions")
 		shown, _, _ = strings.Cut(shown, "certificate")
-		cases.Golden(t, "testdata/table-by-"+name+".txt", "rates of decisions"+shown)
+		require.Golden(t, "testdata/table-by-"+name+".txt", "rates of decisions"+shown)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer/session"
 )
@@ -84,7 +83,7 @@ func TestClassesOfTable(t *testing.T) {
 
 // The published problem takes a table's classes by name.
 func TestNeymanPearsonOfTable(t *testing.T) {
-	racing.Skip(t, "TestTrainForReal runs the same goroutines")
+	require.NoRace(t, "TestTrainForReal runs the same goroutines")
 	file := filepath.Join("..", "testdata", "flowers.csv")
 	got := forReal(t, "train", "--quiet", "--iterations", "300", "--problem", "mnpc", "--file", file, "--label", "species", "--classes", "lily,rose,iris",
 		"--missing", "impute", "--model", "linear", "--kappa", "0.4,0.5", "--split", "60/20/20", "--out", filepath.Join(t.TempDir(), "run"))
@@ -98,7 +97,7 @@ func TestNeymanPearsonOfTable(t *testing.T) {
 // TestConstraintsOfTheCommandLine trains under constraints given as text, and repeats the run from
 // its config.yaml.
 func TestConstraintsOfTheCommandLine(t *testing.T) {
-	racing.Skip(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
+	require.NoRace(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
 	train := func(args ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)
 	}

@@ -19,7 +19,6 @@ import (
 
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
@@ -60,7 +59,7 @@ var killedSlowly = map[string][]string{
 // Real processes that are killed with SIGKILL at random moments, and then continue, give the
 // weights, the records and the summary of a run that was not interrupted, to the bit.
 func TestKilledRunsResume(t *testing.T) {
-	racing.Skip(t, "it runs many processes")
+	require.NoRace(t, "it runs many processes")
 	kills, err := strconv.Atoi(os.Getenv(tortureVariable))
 	torture := err == nil
 	if !torture {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -48,9 +47,9 @@ func TestTrain(t *testing.T) {
 	}
 	// The golden files are in the package directory.
 	t.Chdir(packageDir)
-	cases.Golden(t, "testdata/train.stdout", settled(got.stdout))
-	cases.Golden(t, "testdata/train.stderr", settled(got.stderr))
-	cases.Golden(t, "testdata/train.config.yaml", settled(string(configuration)))
+	require.Golden(t, "testdata/train.stdout", settled(got.stdout))
+	require.Golden(t, "testdata/train.stderr", settled(got.stderr))
+	require.Golden(t, "testdata/train.config.yaml", settled(string(configuration)))
 }
 
 // packageDir is the working directory at the start of the tests.

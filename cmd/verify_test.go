@@ -13,7 +13,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -103,7 +102,7 @@ func listed(r *verify.Report, file string) bool {
 // Files that a person changes, together with all checksums, are found by ppal verify, or verify
 // lists them as not checked: what a user applies, what the run claims, and the data.
 func TestForgedFiles(t *testing.T) {
-	racing.Skip(t, "TestVerify runs the same goroutines")
+	require.NoRace(t, "TestVerify runs the same goroutines")
 	table := filepath.Join(t.TempDir(), "members.csv")
 	data := []byte(members(400))
 	require.NoError(t, os.WriteFile(table, data, 0o644))

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
@@ -38,7 +37,7 @@ func weighedMembers(rows int) (weighed, repeated string) {
 // weights equals that on rows that stand as often as their weights say, and with bounds on
 // surrogates the trained values do, too.
 func TestWeights(t *testing.T) {
-	racing.Skip(t, "it trains many runs")
+	require.NoRace(t, "it trains many runs")
 	dir := t.TempDir()
 	weighed, repeated := weighedMembers(600)
 	file, plain := filepath.Join(dir, "weighed.csv"), filepath.Join(dir, "repeated.csv")

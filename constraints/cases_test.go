@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/cases"
 	"ppal/internal/require"
 )
 
@@ -17,7 +16,7 @@ import (
 //	refuse      the error for a constraint
 //	refuse-rate, refuse-measure   the errors of ParseRate and ParseMeasure
 func TestLanguage(t *testing.T) {
-	cases.Run(t, "testdata/language.txt", func(t *testing.T, c *cases.Case) string {
+	require.Cases(t, "testdata/language.txt", func(t *testing.T, c *require.Case) string {
 		text := strings.TrimSuffix(c.Input, "\n")
 		var err error
 		switch c.Command {
@@ -75,7 +74,7 @@ func refusal(t *testing.T, err error) string {
 }
 
 // rowsOf returns the rows and decisions that a case names.
-func rowsOf(t *testing.T, c *cases.Case) (*constraints.Population, []int) {
+func rowsOf(t *testing.T, c *require.Case) (*constraints.Population, []int) {
 	t.Helper()
 	p, decisions := people()
 	switch c.Arg("rows") {
@@ -130,7 +129,7 @@ func rowsOf(t *testing.T, c *cases.Case) (*constraints.Population, []int) {
 //
 // Arguments: rows, see rowsOf; minimize=RATE, the error by default.
 func TestSystems(t *testing.T) {
-	cases.Run(t, "testdata/systems.txt", func(t *testing.T, c *cases.Case) string {
+	require.Cases(t, "testdata/systems.txt", func(t *testing.T, c *require.Case) string {
 		p, decisions := rowsOf(t, c)
 		var subject []constraints.Constraint
 		for line := range strings.Lines(c.Input) {
@@ -216,7 +215,7 @@ func parsed(t *testing.T, texts ...string) (list []constraints.Constraint) {
 
 // TestMostGroups checks that a gap compares up to 100 groups; testdata/systems.txt has 101.
 func TestMostGroups(t *testing.T) {
-	p, _ := rowsOf(t, &cases.Case{Args: []string{"rows=100-values-and-0-large"}})
+	p, _ := rowsOf(t, &require.Case{Args: []string{"rows=100-values-and-0-large"}})
 	if s := systemOf(t, p, "gap(error, u) <= 0.1"); len(s.Bounds) != 100*99 {
 		t.Errorf("%d inequalities for 100 groups", len(s.Bounds))
 	}

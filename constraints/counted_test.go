@@ -14,7 +14,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -194,7 +193,7 @@ func TestToleranceVaries(t *testing.T) {
 // of the linear form of the rate at the counted cells, that the counts of the rate give the same
 // value, and that the inequalities bound this value.
 func TestCountedIsLinear(t *testing.T) {
-	racing.Skip(t, "it starts no goroutines")
+	require.NoRace(t, "it starts no goroutines")
 	rng := rand.New(rand.NewPCG(7, 8))
 	compared := 0
 	for trial := range 100 {
@@ -321,7 +320,7 @@ func bounded(t *testing.T, classes int) (list []constraints.Constraint) {
 // rows. The smooth problem has no rate without rows. The value of a constraint on counted decisions
 // is the value of the linear forms that the smooth problem bounds.
 func TestEmptyCombinations(t *testing.T) {
-	racing.Skip(t, "it starts no goroutines")
+	require.NoRace(t, "it starts no goroutines")
 	for classes := 2; classes <= 3; classes++ {
 		rng := rand.New(rand.NewPCG(uint64(classes), 1))
 		p := sparsePeople(rng, classes)

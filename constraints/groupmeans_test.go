@@ -14,7 +14,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 func TestMembershipForms(t *testing.T) {
@@ -186,7 +186,7 @@ func TestManyGroupsEqualTheDenseProduct(t *testing.T) {
 }
 
 func TestFloat32SumsAccumulateInFloat64(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	const n = 1 << 22
 	rows := make([]int, n)
 	l := make([]float32, n)

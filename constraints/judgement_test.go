@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -45,7 +44,7 @@ func crowd(rng *rand.Rand, classes []string, group, class int) (*constraints.Pop
 // constraint of every kind. The tolerance of the tiny group must not be the tolerance of the other
 // groups: the constraint stays violated.
 func TestTinyGroup(t *testing.T) {
-	racing.Skip(t, "it starts no goroutines")
+	require.NoRace(t, "it starts no goroutines")
 	for _, test := range []struct{ classes, texts string }{
 		{"no yes", `error[grp=*] <= 0.2; accuracy[grp=*] >= 0.9; tpr[grp=*] >= 0.8; fnr[grp=*] <= 0.1; fpr[grp=*] <= 0.1; tnr[grp=*] >= 0.8;
 			positive_rate[grp=*] <= 0.3; precision[grp=*] >= 0.95; error[grp=*, half=x] <= 0.2; fpr[grp=a] <= 0.1; error[grp=a, half=x] <= 0.1;

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/cases"
+	"ppal/internal/require"
 )
 
 // TestGo compares constraints that are built in Go with constraints that are parsed from text.
@@ -50,7 +50,7 @@ func TestGo(t *testing.T) {
 // FuzzParse checks that no text causes a panic, and that the canonical text gives the same
 // constraint.
 func FuzzParse(f *testing.F) {
-	for _, c := range cases.Read(f, "testdata/language.txt") {
+	for _, c := range require.ReadCases(f, "testdata/language.txt") {
 		f.Add(strings.TrimSuffix(c.Input, "\n"))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // overlapping draws groups that overlap, with or without weights of the given number of values.
@@ -33,7 +33,7 @@ func overlapping(rows, count, weights int) []Group {
 // A matrix with a pattern for many rows has the products of one with a list for each row, to the
 // bit, and the same entries. Its patterns are different, and numbered in the order of the rows.
 func TestPatterns(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	for _, c := range []struct {
 		name   string
 		rows   int

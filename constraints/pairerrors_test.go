@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // countPairs counts the pairs and twice the wrong pairs of each query and cell, pair by pair.
@@ -115,7 +115,7 @@ func TestPairErrorsOfBadScores(t *testing.T) {
 // TestPairEstimate compares the standard errors of a share and of a gap with a bootstrap of 2,000
 // draws of queries, on queries with correlated pairs.
 func TestPairEstimate(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	rng := rand.New(rand.NewPCG(4, 4))
 	const queries, size = 300, 20
 	var d Documents
@@ -175,7 +175,7 @@ func TestPairEstimate(t *testing.T) {
 // TestPairsOfMQ2008 checks facts of the data: the queries, the pairs by groups, and the pair errors
 // of two columns as scores. The group is column 41, above its 40th percentile in the training part.
 func TestPairsOfMQ2008(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	d, columns, folds := mq2008(t)
 	for i := range d.Queries {
 		d.Levels[i] = min(d.Levels[i], 1)

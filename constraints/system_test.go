@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -81,7 +80,7 @@ func TestObjectiveAndAcceptance(t *testing.T) {
 // TestInequalitiesAgainstBruteForce checks, for random rows and decisions, that the inequalities
 // hold at the counted rates exactly when the user's constraint holds.
 func TestInequalitiesAgainstBruteForce(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	rng := rand.New(rand.NewPCG(3, 4))
 	kinds := []string{"positive_rate", "tpr", "fpr", "tnr", "fnr", "precision", "error", "accuracy", "balanced_error"}
 	for trial := range 3000 {

@@ -10,7 +10,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -48,7 +47,7 @@ func near(a, b []float64) bool {
 // as often as their weights say. Smooth values, nodes, counted decisions and the meter agree, and
 // do not change if all weights are multiplied by a number.
 func TestWeights(t *testing.T) {
-	racing.Skip(t, "it starts no goroutines")
+	require.NoRace(t, "it starts no goroutines")
 	for classes := 2; classes <= 3; classes++ {
 		rng := rand.New(rand.NewPCG(uint64(classes), 5))
 		p := sparsePeople(rng, classes)

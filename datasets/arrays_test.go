@@ -22,7 +22,6 @@ import (
 	"ppal/internal/loader"
 	"ppal/internal/mapped"
 	"ppal/internal/newrows"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -129,7 +128,7 @@ func sameTables(t *testing.T, name string, want, got *tabular.Tables) {
 // Arrays are the same table as text with the same rows: in memory, in pages, and shared by
 // processes.
 func TestArraysAreTheSameTable(t *testing.T) {
-	racing.Skip(t, "TestArraysWithATestFile starts the same goroutines")
+	require.NoRace(t, "TestArraysWithATestFile starts the same goroutines")
 	pages, err := mapped.New(t.TempDir(), 1<<40)
 	require.NoError(t, err)
 	defer pages.Close()

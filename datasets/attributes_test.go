@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -26,7 +25,7 @@ Eve,40,F,Asian,1,0
 // TestValues finds the columns of values. Columns outside the features, known attributes and
 // classes are left out.
 func TestValues(t *testing.T) {
-	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
+	require.NoRace(t, "TestAttributesOfAdult starts the same goroutines")
 	names := func(list []tabular.Attribute) (names []string) {
 		for _, a := range list {
 			names = append(names, a.Name)
@@ -61,7 +60,7 @@ func TestValues(t *testing.T) {
 
 // TestAttributesKeepTheSplit compares the rows of runs with different attributes.
 func TestAttributesKeepTheSplit(t *testing.T) {
-	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
+	require.NoRace(t, "TestAttributesOfAdult starts the same goroutines")
 	for _, name := range []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"} {
 		without := loaded(t, name, tabular.TableOptions{Seed: 3})
 		attributes := map[string][]string{
@@ -134,7 +133,7 @@ func TestAttributesOutsideTheFeatures(t *testing.T) {
 }
 
 func TestAttributeErrors(t *testing.T) {
-	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
+	require.NoRace(t, "TestAttributesOfAdult starts the same goroutines")
 	_, err := LoadTable("", "synthetic-adult", tabular.TableOptions{Attributes: []string{"sexx"}})
 	datatest.CheckError(t, err, dataerr.ErrColumn, `no column "sexx"; did you mean "sex"? the columns are age, workclass`)
 	_, err = LoadTable("", "synthetic-adult", tabular.TableOptions{Attributes: []string{"age<25"}})

@@ -10,7 +10,6 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
-	"ppal/internal/cases"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/require"
@@ -29,12 +28,12 @@ import (
 func TestTables(t *testing.T) {
 	const path = "testdata/tables.txt"
 	named := map[string]string{}
-	for _, c := range cases.Read(t, path) {
+	for _, c := range require.ReadCases(t, path) {
 		if name := c.Arg("name"); name != "" {
 			named[name] = c.Input
 		}
 	}
-	cases.Run(t, path, func(t *testing.T, c *cases.Case) string {
+	require.Cases(t, path, func(t *testing.T, c *require.Case) string {
 		text := c.Input + named[c.Arg("of")]
 		dir := t.TempDir()
 		opts := optionsOf(t, c)
@@ -51,7 +50,7 @@ func TestTables(t *testing.T) {
 }
 
 // optionsOf reads the arguments of a case.
-func optionsOf(t *testing.T, c *cases.Case) tabular.TableOptions {
+func optionsOf(t *testing.T, c *require.Case) tabular.TableOptions {
 	t.Helper()
 	o := tabular.TableOptions{
 		Label: c.Arg("label"), Missing: c.Arg("missing"), Dates: c.Arg("dates"), Decimal: c.Arg("decimal"), Header: c.Arg("header"), Quote: c.Arg("quote"),
@@ -189,7 +188,7 @@ func tablesText(tables *tabular.Tables, show []string) string {
 //
 // Each text is read as it is and compressed. An error is a FileError.
 func TestReaders(t *testing.T) {
-	cases.Run(t, "testdata/readers.txt", func(t *testing.T, c *cases.Case) string {
+	require.Cases(t, "testdata/readers.txt", func(t *testing.T, c *require.Case) string {
 		read := func(text string) string {
 			var out string
 			var err error

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,7 +29,7 @@ func states(r *Report) []State {
 }
 
 func TestCheckSynthetic(t *testing.T) {
-	racing.Skip(t, "TestSyntheticTwice draws with the same goroutines")
+	require.NoRace(t, "TestSyntheticTwice draws with the same goroutines")
 	report := require.Value(Check(context.Background(), "", "synthetic", tabular.TableOptions{Seed: 1}))(t)
 	want := &Counts{Rows: 7200, PerClass: []int{1200, 1200, 1200, 1200, 1200, 1200}}
 	if diff := cmp.Diff(want, report.Train); diff != "" || len(report.Files)+len(report.Warnings) > 0 {

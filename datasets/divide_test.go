@@ -14,7 +14,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -28,7 +27,7 @@ func TestDivision(t *testing.T) {
 		for _, processors := range []int{1, 3} {
 			t.Run(fmt.Sprint(name, processors), func(t *testing.T) {
 				if processors == 1 {
-					racing.Skip(t, "the runs on three processors have the same goroutines")
+					require.NoRace(t, "the runs on three processors have the same goroutines")
 				}
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 				checkDivision(t, dir, strings.Fields(name)[0])
@@ -88,7 +87,7 @@ func ofClass(x *matrix.Bytes, s *picture.Selection, k int) []string {
 // TestDivisionSeed checks that the same seed gives the same division, another seed gives another
 // division, and 100/0/0 keeps all rows for training.
 func TestDivisionSeed(t *testing.T) {
-	racing.Skip(t, "TestDivision runs the same goroutines")
+	require.NoRace(t, "TestDivision runs the same goroutines")
 	open, _, err := OpenImages("", "synthetic", 1)
 	require.NoError(t, err)
 	divide := func(s tabular.Split, seed uint64) *picture.Division {
@@ -108,7 +107,7 @@ func TestDivisionSeed(t *testing.T) {
 }
 
 func TestDivisionErrors(t *testing.T) {
-	racing.Skip(t, "TestDivision runs the same goroutines")
+	require.NoRace(t, "TestDivision runs the same goroutines")
 	open, _, err := OpenImages("", "synthetic", 1)
 	require.NoError(t, err)
 	for _, c := range []struct {

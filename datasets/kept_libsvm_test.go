@@ -19,7 +19,6 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/mapped"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -91,7 +90,7 @@ func TestLIBSVMInPages(t *testing.T) {
 // The second load of a LIBSVM file parses no row, with any split and any features for groups. A
 // damaged or changed file is read again.
 func TestKeptLIBSVM(t *testing.T) {
-	racing.Skip(t, "the tests of kept CSV files and of LIBSVM files run the same goroutines")
+	require.NoRace(t, "the tests of kept CSV files and of LIBSVM files run the same goroutines")
 	file, folder := filepath.Join(t.TempDir(), "rows.svm"), t.TempDir()
 	save := func(path string, text []byte) {
 		t.Helper()

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/cases"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
 	"ppal/internal/require"
@@ -38,7 +37,7 @@ func describeLIBSVM(s *loader.LIBSVM) []byte {
 // numbers, and no last line end.
 func TestLIBSVMGolden(t *testing.T) {
 	s := require.Value(loader.LoadLIBSVM("testdata/mixed.libsvm", 0))(t)
-	cases.Golden(t, "testdata/mixed.golden", describeLIBSVM(s))
+	require.Golden(t, "testdata/mixed.golden", describeLIBSVM(s))
 }
 
 // TestReadLIBSVMErrors checks what a text in testdata/readers.txt cannot say.

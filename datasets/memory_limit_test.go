@@ -9,13 +9,12 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
 // A reader stops soon after its rows need more memory than there is. Rows in pages need none.
 func TestRoom(t *testing.T) {
-	racing.Skip(t, "the tests of smaller files run the same goroutines")
+	require.NoRace(t, "the tests of smaller files run the same goroutines")
 	const rows = 300_000
 	numbers, letters := make([]float64, rows), strings.Repeat("ab", rows/2)
 	for name, tc := range map[string]struct {

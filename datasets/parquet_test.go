@@ -20,7 +20,6 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
-	"ppal/internal/racing"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
@@ -115,7 +114,7 @@ func TestParquetNumbers(t *testing.T) {
 // A Parquet file of several chunks is the same table, with the same notes, warnings and errors, as
 // its text: whatever the first reading keeps of its numbers.
 func TestParquetIsItsText(t *testing.T) {
-	racing.Skip(t, "the tests of datasets/parquet and of internal/loader run the same goroutines")
+	require.NoRace(t, "the tests of datasets/parquet and of internal/loader run the same goroutines")
 	const rows = 9000
 	each := func(of func(i int) any) (column []any) {
 		for i := range rows {

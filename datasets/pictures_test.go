@@ -18,7 +18,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -70,7 +69,7 @@ func TestChoiceIsSelection(t *testing.T) {
 			for _, processors := range []int{1, 3} {
 				t.Run(fmt.Sprint(name, choice, processors), func(t *testing.T) {
 					if processors == 1 {
-						racing.Skip(t, "the runs on three processors have the same goroutines")
+						require.NoRace(t, "the runs on three processors have the same goroutines")
 					}
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 					checkChoice(t, openAgain(t, dir, dataset, all), choice.classes, choice.rows, want)
@@ -127,7 +126,7 @@ func TestRowsOfABlock(t *testing.T) {
 // TestChoiceErrors checks that Choose refuses the same requests as Select. The images of a built-in
 // set stay in memory, so they can be read again.
 func TestChoiceErrors(t *testing.T) {
-	racing.Skip(t, "TestChoiceIsSelection reads with the same goroutines")
+	require.NoRace(t, "TestChoiceIsSelection reads with the same goroutines")
 	train, _, err := OpenImages("", "synthetic", 1)
 	require.NoError(t, err)
 	for range 2 {
@@ -160,7 +159,7 @@ func TestPixelsAreReadOnce(t *testing.T) {
 
 // TestPixelErrors checks that Read reports errors in files of pixels with their position.
 func TestPixelErrors(t *testing.T) {
-	racing.Skip(t, "TestChoiceIsSelection reads with the same goroutines")
+	require.NoRace(t, "TestChoiceIsSelection reads with the same goroutines")
 	const images = "fashion-mnist/train-images-idx3-ubyte.gz"
 	pixels := make([]byte, 3000*784)
 	good := datatest.IDX(pixels, 3000, 28, 28)

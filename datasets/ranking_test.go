@@ -13,7 +13,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
@@ -194,7 +193,7 @@ func TestMSLR(t *testing.T) {
 // quality: their relevant documents, and a part of the others that the seed decides, more of them
 // at one end of the ranks.
 func TestFilteredMSLR(t *testing.T) {
-	racing.Skip(t, "other tables run the same goroutines")
+	require.NoRace(t, "other tables run the same goroutines")
 	dir := t.TempDir()
 	fold := filepath.Join(dir, "mslr", "Fold1")
 	require.NoError(t, os.MkdirAll(fold, 0o755))
@@ -276,7 +275,7 @@ func standardise(x []float64) {
 // The stand-in for MSLR has the queries and pairs of the published experiment, with documents of
 // each relevance and quality in every query, and the seed decides the documents.
 func TestSyntheticMSLR(t *testing.T) {
-	racing.Skip(t, "other built-in tables run the same goroutines")
+	require.NoRace(t, "other built-in tables run the same goroutines")
 	tables := require.Value(LoadTable("", "synthetic-mslr", tabular.TableOptions{Seed: 2}))(t)
 	pairs, wrong := pairErrors(tables.Train, column(tables.Train, "quality"))
 	if tables.Train.Queries.Len() != 1000 || pairs[0] < 450_000 || pairs[0] > 500_000 {

@@ -13,7 +13,6 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/cases"
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
@@ -39,7 +38,7 @@ func TestRealTablesGolden(t *testing.T) {
 		fmt.Fprintln(&got, name)
 		describe(&got, report.Tables)
 	}
-	cases.Golden(t, "testdata/tables.golden", got.Bytes())
+	require.Golden(t, "testdata/tables.golden", got.Bytes())
 }
 
 func TestRealAdult(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
@@ -158,7 +157,7 @@ func workers(t *testing.T) string {
 // Processes that share a table have, together, the features of one process to the bit, and each has
 // the labels, groups, attributes and preparation of one process.
 func TestSharedTable(t *testing.T) {
-	racing.Skip(t, "TestSharedTableErrors starts the same goroutines")
+	require.NoRace(t, "TestSharedTableErrors starts the same goroutines")
 	path := workers(t)
 	for name, opts := range map[string]tabular.TableOptions{
 		"impute": {Label: "paid", Groups: []string{"sex"}, Missing: tabular.MissingImputed, Dates: tabular.DatesExpanded},

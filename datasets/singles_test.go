@@ -11,7 +11,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // gradedRows returns rows in LIBSVM's format, ten of each query, and the elements. The share of
@@ -45,7 +45,7 @@ func gradedRows(rows, cols int, first, second float64) (text string, x [][]float
 // every split and wherever the dense rows begin; other rows are entries as they are. Rows in pages
 // are the same.
 func TestSingles(t *testing.T) {
-	racing.Skip(t, "TestPagesGiveTheSameTable, and the tests of internal/loader, run the same goroutines")
+	require.NoRace(t, "TestPagesGiveTheSameTable, and the tests of internal/loader, run the same goroutines")
 	for _, test := range []struct {
 		rows, cols    int
 		first, second float64

@@ -10,10 +10,8 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/cases"
 	"ppal/internal/columnar"
 	"ppal/internal/loader"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -43,7 +41,7 @@ func describe(w *bytes.Buffer, t *tabular.Tables) {
 // TestStandInGolden checks that the rows are the same on every machine: sizes, and checksums of the
 // data sets whose features are not quotients.
 func TestStandInGolden(t *testing.T) {
-	racing.Skip(t, "TestSyntheticTwice loads the same tables")
+	require.NoRace(t, "TestSyntheticTwice loads the same tables")
 	var got bytes.Buffer
 	for _, name := range standIns {
 		for _, seed := range []uint64{1, 2} {
@@ -65,7 +63,7 @@ func TestStandInGolden(t *testing.T) {
 			fmt.Fprintf(&got, "  %s\n", strings.Join(texts, " "))
 		}
 	}
-	cases.Golden(t, "testdata/standins.golden", got.Bytes())
+	require.Golden(t, "testdata/standins.golden", got.Bytes())
 }
 
 // The rows are in the order of the mixture, with the least and the largest trait.
@@ -104,7 +102,7 @@ func TestStandInFitsItsDesign(t *testing.T) {
 // through the means of the two classes ranks held-out rows far better than chance (area under the
 // curve 1/2), and not perfectly.
 func TestStandInsCanBeLearned(t *testing.T) {
-	racing.Skip(t, "TestSyntheticTwice draws the same tables")
+	require.NoRace(t, "TestSyntheticTwice draws the same tables")
 	for _, name := range standIns {
 		tables := loaded(t, name, tabular.TableOptions{Seed: 5})
 		_, cols := tables.Train.Features.Dims()

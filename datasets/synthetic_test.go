@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/internal/cases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +16,7 @@ import (
 // TestSyntheticGolden checks that the bytes are the same on every machine: checksums of the default
 // sets, and one complete image.
 func TestSyntheticGolden(t *testing.T) {
-	racing.Skip(t, "TestSyntheticTwice draws with the same goroutines")
+	require.NoRace(t, "TestSyntheticTwice draws with the same goroutines")
 	var got bytes.Buffer
 	for _, seed := range []uint64{1, 2} {
 		train, test := Synthetic(SyntheticConfig{Seed: seed})
@@ -30,7 +28,7 @@ func TestSyntheticGolden(t *testing.T) {
 			}
 		}
 	}
-	cases.Golden(t, "testdata/synthetic.golden", got.String())
+	require.Golden(t, "testdata/synthetic.golden", got.String())
 }
 
 func TestSyntheticPrefix(t *testing.T) {

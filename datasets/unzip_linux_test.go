@@ -10,13 +10,12 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
 // A disk that is full while a file is extracted is not the archive's fault.
 func TestUnzipNoSpace(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	dir, body := t.TempDir(), make([]byte, 16<<20)
 	archive := datatest.Write(t, dir, "archive.zip", zipArchive(t, "folder/file.bin", body))
 	signal.Ignore(unix.SIGXFSZ)

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 	"ppal/internal/safetensors"
 )
@@ -88,7 +87,7 @@ func TestGoldenFiles(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, Save(&b, m, dtype))
 		path := fixtures + "/ppal_" + name + ".safetensors"
-		cases.Golden(t, path, b.Bytes())
+		require.Golden(t, path, b.Bytes())
 		loaded := require.Value(LoadFile(path, nil))(t)
 		scores := require.Value(Predict(loaded.Architecture, loaded.Weights, flat(c.Rows)))(t)
 		c.Scores = nil
@@ -98,7 +97,7 @@ func TestGoldenFiles(t *testing.T) {
 		}
 		written[name] = c
 	}
-	if cases.Update() {
+	if require.Update() {
 		text := require.Value(json.MarshalIndent(written, "", " "))(t)
 		require.NoError(t, os.WriteFile(fixtures+"/ppal.json", append(text, '\n'), 0o644))
 	}

@@ -21,8 +21,6 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"ppal/cmd"
-	"ppal/internal/cases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -53,11 +51,11 @@ func TestMain(m *testing.M) {
 }
 
 func TestRuns(t *testing.T) {
-	racing.Skip(t, "it sees nothing of another process")
+	require.NoRace(t, "it sees nothing of another process")
 	want := map[string]outcome{}
 	if text, err := os.ReadFile(table); err == nil {
 		decode(t, text, &want)
-	} else if !cases.Update() {
+	} else if !require.Update() {
 		t.Fatal(err)
 	}
 	got := map[string]outcome{}
@@ -67,7 +65,7 @@ func TestRuns(t *testing.T) {
 				t.Skip(why)
 			}
 			got[r.name] = execute(t, r)
-			if cases.Update() {
+			if require.Update() {
 				return
 			}
 			w, ok := want[r.name]
@@ -79,7 +77,7 @@ func TestRuns(t *testing.T) {
 			}
 		})
 	}
-	if cases.Update() {
+	if require.Update() {
 		write(t, want, got)
 	}
 }

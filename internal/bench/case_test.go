@@ -17,7 +17,6 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -58,7 +57,7 @@ func TestChoose(t *testing.T) {
 
 // Every supported case runs on rows of its shape, in both precisions.
 func TestRun(t *testing.T) {
-	racing.Skip(t, "TestDense, and the tests of internal/cpu, run these goroutines")
+	require.NoRace(t, "TestDense, and the tests of internal/cpu, run these goroutines")
 	shapes := map[string]Shape{
 		"mnpc-fashion-mnist":          {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
 		"mnpc-fashion-mnist-float32":  {Rows: 240, Features: 784, Width: 256, Parameters: 256*784 + 256 + 4*256 + 4, Constraints: 3},
@@ -132,7 +131,7 @@ func productsOf(c Case, device *cpu.Device, dtype string) string {
 
 // In the steady state an iteration makes no allocation of the size of the parameters or the data.
 func TestSteadyStateAllocations(t *testing.T) {
-	racing.Skip(t, "TestDense, and the tests of internal/cpu, run these goroutines")
+	require.NoRace(t, "TestDense, and the tests of internal/cpu, run these goroutines")
 	all := Cases(50)
 	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	Restrict(all, device, tensor.Float32)

@@ -19,7 +19,6 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/mapped"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -138,7 +137,7 @@ func TestReadSheetChunks(t *testing.T) {
 // The first value that makes too many categories is reported, of all columns and chunks, unless
 // another error precedes it.
 func TestReadSheetFirstOfTooManyCategories(t *testing.T) {
-	racing.Skip(t, "TestReadSheetChunks runs the same goroutines")
+	require.NoRace(t, "TestReadSheetChunks runs the same goroutines")
 	const rows = 30000
 	text := func(first, second, wrong int) string {
 		var text strings.Builder

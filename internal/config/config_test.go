@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -60,7 +59,7 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := require.Value(Resolve(flags, nil))(t)
 			data := require.Value(got.YAML(results.Provenance{}))(t)
-			cases.Golden(t, "testdata/"+name+".yaml", data)
+			require.Golden(t, "testdata/"+name+".yaml", data)
 			file := require.Value(ParseFile("again.yaml", data))(t)
 			again := require.Value(Resolve(nil, file))(t)
 			again.Out = got.Out // config.yaml does not contain Out

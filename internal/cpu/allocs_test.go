@@ -8,13 +8,13 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 )
 
 // An iteration allocates nothing, for any network, level and number of threads.
 func TestIterationsAllocateNothing(t *testing.T) {
-	racing.Skip(t, "TestThreadsDoNotChangeResults runs the same goroutines")
+	require.NoRace(t, "TestThreadsDoNotChangeResults runs the same goroutines")
 	for _, spec := range []models.Spec{
 		{Inputs: 9},
 		{Inputs: 31, Hidden: []int{40, 19}},

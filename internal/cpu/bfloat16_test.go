@@ -14,7 +14,6 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -53,7 +52,7 @@ func onFloats(spec models.Spec, x matrix.Matrix) graphcases.Case {
 // Products of three digits of bfloat16 are as close to float64 as float32 products are. Products of
 // two digits are within their error bound. Threads do not change a bit.
 func TestBFloat16AgreesWithFloat64(t *testing.T) {
-	racing.Skip(t, "TestBFloat16Rows runs the same goroutines")
+	require.NoRace(t, "TestBFloat16Rows runs the same goroutines")
 	for _, spec := range []models.Spec{
 		{Inputs: 130},
 		{Inputs: 97, Hidden: []int{33}, Activation: models.Tanh},

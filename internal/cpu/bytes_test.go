@@ -18,7 +18,6 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -185,7 +184,7 @@ func TestPackedBytes(t *testing.T) {
 		engines[fmt.Sprint(products)] = graph.On(sliced(t, kernel.Best(), 3, products))
 	}
 	list := albums()
-	if racing.Detector { // the slices and the threads are the same for every network
+	if require.Racing { // the slices and the threads are the same for every network
 		list = list[:2]
 	}
 	for name, engine := range engines {
@@ -207,7 +206,7 @@ func TestPackedBytes(t *testing.T) {
 
 // Products with digits also stay within their buffers.
 func TestSlicesKeepBuffers(t *testing.T) {
-	racing.Skip(t, "TestPackedBytes runs the same goroutines")
+	require.NoRace(t, "TestPackedBytes runs the same goroutines")
 	sliced(t, kernel.Best(), 1, plan.Int8x3)
 	for _, p := range albums() {
 		checkBuffers(t, p.spec, p.problem)
@@ -280,7 +279,7 @@ func (c copied) ByteRow(i int, room []uint8) []uint8 {
 func TestStoredBytes(t *testing.T) {
 	for _, p := range albums()[:3] { // a narrow product reads plain floats, a wide product packed floats
 		for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-			if racing.Detector && dtype == tensor.Float64 {
+			if require.Racing && dtype == tensor.Float64 {
 				continue // the same goroutines
 			}
 			for _, products := range []plan.Products{plan.Float32, plan.Int8x3} {

@@ -19,7 +19,6 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -102,7 +101,7 @@ func agree(t testing.TB, what string, got, want [][]float64, bound float64) {
 // float64.
 func TestDeviceAgreesWithGorgonia(t *testing.T) {
 	several := []int{1, 3}
-	if racing.Detector {
+	if require.Racing {
 		several = []int{3}
 	}
 	for _, c := range graphcases.Networks([]int{1, 1}, []int{3, 1, 2}, []int{100, 13, 200, 1}, []int{301, 270, 190, 250}) {
@@ -121,7 +120,7 @@ func TestDeviceAgreesWithGorgonia(t *testing.T) {
 // levels returns the levels of kernels that a test compares. The race detector does not see
 // assembly, and the goroutines are the same at every level.
 func levels() []kernel.Level {
-	if racing.Detector {
+	if require.Racing {
 		return []kernel.Level{kernel.Best()}
 	}
 	return kernel.Levels()
@@ -151,7 +150,7 @@ func TestRunsRepeatToTheBit(t *testing.T) {
 // of a fixed size the weights agree up to rounding. Momentum and the curvature rule amplify
 // rounding, so these cases have a larger tolerance.
 func TestTrainingAgreesWithGorgonia(t *testing.T) {
-	racing.Skip(t, "TestDeviceAgreesWithGorgonia runs the same goroutines")
+	require.NoRace(t, "TestDeviceAgreesWithGorgonia runs the same goroutines")
 	n := network{spec: models.Spec{Inputs: 12, Hidden: []int{9}, Outputs: 3}, counts: []int{120, 90, 101}, center: true, seed: 3}
 	for _, c := range []struct {
 		name   string

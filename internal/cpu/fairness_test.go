@@ -12,7 +12,6 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -52,7 +51,7 @@ func TestFairnessAgreesWithGorgonia(t *testing.T) {
 // After 200 iterations in float64 both engines have the same weights up to rounding. The cases are
 // PLADA with the exact x-step for |h| - eps, and a bound on each of 40 groups.
 func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
-	racing.Skip(t, "TestFairnessAgreesWithGorgonia runs the same goroutines")
+	require.NoRace(t, "TestFairnessAgreesWithGorgonia runs the same goroutines")
 	const n = 300
 	const hinge = constraints.Hinge
 	parity := graphcases.Parity(0.01, constraints.Margins{Objective: constraints.Logistic, Constraints: constraints.Sigmoid, Form: constraints.Absolute})

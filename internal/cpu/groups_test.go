@@ -10,7 +10,7 @@ import (
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
 )
 
@@ -125,7 +125,7 @@ func TestPatternsHaveTheSameBits(t *testing.T) {
 
 // Every form's products equal the products with M, for blocks whose rows two workers share.
 func TestGroupForms(t *testing.T) {
-	racing.Skip(t, "the products run on one goroutine; TestFairnessAgreesWithGorgonia runs them on several")
+	require.NoRace(t, "the products run on one goroutine; TestFairnessAgreesWithGorgonia runs them on several")
 	for _, n := range []int{1, 7, 8, 240, 241, 500, 1000} {
 		for _, count := range []int{1, 2, 8, 9, 33} {
 			for _, share := range []float64{0, 0.03, 0.4, 1} {

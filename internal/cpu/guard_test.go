@@ -14,10 +14,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/cpu"
-	"ppal/internal/cpu/guardpage"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -50,7 +48,7 @@ func (c *captured) Compile(p *plan.Plan, x problem.Vectors) (run plan.Program, e
 // fills scratch memory with NaN, and requires that an iteration gives the same bits as before the
 // move.
 func TestBuffersAreKept(t *testing.T) {
-	racing.Skip(t, "TestThreadsDoNotChangeResults runs the same goroutines")
+	require.NoRace(t, "TestThreadsDoNotChangeResults runs the same goroutines")
 	rng := rand.New(rand.NewPCG(11, 12))
 	for i := range 6 {
 		n := randomNetwork(rng, i)
@@ -221,7 +219,7 @@ func (m *mover) array(v reflect.Value, scratch bool) {
 		if bytes == 0 { // the array was already moved
 			return
 		}
-		room := guardpage.Bytes(m.t, bytes, m.atEnd)
+		room := require.Guarded(m.t, bytes, m.atEnd)
 		copy(room, unsafe.Slice((*byte)(from), bytes))
 		to = unsafe.Pointer(&room[0])
 		m.moved[from] = to

@@ -8,7 +8,7 @@ import (
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer/problem"
 )
 
@@ -22,7 +22,7 @@ func TestListsAgreeWithTheLoops(t *testing.T) {
 
 func listsAgree[T plan.Float](t *testing.T) {
 	lengths := []int{1, 3, 17, 1023, 1024, 1025, 4095, 4096, 4097, 20_001}
-	if racing.Detector { // shorter vectors run on one thread
+	if require.Racing { // shorter vectors run on one thread
 		lengths = lengths[len(lengths)-1:]
 	}
 	for _, n := range lengths {

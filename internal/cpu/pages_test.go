@@ -14,7 +14,6 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/mapped"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -51,7 +50,7 @@ func TestPackedRowsInPages(t *testing.T) {
 		"entries":      {device, onSparse(sparse(2)), again(sparse(2)), 4 * 150_000},
 		"equal values": {device, onSparse(sparse(0)), again(sparse(0)), 0},
 	} {
-		if racing.Detector && name != "entries" {
+		if require.Racing && name != "entries" {
 			continue // the same goroutines
 		}
 		want := c.build(graph.On(c.device))

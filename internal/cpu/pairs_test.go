@@ -13,7 +13,6 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -42,7 +41,7 @@ func long(each bool) graphcases.Ranking {
 
 // A query that several tasks share agrees with Gorgonia's machine.
 func TestLongQueryAgreesWithGorgonia(t *testing.T) {
-	racing.Skip(t, "TestPairsOnThreads runs the same goroutines")
+	require.NoRace(t, "TestPairsOnThreads runs the same goroutines")
 	for _, each := range []bool{false, true} {
 		r := long(each)
 		for _, phi := range []constraints.Phi{constraints.Sigmoid, constraints.Logistic, constraints.Hinge} {
@@ -66,7 +65,7 @@ func TestLongQueryAgreesWithGorgonia(t *testing.T) {
 // The pair steps have the same bits for any number of threads.
 func TestPairsOnThreads(t *testing.T) {
 	threads := []int{1, 2, 3, 7, 64}
-	if racing.Detector {
+	if require.Racing {
 		threads = []int{2, 5}
 	}
 	cases := []graphcases.Case{}
@@ -97,7 +96,7 @@ func TestPairsOnThreads(t *testing.T) {
 
 // An iteration with pair steps allocates nothing.
 func TestPairsAllocateNothing(t *testing.T) {
-	racing.Skip(t, "TestPairsOnThreads runs the same goroutines")
+	require.NoRace(t, "TestPairsOnThreads runs the same goroutines")
 	for i, r := range append(graphcases.Rankings(), long(false), long(true)) {
 		c := r.Case(models.Spec{Inputs: 5}, graphcases.Values)
 		for _, level := range []kernel.Level{kernel.Go, kernel.Best()} {
@@ -178,7 +177,7 @@ func TestPairsOfAnyScores(t *testing.T) {
 // A query with so many pairs that they are not computed one by one agrees with Gorgonia's machine,
 // which does, for scores close together, far apart and infinite.
 func TestLongQueryOfAnyScores(t *testing.T) {
-	racing.Skip(t, "TestPairsOnThreads runs the same goroutines")
+	require.NoRace(t, "TestPairsOnThreads runs the same goroutines")
 	d := constraints.Documents{}
 	var start []float64
 	for i := range 2200 {

@@ -10,7 +10,6 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -24,7 +23,7 @@ func pictureProblem(t testing.TB, c graphcases.Pictures, dtype tensor.Dtype, eng
 // On every level, convolutions and max-pooling have the values and gradients of Gorgonia's machine.
 func TestConvolutionsAgreeWithGorgonia(t *testing.T) {
 	for _, c := range graphcases.PictureCases() {
-		if racing.Detector && c.Name == "parts" {
+		if require.Racing && c.Name == "parts" {
 			continue
 		}
 		want := numbers(t, pictureProblem(t, c, tensor.Float64, graph.Tape{}))

@@ -9,8 +9,8 @@ import (
 
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/racing"
 	"ppal/internal/ranks"
+	"ppal/internal/require"
 )
 
 // Processes that share the rows get the results of one process up to rounding, all the same bits,
@@ -25,7 +25,7 @@ func TestRanksShareRows(t *testing.T) {
 		}
 		want := numbers(t, p)
 		sizes := []int{3, 16}
-		if racing.Detector || !strings.Contains(name, "float64") { // the precision does not change who has which rows
+		if require.Racing || !strings.Contains(name, "float64") { // the precision does not change who has which rows
 			sizes = sizes[:1]
 		}
 		for _, size := range sizes {

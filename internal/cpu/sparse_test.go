@@ -21,7 +21,6 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/loader"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -306,7 +305,7 @@ var _ matrix.Sparse = sparseRows{}
 // numbers on the same rows, and earlier batches do not change the bits of a batch.
 func TestBindSparseRows(t *testing.T) {
 	widths := []int{0, 1, 5, 40}
-	if racing.Detector { // the goroutines are the same for every width
+	if require.Racing { // the goroutines are the same for every width
 		widths = []int{5}
 	}
 	for _, kind := range []int{0, 1, 2} {

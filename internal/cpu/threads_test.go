@@ -13,7 +13,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -45,7 +45,7 @@ func onThreads(t *testing.T) map[string]func(*cpu.Device) *graph.Problem {
 		cases = append(cases, c)
 	}
 	for i, c := range cases {
-		if i%2 == 0 || !racing.Detector { // float64 has the goroutines of float32
+		if i%2 == 0 || !require.Racing { // float64 has the goroutines of float32
 			add(c, []tensor.Dtype{tensor.Float32, tensor.Float64}[i%2])
 		}
 	}
@@ -66,7 +66,7 @@ func onThreads(t *testing.T) map[string]func(*cpu.Device) *graph.Problem {
 // any number of threads.
 func TestThreadsDoNotChangeResults(t *testing.T) {
 	threads := []int{1, 2, 5, 64}
-	if racing.Detector {
+	if require.Racing {
 		threads = []int{2, 5}
 	}
 	devices := make([]*cpu.Device, len(threads))

@@ -10,7 +10,6 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -132,7 +131,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 		bound = 5e-7 // seven steps of one or two roundings each
 	}
 	lengths := vectorLengths
-	if racing.Detector { // shorter vectors run on one thread
+	if require.Racing { // shorter vectors run on one thread
 		lengths = lengths[len(lengths)-1:]
 	}
 	for _, n := range lengths {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"ppal/internal/decide"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -38,7 +37,7 @@ func (h *history) Tick(*problem.Point) { h.ticks++ }
 // TestTrainMeetsTheBound trains with PPALA and PLADA, for two to five groups. The decisions meet
 // the bound within one row, and the error is close to the best error of a grid of linear models.
 func TestTrainMeetsTheBound(t *testing.T) {
-	racing.Skip(t, "the rounds start no goroutine on the host's problem")
+	require.NoRace(t, "the rounds start no goroutine on the host's problem")
 	halvings := 0
 	defer func() {
 		if halvings == 0 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
@@ -14,7 +13,7 @@ import (
 // TestSummaries compares what is said of summaries with testdata/summaries.txt. The input of a case
 // has keys of summary.json. The commands are the parts of the program that show a summary.
 func TestSummaries(t *testing.T) {
-	cases.Run(t, "testdata/summaries.txt", func(t *testing.T, c *cases.Case) string {
+	require.Cases(t, "testdata/summaries.txt", func(t *testing.T, c *require.Case) string {
 		var s results.Summary
 		require.NoError(t, json.Unmarshal([]byte(c.Input), &s))
 		var b strings.Builder

@@ -18,7 +18,6 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/loader"
-	"ppal/internal/racing"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
 	"ppal/internal/textvalue"
@@ -106,7 +105,7 @@ func TestReadingIsTheSameForAnyNumberOfThreads(t *testing.T) {
 		"several problems":     text[:at(13000)] + "NA,x,y\n" + text[at(13000):at(17000)] + "\"x" + text[at(17000):],
 	} {
 		for _, missing := range []string{tabular.MissingRefused, tabular.MissingDropped} {
-			if racing.Detector && missing == tabular.MissingDropped && name != "several problems" {
+			if require.Racing && missing == tabular.MissingDropped && name != "several problems" {
 				continue // the same goroutines
 			}
 			opts := tabular.TableOptions{File: "file", Label: "y", Missing: missing, Attributes: []string{"c"}}
@@ -114,7 +113,7 @@ func TestReadingIsTheSameForAnyNumberOfThreads(t *testing.T) {
 			if got := summaryWith(4, halves{strings.NewReader(text)}, opts); got != want {
 				t.Errorf("%s, in small pieces: %s\nwant %s", name, got, want)
 			}
-			if racing.Detector {
+			if require.Racing {
 				continue
 			}
 			if got := summaryWith(1, strings.NewReader(text), opts); got != want {
@@ -148,7 +147,7 @@ func summaryWith(threads int, r io.ReadSeeker, opts tabular.TableOptions) string
 // Reading a table takes no memory for each field, and less than the table's numbers and codes
 // again.
 func TestReadingAllocatesLittle(t *testing.T) {
-	racing.Skip(t, "TestReadingIsTheSameForAnyNumberOfThreads reads with the same goroutines")
+	require.NoRace(t, "TestReadingIsTheSameForAnyNumberOfThreads reads with the same goroutines")
 	const rows = 60000
 	text := manyLines(rows)
 	var before, now runtime.MemStats

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -86,7 +85,7 @@ func TestMutate(t *testing.T) {
 
 // A mutant survives if no test can tell it from the program.
 func TestRun(t *testing.T) {
-	racing.Skip(t, "it compiles other programs")
+	require.NoRace(t, "it compiles other programs")
 	if testing.Short() {
 		t.Skip("it compiles other programs")
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"ppal/internal/cases"
+	"ppal/internal/require"
 )
 
 // The golden file has passed onnx.checker.check_model(full_check=True) of the package onnx 1.23.2.
@@ -21,7 +21,7 @@ func TestEncode(t *testing.T) {
 	g.Output("score", Double, Rows)
 	g.Output("code", Int64, Rows)
 	got := g.Encode()
-	cases.Golden(t, "testdata/golden.onnx", got)
+	require.Golden(t, "testdata/golden.onnx", got)
 	if again := g.Encode(); !bytes.Equal(got, again) {
 		t.Error("encoded twice, the graph differs")
 	}

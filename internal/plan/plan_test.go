@@ -11,7 +11,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/cases"
 	"ppal/internal/plan"
 	"ppal/internal/require"
 	"ppal/models"
@@ -121,7 +120,7 @@ func count(half []plan.Region) (regions, products int) {
 // numbers of regions over the rows and of the products in them; the command plan prints the plan.
 // No step has the data's shape, and the data are no right factor: both would copy the data.
 func TestPlans(t *testing.T) {
-	cases.Run(t, "testdata/plans.txt", func(t *testing.T, k *cases.Case) string {
+	require.Cases(t, "testdata/plans.txt", func(t *testing.T, k *require.Case) string {
 		c := network{spec: models.Spec{Inputs: 10, Outputs: 4, Heads: models.Heads(k.Arg("heads")), Activation: models.Activation(k.Arg("activation"))},
 			phi: constraints.Sigmoid, centered: k.Has("centered")}
 		for _, width := range k.List("hidden") {

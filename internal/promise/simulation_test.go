@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -67,7 +66,7 @@ func draw(rng *rand.Rand, s *constraints.System, n int, shares, accepted []float
 // the samples in which the bound is promised: a wrong promise for every bound a hair tighter. With
 // the flags -v -samples 4000 it prints the shares of docs/evidence/promises.md.
 func TestSimulation(t *testing.T) {
-	racing.Skip(t, "it starts no goroutines")
+	require.NoRace(t, "it starts no goroutines")
 	rng := rand.New(rand.NewPCG(11, 12))
 	most := map[string]float64{}
 	for _, groups := range []int{2, 3, 4, 8} {

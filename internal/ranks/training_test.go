@@ -16,7 +16,6 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -175,7 +174,7 @@ var fixedStep = step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}
 // The weights, the objective and the multipliers of several ranks are those of one rank, up to
 // rounding: 200 iterations with fixed steps to 1e-12. A second run has the same bits.
 func TestRanksTrainAsOne(t *testing.T) {
-	racing.Skip(t, "240 iterations; the tests of package cpu run the same goroutines")
+	require.NoRace(t, "240 iterations; the tests of package cpu run the same goroutines")
 	table := adult(t)
 	one := require.Value(trained(table, nil, fixedStep, 80))(t)
 	if one.nu[0] == 0 {

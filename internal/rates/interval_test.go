@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/statistics"
 	"ppal/trainer/session/results"
@@ -79,7 +78,7 @@ func TestIntervalOf(t *testing.T) {
 // measures contain the true values: at the level 95% in 95 to 97% of the draws, and in up to 99% if
 // several groups have the largest or the smallest rate.
 func TestCoverage(t *testing.T) {
-	racing.Skip(t, "it starts no goroutines")
+	require.NoRace(t, "it starts no goroutines")
 	const draws = 600
 	rng := rand.New(rand.NewPCG(8, 9))
 	texts := []string{"gap(positive_rate, g) <= 0.1", "ratio(positive_rate, g) >= 0.5", "excess(positive_rate, g) <= 0.1", "distance(positive_rate, g) <= 0.1",

@@ -16,14 +16,13 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
 
 // A header that never ends is refused.
 func TestEndlessHeader(t *testing.T) {
-	racing.Skip(t, "reads 64 MiB, without goroutines")
+	require.NoRace(t, "reads 64 MiB, without goroutines")
 	if _, err := recordio.NewDelimited(datatest.Again(strings.Repeat("ab", 1<<16)), "file", tabular.Layout{Separator: ","}); !errors.Is(err, recordio.ErrLongRecord) {
 		t.Errorf("header: %v", err)
 	}

@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/cases"
 	"ppal/internal/chart"
 	"ppal/internal/ending"
 	"ppal/internal/rates"
@@ -160,7 +159,7 @@ func TestRun(t *testing.T) {
 	dir, sum := fixture(t)
 	require.NoError(t, WriteRun(dir, sum))
 	body := strings.ReplaceAll(readPage(t, dir.Report()), string(dir), "DIR")
-	cases.Golden(t, "testdata/run.txt", outline(body))
+	require.Golden(t, "testdata/run.txt", outline(body))
 	fromSummary := require.Value(os.ReadFile(dir.Report()))(t)
 	require.NoError(t, WriteRun(dir, nil)) // as a week later
 	if again, err := os.ReadFile(dir.Report()); err != nil || !bytes.Equal(again, fromSummary) {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/cases"
 	"ppal/internal/compare"
 	"ppal/internal/require"
 )
@@ -58,7 +57,7 @@ func TestPages(t *testing.T) {
 			}
 			return fmt.Sprintf("<!-- %s %s -->\n%s<!-- end -->", kind, parts[2], body)
 		})
-		cases.Golden(t, page, want)
+		require.Golden(t, page, want)
 		cites(t, page, block.ReplaceAllString(want, ""), numbers)
 		maps.Copy(all, numbers)
 	}

@@ -1,4 +1,5 @@
-// Package require ends a test whose set-up fails.
+// Package require has what tests of all packages share: errors that end a test, cases and golden
+// files in testdata, memory between guard pages, and whether the race detector runs.
 package require
 
 import "testing"
@@ -21,5 +22,15 @@ func Value[T any](v T, err error) func(t testing.TB) T {
 			t.Fatal(err)
 		}
 		return v
+	}
+}
+
+// NoRace skips a long test under the race detector, which slows plain Go five to twenty times and
+// finds nothing in a test of one goroutine. The reason says which shorter test runs the same
+// goroutines, or that the test starts none.
+func NoRace(t testing.TB, reason string) {
+	t.Helper()
+	if Racing {
+		t.Skip("race detector: " + reason)
 	}
 }

@@ -32,3 +32,15 @@ func TestErrorsEndTheTest(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRace checks that NoRace ends a test under the race detector, and only there.
+func TestNoRace(t *testing.T) {
+	ended := true
+	t.Run("skipped", func(t *testing.T) {
+		require.NoRace(t, "an example")
+		ended = false
+	})
+	if ended != require.Racing {
+		t.Errorf("NoRace ended the test: %v, with the detector: %v", ended, require.Racing)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 )
 
@@ -39,7 +38,7 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	path := filepath.Join(root, "docs/architecture.svg")
-	cases.Golden(t, path, drawn) // the drawing of docs/architecture.txt
+	require.Golden(t, path, drawn) // the drawing of docs/architecture.txt
 }
 
 // draw returns the picture as SVG, and the titles of the boxes.

@@ -7,7 +7,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/picture"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -21,7 +20,7 @@ func TestConvolutionalTraining(t *testing.T) {
 	switch {
 	case dir == "":
 		t.Skip("PPAL_DATA is not set")
-	case racing.Detector || testing.Short():
+	case require.Racing || testing.Short():
 		t.Skip("slow")
 	}
 	train, _, err := datasets.LoadImages(dir, "fashion-mnist", 1)

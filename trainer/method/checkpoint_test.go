@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"ppal/internal/cases"
 	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
@@ -205,5 +204,5 @@ func TestStateNames(t *testing.T) {
 			fmt.Fprintf(&text, "  vector %s\n", n)
 		}
 	}
-	cases.Golden(t, "testdata/states.txt", text.String())
+	require.Golden(t, "testdata/states.txt", text.String())
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
@@ -159,7 +158,7 @@ func table() []entry {
 }
 
 func TestEveryMethodOnEveryProblem(t *testing.T) {
-	racing.Skip(t, "the methods start no goroutine on the problems of the library")
+	require.NoRace(t, "the methods start no goroutine on the problems of the library")
 	for _, e := range table() {
 		for _, name := range tableProblems() {
 			if e.cannot[name] != "" {

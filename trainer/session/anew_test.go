@@ -10,7 +10,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/decide"
-	"ppal/internal/racing"
+	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -35,7 +35,7 @@ func unclear(n int, seed uint64) *Matrix {
 // grow without effect: a round begins anew, and the run ends below the false negative rate of the
 // weights of the loss, 0.932. With quasi-Newton steps every run converges.
 func TestRoundsBeginAnew(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	momentum := step.Settings{Kind: step.Nesterov}
 	for name, m := range map[string]func() trainer.Method{
 		"alm":           func() trainer.Method { return &method.ALM{} },
@@ -71,7 +71,7 @@ func TestRoundsBeginAnew(t *testing.T) {
 
 // A method without a penalty warns that no round gained on the weights of the loss.
 func TestCannotBeginAnew(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	r := trained(t, Options{Data: Matrices{Train: unclear(1500, 4)}, Task: Decisions{Minimize: constraints.FNR(), SubjectTo: subject(t, "precision >= 0.8")},
 		Method: &method.GDA{}, Settings: trainer.Settings{Iterations: 800}, Device: Device{Kind: CPU, Threads: 2}})
 	if !r.Training.Warnings.Has(decide.WarnStuck) {

@@ -14,7 +14,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/picture"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -78,7 +77,7 @@ func nearly(t *testing.T, what string, got, want []float64) {
 // The saved weights act on raw pixels. They give the same scores as training, which computes the
 // scores from standardised pixels.
 func TestSavedWeightsActOnRawRows(t *testing.T) {
-	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
+	require.NoRace(t, "TestRunsAreDeterministic runs the same goroutines")
 	for _, heads := range []models.Heads{models.Shared, models.Separate} {
 		e := assembled(t, small(func(c *setup) { c.Heads = heads }))
 		require.Value(e.Optimize(context.Background(), trainer.Settings{Iterations: 3}))(t)
@@ -131,7 +130,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 }
 
 func TestFinishCertifiesInFloat64(t *testing.T) {
-	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
+	require.NoRace(t, "TestRunsAreDeterministic runs the same goroutines")
 	e := assembled(t, small(func(c *setup) { c.Dtype = tensor.Float32 }))
 	if e.dtype != tensor.Float32 {
 		t.Fatal("not a float32 run")

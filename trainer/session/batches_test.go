@@ -17,7 +17,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -46,7 +45,7 @@ func kept() map[string]Options {
 // Batches that the device keeps cost what their packed rows need, and a run whose batches do not
 // fit is refused.
 func TestKeptBytes(t *testing.T) {
-	racing.Skip(t, "TestBatchesResume runs the same goroutines")
+	require.NoRace(t, "TestBatchesResume runs the same goroutines")
 	for name, o := range kept() {
 		if name == "digits" && hasDigits(t) != nil {
 			continue
@@ -83,7 +82,7 @@ func TestKeptBytes(t *testing.T) {
 
 // A pass over batches that the device keeps copies no rows and allocates nothing.
 func TestBatchesAllocateNothing(t *testing.T) {
-	racing.Skip(t, "TestBatchesResume runs the same goroutines")
+	require.NoRace(t, "TestBatchesResume runs the same goroutines")
 	for name, o := range kept() {
 		if name == "digits" && hasDigits(t) != nil {
 			continue
@@ -111,7 +110,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 //   - two smooth constraints for each gap: at most 7e-3 (2e-2 and 8e-2, plada)
 //   - the running estimate of the constraints: at most 2e-3 on batches alone (2e-2, ppala)
 func TestBatchQuality(t *testing.T) {
-	racing.Skip(t, "TestBatchesResume runs the same goroutines")
+	require.NoRace(t, "TestBatchesResume runs the same goroutines")
 	ppala := func() trainer.Method { return &method.PPALA{} }
 	plada := func() trainer.Method { return &method.PLADA{} }
 	for _, c := range []struct {
@@ -174,7 +173,7 @@ func finishing(iterations int) map[string]func() Options {
 // The last iterations use all rows, and count as passes. They end with a better certificate than
 // batches alone.
 func TestLastIterationsUseAllRows(t *testing.T) {
-	racing.Skip(t, "TestBatchesResume runs the same goroutines")
+	require.NoRace(t, "TestBatchesResume runs the same goroutines")
 	const iterations = 120
 	for name, options := range finishing(iterations) {
 		var epsilon [2]float64
@@ -218,7 +217,7 @@ func TestLastIterationsUseAllRows(t *testing.T) {
 func TestBatchesResume(t *testing.T) {
 	const iterations = 120
 	for name, options := range finishing(iterations) {
-		if racing.Detector && name != "plada" && name != "network" {
+		if require.Racing && name != "plada" && name != "network" {
 			continue // the same goroutines
 		}
 		whole := buildOptions(t, options())

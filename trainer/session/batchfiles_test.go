@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -20,7 +19,7 @@ import (
 func TestBatchesInFiles(t *testing.T) {
 	file, dir := wideTable(t, 600), t.TempDir()
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-		if racing.Detector && dtype == tensor.Float64 {
+		if require.Racing && dtype == tensor.Float64 {
 			continue // the same goroutines
 		}
 		options := func(memory int64) func(o *Options) {

@@ -15,7 +15,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -138,7 +137,7 @@ func checkSavedClasses(t *testing.T, dir, file string, r *Result) {
 // The published problem on a table bounds the losses of classes. Two classes that the user names
 // have one score each. Bounds on surrogates of a Decisions task work too.
 func TestClassesOnSurrogates(t *testing.T) {
-	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
+	require.NoRace(t, "TestDecisionsTrain runs the same goroutines")
 	file := garden(t, 600)
 	two := ofGarden(file)
 	two.Classes = []string{"rose", "lily"}

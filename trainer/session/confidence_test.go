@@ -11,7 +11,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/statistics"
 	"ppal/trainer"
@@ -91,7 +90,7 @@ func TestConfidenceOfRates(t *testing.T) {
 // TestConfidenceOfGap checks that a gap is promised with its margin, and that the bound on the
 // training decisions is tightened by the margin.
 func TestConfidenceOfGap(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	const bound = 0.12
 	with := confident(t, three(3000, 3000, 3000), "gap(positive_rate, sex) <= 0.12", "fpr <= 0.2")
 	with.Method = &method.PPALA{Primal: momentum}
@@ -121,7 +120,7 @@ func TestConfidenceOfGap(t *testing.T) {
 // rows do not suffice. One sentence states the bound that these rows support and the number of rows
 // that the given bound needs.
 func TestConfidenceWithFewRows(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	for text, want := range map[string][]string{
 		"fpr <= 0.01":                      {"fpr <= 0.01 is not promised", "support the bound 0.0", "299 rows", "--split"},
 		"gap(positive_rate, sex) <= 0.005": {"is not promised", "support the bound 0.", "needs at least"},
@@ -158,7 +157,7 @@ func TestConfidenceWithFewRows(t *testing.T) {
 // TestWeightsIgnoreValidation checks that other validation rows of the same sizes change only the
 // threshold. A promise is valid only for weights that do not depend on the validation rows.
 func TestWeightsIgnoreValidation(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	weights := func(rows Matrices) []float64 {
 		a := buildOptions(t, confident(t, rows, "fpr <= 0.1"))
 		r := require.Value(a.Optimize(context.Background(), a.options.Settings))(t)
@@ -212,7 +211,7 @@ func TestConfidenceRefused(t *testing.T) {
 // TestConfidenceOfPublished checks that a published problem with bounds on decisions accepts a
 // confidence.
 func TestConfidenceOfPublished(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	task := DemographicParity{Epsilon: []float64{0.2}, BoundsOn: constraints.OnDecisions, Confidence: 0.9}
 	a := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
 	if a.confidence == nil || a.confidence.Confidence != 0.9 {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -15,7 +14,7 @@ import (
 // A session on contradictory bounds says so in its summary, with bounds on surrogates and on
 // decisions: the error cannot be small and the positive rate large.
 func TestConflictInSummary(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	for _, on := range []constraints.BoundsOn{constraints.OnSurrogate, constraints.OnDecisions} {
 		task := Decisions{SubjectTo: subject(t, "positive_rate <= 0.1", "tpr >= 0.9"), BoundsOn: on}
 		o := onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Settings.Iterations = 600 })
@@ -46,7 +45,7 @@ func TestConflictInSummary(t *testing.T) {
 // A conflict of bounds on decisions is proven with a margin, for each number of iterations. At the
 // end of these runs the sigmoids are steep, and v falls by less than its rounding errors.
 func TestConflictIsProvenWithMargin(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	for _, iterations := range []int{150, 300, 600} {
 		task := Decisions{SubjectTo: subject(t, "positive_rate <= 0.05", "tpr >= 0.8"), BoundsOn: constraints.OnDecisions}
 		s := require.Value(New(t.Context(), onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.Settings.Iterations = iterations })))(t)

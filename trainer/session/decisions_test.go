@@ -18,7 +18,6 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -125,7 +124,7 @@ func TestDecisionsOfClasses(t *testing.T) {
 
 // TestDecisionsRefuse checks the errors of constraints that do not fit the rows.
 func TestDecisionsRefuse(t *testing.T) {
-	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
+	require.NoRace(t, "TestDecisionsTrain runs the same goroutines")
 	table := Table{Dataset: "synthetic-adult"}
 	for _, tc := range []struct {
 		task Decisions

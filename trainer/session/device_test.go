@@ -17,7 +17,6 @@ import (
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -242,7 +241,7 @@ func TestSmallProblemOnAutomaticDevice(t *testing.T) {
 		"micro-batch": {true, func(c *setup) { c.MicroBatch = 50 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			racing.Skip(t, "TestTrainingOnGPU runs the same goroutines")
+			require.NoRace(t, "TestTrainingOnGPU runs the same goroutines")
 			r := double.New(double.Options{})
 			a := assembled(t, small(func(s *setup) {
 				s.Device = Device{Dtype: tensor.Float32, OpenGPU: onGPU(func(int) (driver.Driver, error) { return r, nil })}
@@ -268,7 +267,7 @@ func TestSmallProblemOnAutomaticDevice(t *testing.T) {
 // The description names the products that ran. The session refuses products that the device or the
 // data do not support. Automatic products use three int8 digits if the device has integer units.
 func TestProductsOnGPU(t *testing.T) {
-	racing.Skip(t, "TestTrainingOnGPU runs the same goroutines")
+	require.NoRace(t, "TestTrainingOnGPU runs the same goroutines")
 	r := func() *double.Driver { return double.New(double.Options{}) }
 	for asked, ran := range map[Products]string{"": "int8x3", Float32: "float32", TF32: "tf32", BF16x3: "bf16x3", BF16x2: "bf16x2",
 		Int8x3: "int8x3", Int8x2: "int8x2"} {
@@ -333,7 +332,7 @@ func TestIntegersOnGPU(t *testing.T) {
 // The CPU trains with digits of bfloat16 on dense floats by name. Without the tiles it refuses
 // them.
 func TestBFloat16OnCPU(t *testing.T) {
-	racing.Skip(t, "the tests of internal/cpu run the same goroutines")
+	require.NoRace(t, "the tests of internal/cpu run the same goroutines")
 	file := filepath.Join(t.TempDir(), "floats.csv")
 	r := rand.New(rand.NewPCG(4, 5))
 	var text strings.Builder

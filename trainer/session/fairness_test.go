@@ -10,7 +10,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -91,7 +90,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 
 // The problem in blocks of rows equals the training problem in float64.
 func TestExactFairness(t *testing.T) {
-	racing.Skip(t, "TestBlocksEqualTheWhole and TestExactEqualsTheWhole run the blocks")
+	require.NoRace(t, "TestBlocksEqualTheWhole and TestExactEqualsTheWhole run the blocks")
 	float64s := func(o *Options) { o.Device.Dtype = tensor.Float64 }
 	for _, o := range []Options{
 		onTable(EqualizedOdds{}, Table{Dataset: "synthetic-adult"}, func(o *Options) { float64s(o); plada(o) }),
@@ -106,7 +105,7 @@ func TestExactFairness(t *testing.T) {
 // notUnderRace skips a long training under the race detector.
 func notUnderRace(t *testing.T) {
 	t.Helper()
-	racing.Skip(t, "a long training; shorter ones run the same goroutines")
+	require.NoRace(t, "a long training; shorter ones run the same goroutines")
 }
 
 // Certify measures the scores of a task without decisions again only if they are not the scores of

@@ -12,7 +12,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/cuda/double"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -209,7 +208,7 @@ func TestClassErrors(t *testing.T) {
 // TestTrivialDecisionsAreNamed bounds the positive rate by 0: the model rejects everybody, and the
 // warnings say so.
 func TestTrivialDecisionsAreNamed(t *testing.T) {
-	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
+	require.NoRace(t, "TestDecisionsTrain runs the same goroutines")
 	o := onTable(Decisions{SubjectTo: subject(t, "positive_rate <= 0")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 60
 	s, a, r := decideOn(t, o)
@@ -222,7 +221,7 @@ func TestTrivialDecisionsAreNamed(t *testing.T) {
 // TestUnmeetableBoundsAreNotMet sets bounds that no threshold meets. The outcome says that the
 // constraints are not met, and the warnings say so.
 func TestUnmeetableBoundsAreNotMet(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	o := onTable(Decisions{SubjectTo: subject(t, "fpr <= 0.01", "tpr >= 0.95")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 60
 	s, a, r := decideOn(t, o)
@@ -238,7 +237,7 @@ func TestUnmeetableBoundsAreNotMet(t *testing.T) {
 // TestSmallGroupsAreNamed checks the warnings about constraints of every kind that may end without
 // a judgement, because a group is small.
 func TestSmallGroupsAreNamed(t *testing.T) {
-	racing.Skip(t, "TestResume runs the same goroutines")
+	require.NoRace(t, "TestResume runs the same goroutines")
 	o := onTable(Decisions{SubjectTo: subject(t, "gap(tpr, race) <= 0.0001", "error[race=*] <= 0.6", "ratio(tpr, race) >= 0.9", "gap(tpr, race, min 200) <= 0.5")},
 		Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 10
@@ -391,7 +390,7 @@ func TestBudgetsEnd(t *testing.T) {
 
 // TestRoundOfTheLoss checks which runs begin with a round that minimises the loss.
 func TestRoundOfTheLoss(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	bounds := subject(t, "fpr <= 3%")
 	for name, tc := range map[string]struct {
 		task Decisions

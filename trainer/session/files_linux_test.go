@@ -18,7 +18,6 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -145,7 +144,7 @@ func damage(t *testing.T, folder string) {
 // again if a file has changed, and never takes a kept file that is damaged, cut or of another set.
 // Pictures without a directory for kept files are decoded in each run.
 func TestKeptPictures(t *testing.T) {
-	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
+	require.NoRace(t, "TestRowsInFiles runs the same goroutines")
 	cache, sources := t.TempDir(), map[string]Images{
 		"one": {Dataset: "fashion-mnist", Dir: writePictures(t, 400), Classes: []int{0, 1}},
 		"two": {Dataset: "fashion-mnist", Dir: writePictures(t, 300), Classes: []int{0, 1}},

@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/session/results"
@@ -40,7 +39,7 @@ func TestPicturesWithValidation(t *testing.T) {
 
 // TestPicturesWithoutValidation checks that the split 100/0/0 gives the same run as no split.
 func TestPicturesWithoutValidation(t *testing.T) {
-	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
+	require.NoRace(t, "TestRunsAreDeterministic runs the same goroutines")
 	want := finished(t, assembled(t, small(nil)))
 	got := finished(t, assembled(t, small(func(c *setup) { c.Split = tabular.Split{Train: 100} })))
 	if diff := cmp.Diff(want, got); diff != "" {

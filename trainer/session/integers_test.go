@@ -11,7 +11,6 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -45,7 +44,7 @@ func integersFile(t *testing.T, extra string) string {
 // A table of small integers uses products of digits, and a note says so. The results equal those
 // that float64 computes from the standardised features.
 func TestIntegersAreKeptAsBytes(t *testing.T) {
-	racing.Skip(t, "TestIntegersOnGPU reads the same bytes, and internal/cpu runs the same products")
+	require.NoRace(t, "TestIntegersOnGPU reads the same bytes, and internal/cpu runs the same products")
 	needDigits(t)
 	for _, tc := range []struct {
 		hidden   []int

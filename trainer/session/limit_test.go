@@ -11,7 +11,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/memory"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -35,7 +34,7 @@ func TestAutomaticIterations(t *testing.T) {
 // A run whose parameters, or whose rows times units, do not fit is refused before it trains. The
 // same run fits without a limit, and a smaller run fits with it.
 func TestMemoryLimit(t *testing.T) {
-	racing.Skip(t, "its memory counts as resident, and the test starts no goroutine of its own")
+	require.NoRace(t, "its memory counts as resident, and the test starts no goroutine of its own")
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
@@ -82,7 +81,7 @@ func TestMemoryLimit(t *testing.T) {
 // A run is refused before the rows are packed if their packed copy does not fit, in each form of
 // the copy: 16 MB in float32, 48 MB in three digits of bfloat16.
 func TestPackedRowsCount(t *testing.T) {
-	racing.Skip(t, "its memory counts as resident, and the test starts no goroutine of its own")
+	require.NoRace(t, "its memory counts as resident, and the test starts no goroutine of its own")
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
@@ -114,7 +113,7 @@ func TestPackedRowsCount(t *testing.T) {
 
 // Rows beyond the limit are refused while they are read, with the flag that keeps them in files.
 func TestMemoryLimitOfRows(t *testing.T) {
-	racing.Skip(t, "TestRowsInFiles reads with the same goroutines")
+	require.NoRace(t, "TestRowsInFiles reads with the same goroutines")
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}

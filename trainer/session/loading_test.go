@@ -11,7 +11,6 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/picture"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer"
 )
@@ -54,7 +53,7 @@ func TestPackedWhileReading(t *testing.T) {
 			for _, batch := range []int{0, 30} {
 				t.Run(fmt.Sprint(products, threads, batch), func(t *testing.T) {
 					if threads < 3 {
-						racing.Skip(t, "the runs with three threads have the same goroutines")
+						require.NoRace(t, "the runs with three threads have the same goroutines")
 					}
 					checkPackedWhileReading(t, single(products, func(c *setup) { c.Threads, c.BatchSize = threads, batch }))
 				})
@@ -79,7 +78,7 @@ func TestRealPicturesPackedWhileReading(t *testing.T) {
 // for each element of the training rows, the test rows as read, the results of a pass, and memory
 // that does not depend on the number of rows.
 func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
-	racing.Skip(t, "TestPackedWhileReading loads fewer rows on the same goroutines")
+	require.NoRace(t, "TestPackedWhileReading loads fewer rows on the same goroutines")
 	needDigits(t)
 	const trainRows, testRows, features, width, classes = 40_000, 2_000, 784, 8, 10
 	dir := writeFashion(t, trainRows, testRows)

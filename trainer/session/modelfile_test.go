@@ -13,7 +13,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/loader"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -51,7 +50,7 @@ func saved(t *testing.T, data Source, task Task) string {
 // Every row of the table is in exactly one split. The constraints that a published problem stands
 // for describe this problem.
 func TestModelOfTable(t *testing.T) {
-	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
+	require.NoRace(t, "TestDecisionsTrain runs the same goroutines")
 	file := filepath.Join(t.TempDir(), "members.csv")
 	require.NoError(t, os.WriteFile(file, []byte(members(400)), 0o644))
 	dir := rundir.Dir(saved(t, CSV(file, "member", "job=nurse"), DemographicParity{}))

@@ -15,7 +15,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/internal/plots"
-	"ppal/internal/racing"
 	"ppal/internal/report"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
@@ -199,7 +198,7 @@ func maxViolation(g []float64) (v float64) {
 // The intersectional problem compares each group's error with the error of all rows. If the groups
 // share a bound, and with bounds on decisions, the outcome has the largest excess.
 func TestIntersectionalOutcome(t *testing.T) {
-	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
+	require.NoRace(t, "TestDecisionsTrain runs the same goroutines")
 	overlapping := []string{"sex=Female", "race=African-American", "age<30"}
 	source := Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit, Groups: overlapping}}
 	own := Intersectional{Epsilon: slices.Repeat([]float64{0.02}, len(overlapping))}
@@ -234,7 +233,7 @@ func hits(r results.Rate) statistics.Count {
 // The examples of a table are rows of its file that the model decides wrongly, with their texts.
 // The run's directory has them in details.json, and a page.
 func TestExamplesOfTable(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates and the tests of the program save with the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates and the tests of the program save with the same goroutines")
 	folder := t.TempDir()
 	lines := []string{"age,job,member"}
 	for i := range 300 {
@@ -293,7 +292,7 @@ func TestExamplesOfTable(t *testing.T) {
 
 // The examples of pictures are pictures.
 func TestExamplesOfPictures(t *testing.T) {
-	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
+	require.NoRace(t, "TestRunsAreDeterministic runs the same goroutines")
 	s := require.Value(New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 5}}))(t)
 	defer s.Close()
 	r := require.Value(s.Train(t.Context()))(t)
@@ -313,7 +312,7 @@ func TestExamplesOfPictures(t *testing.T) {
 
 // A page that cannot be written is a warning: the run and its summary are complete.
 func TestReportCannotBeWritten(t *testing.T) {
-	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
+	require.NoRace(t, "TestRunsAreDeterministic runs the same goroutines")
 	s := require.Value(New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 2}, Files: Files{Renderer: report.Renderer{}}}))(t)
 	defer s.Close()
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))

@@ -17,7 +17,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/internal/mapped"
-	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/internal/require"
 	"ppal/models"
@@ -63,7 +62,7 @@ func TestRowsInFiles(t *testing.T) {
 	const rows = 2000
 	file := wideTable(t, rows)
 	for _, hidden := range [][]int{nil, {12}} {
-		if racing.Detector && hidden == nil {
+		if require.Racing && hidden == nil {
 			continue // the same goroutines
 		}
 		dirs := map[bool]string{false: t.TempDir(), true: t.TempDir()}
@@ -127,7 +126,7 @@ func TestKeptRows(t *testing.T) {
 
 // The rows of a published or built-in table, which stay in memory, beyond the bound are a warning.
 func TestRowsBeyondTheBound(t *testing.T) {
-	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
+	require.NoRace(t, "TestRowsInFiles runs the same goroutines")
 	for _, memory := range []int64{0, 1 << 10, 1 << 30} {
 		l := require.Value(Table{Dataset: "synthetic-adult"}.Load(t.Context(), Request{load.Request{Memory: memory, Dtype: tensor.Float64, Seed: 1}}))(t)
 		if warned := strings.Contains(strings.Join(l.rows.Description.Warnings, " "), "keeps the rows of published and built-in tables in memory"); warned != (memory == 1<<10) {

@@ -15,7 +15,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer/method"
@@ -77,7 +76,7 @@ func TestPictureFiles(t *testing.T) {
 
 // Processes that share the rows keep their own pixels, and the run is that of one process.
 func TestProcessesKeepTheirPictureFiles(t *testing.T) {
-	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	require.NoRace(t, "internal/cpu and internal/ranks run the same goroutines")
 	folder, r := t.TempDir(), rand.New(rand.NewPCG(1, 2))
 	for k, class := range []string{"across", "down", "dark"} {
 		for i := range 30 {

@@ -16,7 +16,6 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
-	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/internal/require"
 	"ppal/models"
@@ -57,7 +56,7 @@ func entriesFile(t *testing.T, rows int) string {
 // Each process keeps the entries of its own rows of a LIBSVM file, and the run, with its examples
 // of held-out rows, is that of one process. Mini-batches need all rows.
 func TestProcessesKeepTheirEntries(t *testing.T) {
-	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	require.NoRace(t, "internal/cpu and internal/ranks run the same goroutines")
 	for name, c := range map[string]struct {
 		rows, batch int
 		task        Task
@@ -107,7 +106,7 @@ func TestProcessesKeepTheirEntries(t *testing.T) {
 // with its examples of pictures, is that of one process. Mini-batches and copies of pictures need
 // all training rows.
 func TestProcessesKeepTheirPictures(t *testing.T) {
-	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	require.NoRace(t, "internal/cpu and internal/ranks run the same goroutines")
 	for name, c := range map[string]struct {
 		split  tabular.Split
 		batch  int
@@ -169,7 +168,7 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 // As many rows as columns, hidden units or both, and fewer rows than the processes share: the
 // results are those of one process.
 func TestProcessesOnSmallShapes(t *testing.T) {
-	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	require.NoRace(t, "internal/cpu and internal/ranks run the same goroutines")
 	rng := rand.New(rand.NewPCG(1, 2))
 	rows := func(n, d int) *Matrix {
 		x := &matrix.Dense{Rows: n, Cols: d, Data: make([]float64, n*d)}

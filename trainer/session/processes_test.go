@@ -21,7 +21,6 @@ import (
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/inputfile"
-	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/internal/require"
 	"ppal/trainer"
@@ -84,7 +83,7 @@ func within(difference float64) cmp.Options {
 // A run of several processes gives the records, the weights, the certificate and the measures on
 // held-out rows of one process, up to rounding, and the same bits again.
 func TestProcessesTrainAsOne(t *testing.T) {
-	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	require.NoRace(t, "internal/cpu and internal/ranks run the same goroutines")
 	fixed := func(o *Options) {
 		o.Method = &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}
 		o.Settings.Iterations, o.Settings.RecordEvery, o.Device.Dtype = 100, 50, tensor.Float64
@@ -323,7 +322,7 @@ func salaries(t *testing.T, rows int) Table {
 // Each process keeps the features of its own rows of a user's file, and the run, with its examples
 // of held-out rows, is that of one process. Mini-batches need all rows.
 func TestProcessesKeepTheirRows(t *testing.T) {
-	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	require.NoRace(t, "internal/cpu and internal/ranks run the same goroutines")
 	for name, c := range map[string]struct {
 		rows, batch int
 		task        Task

@@ -7,7 +7,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -18,7 +17,7 @@ import (
 // end of a run, for problems of each kind, first-order and quasi-Newton steps, mini-batches, and
 // ends by the bounds, by validation rows and by a conflict.
 func TestRecordsChangeNoWeight(t *testing.T) {
-	racing.Skip(t, "TestResume runs the same goroutines")
+	require.NoRace(t, "TestResume runs the same goroutines")
 	table := Table{Dataset: "synthetic-compas"}
 	on := func(set trainer.Settings, m trainer.Method, change func(*Options), texts ...string) Options {
 		o := onTable(Decisions{SubjectTo: subject(t, texts...)}, table, func(o *Options) { o.Settings, o.Method = set, m })

@@ -19,7 +19,6 @@ import (
 	"ppal/internal/atomicfile"
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -94,7 +93,7 @@ func TestResume(t *testing.T) {
 		"group norm": pictures(models.Conv{Channels: []int{2}, Norm: models.GroupNorm, Pool: models.NoPool}),
 		"resnet":     pictures(models.ResNet{Channels: []int{2}}),
 	} {
-		if racing.Detector && change != nil {
+		if require.Racing && change != nil {
 			continue // TestBatchesResume runs the same goroutines
 		}
 		t.Run(name, func(t *testing.T) { resumes(t, change) })
@@ -231,7 +230,7 @@ func TestResumeOnOtherThreads(t *testing.T) {
 
 // A run continues with other kernels, with a note.
 func TestResumeElsewhere(t *testing.T) {
-	racing.Skip(t, "TestResumeOnOtherThreads runs the same goroutines")
+	require.NoRace(t, "TestResumeOnOtherThreads runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "run")
 	interrupt(t, dir, func(o *Options) { o.Device.SIMD = NoSIMD })
 	s := own(t, nil)
@@ -252,7 +251,7 @@ func TestResumeElsewhere(t *testing.T) {
 // A directory that refuses the weights or the summary does not lose them: they are in the user's
 // cache.
 func TestRescue(t *testing.T) {
-	racing.Skip(t, "TestResume runs the same goroutines")
+	require.NoRace(t, "TestResume runs the same goroutines")
 	for _, name := range []string{"model.safetensors", "summary.json"} {
 		cache := t.TempDir()
 		t.Setenv("XDG_CACHE_HOME", cache)
@@ -327,7 +326,7 @@ func (f *fullFile) Write(p []byte) (int, error) {
 
 // A directory that refuses a record ends the training, and keeps the weights.
 func TestRecordRefused(t *testing.T) {
-	racing.Skip(t, "TestResume runs the same goroutines")
+	require.NoRace(t, "TestResume runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "run")
 	disk := &fullDisk{System: atomicfile.Disk}
 	atomicfile.Disk = disk

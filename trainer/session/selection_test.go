@@ -13,7 +13,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -49,7 +48,7 @@ func trained(t *testing.T, o Options) *Result {
 // rows: its measures are the measures of the result, and no other record is better. The records
 // equal those of a run that keeps its last iterate.
 func TestSelectBestValidation(t *testing.T) {
-	racing.Skip(t, "TestResume runs the same goroutines")
+	require.NoRace(t, "TestResume runs the same goroutines")
 	var plain, l records
 	trained(t, withValidation(trainer.OutputLast, 0, &plain))
 	r := trained(t, withValidation(trainer.OutputBestValidation, 0, &l))
@@ -174,7 +173,7 @@ func noisy(n int, seed uint64) *Matrix {
 // weights that they judged: the violation and the error on the validation rows, counted with the
 // saved threshold, are those of the merit, which is the best of the run. Training on overfits.
 func TestPatienceOnAnOverfittedTable(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	run := func(patience int, output trainer.Output) *Result {
 		return trained(t, Options{Data: Matrices{Train: noisy(150, 1), Validation: noisy(1000, 2), Test: noisy(2000, 3)},
 			Task:  Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.3")},

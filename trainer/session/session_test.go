@@ -16,7 +16,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/racing"
 	"ppal/internal/report"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
@@ -89,7 +88,7 @@ func own(t *testing.T, change func(o *Options)) *Session {
 // solution is c = sqrt(3 bound) with the multiplier 3/(2c) - 1. Measures, summary and weights are
 // complete.
 func TestOwnStatement(t *testing.T) {
-	racing.Skip(t, "TestResume runs the same goroutines")
+	require.NoRace(t, "TestResume runs the same goroutines")
 	for _, engine := range []Engine{Plan, Gorgonia} {
 		s := own(t, func(o *Options) { o.Device.Engine = engine })
 		r := require.Value(s.Train(t.Context()))(t)

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -50,7 +49,7 @@ func traceOn(t *testing.T, o Options, threads int) *trace {
 // on held-out rows and the outcome of a run. The run may use batches, bounds on decisions, products
 // of digits, or a search for a proof that no model meets the bounds.
 func TestThreadsDoNotChangeRuns(t *testing.T) {
-	racing.Skip(t, "internal/cpu runs the same goroutines")
+	require.NoRace(t, "internal/cpu runs the same goroutines")
 	for name, o := range sharedRuns(t) {
 		t.Run(name, func(t *testing.T) {
 			want := traceOn(t, o, 1)

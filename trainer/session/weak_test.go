@@ -15,7 +15,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/decide"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/trainer/session/internal/measure"
 )
@@ -269,7 +268,7 @@ func (w *weakProblem) train(t *testing.T) (float64, *Result) {
 // on gaps and ratios hold to one row. With the flags -v -weak-tables 2 it prints the table of
 // docs/evidence/decision-records/rounds.md.
 func TestWeakSignals(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	sizes, tables := []int{120}, 1
 	if *weakTables > 0 {
 		sizes, tables = []int{240, 300}, *weakTables
@@ -299,7 +298,7 @@ func TestWeakSignals(t *testing.T) {
 // TestWeakSignalsOfMoreColumns compares runs on tables of three and four columns with the best of
 // random directions.
 func TestWeakSignalsOfMoreColumns(t *testing.T) {
-	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
+	require.NoRace(t, "TestConfidenceOfRates runs the same goroutines")
 	if *weakTables == 0 {
 		t.Skip("use -weak-tables 1")
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // bfloat16Kernels returns the kernels for digits of bfloat16: the AMX kernels in the model of the
@@ -30,7 +30,7 @@ func anyFloat(r *rand.Rand) func() float32 {
 // TDPBF16PS without tiles, to the bit, and against float64. The results end or begin at a guard
 // page.
 func TestBFloat16Products(t *testing.T) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	r := rand.New(rand.NewPCG(81, 82))
 	list := []shape{{1, 1, 1}, {16, 32, 16}, {17, 33, 17}, {33, 160, 16}, {32, 161, 3}, {2*RowBlock + 35, 40, 2}, {60, 321, 20}, {20, 784, 10}}
 	for range 4 {
@@ -145,7 +145,7 @@ func (p *bfloat16Problem) check(t *testing.T, what string, c []float32, ldc, lin
 // AVX-512 kernels, with those of nextDigit, to the bit. Numbers of all kinds occur. b ends or
 // begins at a guard page.
 func TestSplitBFloat16(t *testing.T) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	kernels := []*ByteKernels{must(NewByteKernels(Go)).WithBFloat16InGo()}
 	if AVX512.Supported() {
 		kernels = append(kernels, &ByteKernels{byteTiles: byteTilesOf(AMX)[0]})

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // The functions in this file compute products of two factors in digits of bfloat16 with the
@@ -117,7 +117,7 @@ func TestBFloat16DigitsAreExact(t *testing.T) {
 // float64. Three digits are at least as accurate as float32 if sums of 160 indices are added in
 // float32. The errors are the table of docs/reference/products.md.
 func TestBFloat16Errors(t *testing.T) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	normal := func(r *rand.Rand) float32 { return float32(r.NormFloat64()) }
 	uniform := func(r *rand.Rand) float32 { return float32(r.Float64()-0.5) / 10 }
 	wide := func(r *rand.Rand) float32 { return float32(r.NormFloat64() * math.Exp(3*r.NormFloat64())) }

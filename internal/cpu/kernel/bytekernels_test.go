@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -230,7 +229,7 @@ func checkGaps(t *testing.T, a []float32, ld, cols int) {
 
 // TestByteKernelsSameBits checks that all levels give the same bits as the loops in Go.
 func TestByteKernelsSameBits(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	for _, count := range []int{2, 3} {
 		for _, s := range shapes() {
 			if s.n*s.d*s.h > 200000 {

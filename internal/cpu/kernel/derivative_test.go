@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // derivativeCase is the operands of a derivative with respect to the inputs of a hidden layer.
@@ -57,7 +57,7 @@ func (c derivativeCase) inPasses(t testing.TB, k *ByteKernels, f Activation, d *
 // TestQuantizeDerivative compares digits, scales, column sums and columns without digits with those
 // of the separate passes, to the bit.
 func TestQuantizeDerivative(t *testing.T) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	r := rand.New(rand.NewPCG(71, 72))
 	for _, level := range []Level{AVX512, AVX2} {
 		if !level.Supported() {
@@ -204,7 +204,7 @@ func BenchmarkDerivative(b *testing.B) {
 // sums reach from below the range of the exponential to above. The last shapes need several calls;
 // some factors have a column without digits.
 func TestMulActivate(t *testing.T) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	level := fastest()
 	if level == Go {
 		t.Skip("the functions in Go have other bits than those of the kernels for tiles")

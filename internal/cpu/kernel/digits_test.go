@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -66,7 +65,7 @@ func TestDigits(t *testing.T) {
 // both products with another level's, to the bit, and Z with 64-bit integers. The shapes are
 // random; the last ones need several calls, and several blocks of rows.
 func TestStrips(t *testing.T) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	r := rand.New(rand.NewPCG(41, 42))
 	var list []shape
 	for range 24 {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"ppal/internal/cpu/guardpage"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -21,7 +19,7 @@ const canary = 12345.5
 // eachLevel runs a test at every level of this machine.
 func eachLevel(t *testing.T, test func(t *testing.T, level Level)) {
 	t.Helper()
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	for _, level := range Levels() {
 		t.Run(level.String(), func(t *testing.T) { test(t, level) })
 	}
@@ -38,7 +36,7 @@ func eachKernel(t *testing.T, single, double func(t *testing.T, level Level)) {
 // bothWide runs a test of both types that compares AVX2 with AVX-512, if the machine has both.
 func bothWide(t *testing.T, single, double func(t *testing.T)) {
 	t.Helper()
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	if !AVX512.Supported() {
 		t.Skip("needs AVX-512")
 	}
@@ -143,6 +141,6 @@ func guarded[F element](t testing.TB, n int, atEnd bool) []F {
 	if n == 0 {
 		return nil
 	}
-	b := guardpage.Bytes(t, n*int(sizeof[F]()), atEnd)
+	b := require.Guarded(t, n*int(sizeof[F]()), atEnd)
 	return unsafe.Slice((*F)(unsafe.Pointer(&b[0])), n)
 }

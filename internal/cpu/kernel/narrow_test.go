@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/internal/racing"
+	"ppal/internal/require"
 )
 
 // narrowShapes lists sizes of C = A B, n x h with d inner indices, around the kernel's numbers of
@@ -49,7 +49,7 @@ func (x Strided[F]) like(t testing.TB, atEnd bool) Strided[F] {
 // TestNarrow compares the products and sums with float64, on operands at guard pages. It also
 // compares the bits of AVX2 and AVX-512.
 func TestNarrow(t *testing.T) {
-	racing.Skip(t, "the test starts no goroutine")
+	require.NoRace(t, "the test starts no goroutine")
 	t.Run("float32", testNarrow[float32])
 	t.Run("float64", testNarrow[float64])
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -114,7 +113,7 @@ func convolutionTest[F Float](t *testing.T, level Level) {
 func TestMaxPool(t *testing.T) { eachKernel(t, maxPoolTest[float32], maxPoolTest[float64]) }
 
 func maxPoolTest[F Float](t *testing.T, level Level) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	k := require.Value(New[F](level))(t)
 	random := rand.New(rand.NewPCG(63, 64))
 	values := []F{-1, 0, 1, 2, F(math.NaN()), lowest[F](), F(math.Inf(-1)), F(math.Inf(1))}
@@ -164,7 +163,7 @@ func TestPictureLines(t *testing.T) {
 }
 
 func pictureLinesTest[F Float](t *testing.T, level Level) {
-	racing.Skip(t, alone)
+	require.NoRace(t, alone)
 	k, want := mustNew[F](t, level).pictures, picturesGo[F]()
 	random := rand.New(rand.NewPCG(65, 66))
 	for i := range 300 {

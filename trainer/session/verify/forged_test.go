@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -16,7 +15,7 @@ import (
 
 // The recomputation finds a summary that was changed and sealed again, for every number.
 func TestForgedSummaries(t *testing.T) {
-	racing.Skip(t, "it trains many runs")
+	require.NoRace(t, "it trains many runs")
 	type edit struct {
 		says   string
 		change func(s *results.Summary)
@@ -119,7 +118,7 @@ func changeRate(list results.Rates, name string) {
 // Verify finds every file that was changed, removed or exchanged. The recomputation finds changed
 // files of weights, too.
 func TestChangedFiles(t *testing.T) {
-	racing.Skip(t, "it trains many runs")
+	require.NoRace(t, "it trains many runs")
 	options := runs(t)["dp"]
 	for _, path := range []func(d rundir.Dir) string{rundir.Dir.Config, rundir.Dir.Metrics, rundir.Dir.Model, rundir.Dir.Best,
 		rundir.Dir.ModelDescription, rundir.Dir.Summary} {

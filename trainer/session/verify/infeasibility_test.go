@@ -9,7 +9,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -21,7 +20,7 @@ import (
 // A proof of infeasibility whose numbers or weights were changed and sealed again is found by the
 // recomputation.
 func TestForgedProofs(t *testing.T) {
-	racing.Skip(t, "it trains two runs")
+	require.NoRace(t, "it trains two runs")
 	for _, name := range []string{"impossible", "impossible decisions"} {
 		options := runs(t)[name]
 		dir := trained(t, options())

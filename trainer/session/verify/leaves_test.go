@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/seal"
 	"ppal/trainer/session"
@@ -78,7 +77,7 @@ func reseal(t *testing.T, path string, v any) {
 // Every leaf of summary.json that is changed, with a new checksum, is found, or one of its keys is
 // named among what was not checked.
 func TestEveryLeafOfSummary(t *testing.T) {
-	racing.Skip(t, "it verifies many runs")
+	require.NoRace(t, "it verifies many runs")
 	names := []string{"gap", "dp"}
 	if !testing.Short() {
 		names = []string{"gap", "mnpc separate hinge", "classes", "promise", "impossible", "eo max", "dp"}

@@ -12,7 +12,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -183,7 +182,7 @@ func verified(t *testing.T, dir rundir.Dir, o session.Options) *Report {
 // Runs of every task and kind of model are verified. The numbers agree much better than the
 // tolerances demand, so that a correct run of another machine is verified, too.
 func TestRuns(t *testing.T) {
-	racing.Skip(t, "it trains many runs")
+	require.NoRace(t, "it trains many runs")
 	for name, options := range runs(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := trained(t, options())

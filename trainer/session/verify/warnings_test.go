@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -18,7 +17,7 @@ import (
 // A summary without a warning that follows from the settings, the data or the counts is a
 // difference. The other warnings are listed with their texts.
 func TestWarnings(t *testing.T) {
-	racing.Skip(t, "it verifies many runs")
+	require.NoRace(t, "it verifies many runs")
 	two, three := table(2, false), table(3, false)
 	for _, test := range []struct {
 		name string

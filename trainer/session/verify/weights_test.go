@@ -12,7 +12,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
@@ -80,7 +79,7 @@ func ofEach(s session.Matrices, change func(m *session.Matrix, seed uint64) *ses
 // decisions have the tolerance of a row, which is that of the heaviest row, so that the rounds may
 // end at other weights: there, decide.TestWeights compares the exact steps.
 func TestWeights(t *testing.T) {
-	racing.Skip(t, "it trains many runs")
+	require.NoRace(t, "it trains many runs")
 	count := 0
 	for name, options := range runs(t) {
 		o := options()

@@ -10,7 +10,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/decide"
-	"ppal/internal/racing"
 	"ppal/internal/require"
 )
 
@@ -70,7 +69,7 @@ func (d *scored) truth(thresholds []float64) (list [][5]float64) {
 // distribution, and counts the samples in which a bound is promised and the chosen thresholds break
 // it. With the flags -v -samples 2000 it prints the table of docs/evidence/promises.md.
 func TestPromisesOfSearch(t *testing.T) {
-	racing.Skip(t, "it starts no goroutines")
+	require.NoRace(t, "it starts no goroutines")
 	two := &scored{[]float64{0.6, 0.4}, []float64{0.3, 0.45}, [][2]float64{{-0.6, 0.6}, {-0.1, 0.9}}}
 	four := &scored{[]float64{0.4, 0.3, 0.2, 0.1}, []float64{0.3, 0.3, 0.4, 0.5}, [][2]float64{{-0.7, 0.7}, {-0.6, 0.8}, {-0.3, 0.9}, {0, 1}}}
 	gap := func(kind int) func(list [][5]float64) float64 {

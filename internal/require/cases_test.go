@@ -1,4 +1,4 @@
-package cases
+package require
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 // TestRun reads cases of all forms. The output of a case has all that the file says.
 func TestRun(t *testing.T) {
-	Run(t, "testdata/forms.txt", func(t *testing.T, c *Case) string {
+	Cases(t, "testdata/forms.txt", func(t *testing.T, c *Case) string {
 		switch c.Command {
 		case "show":
 			return fmt.Sprintf("args %q, key %q, list %q, word %v\ninput %q\n", c.Args, c.Arg("key"), c.List("list"), c.Has("word"), c.Input)

@@ -1,13 +1,13 @@
-package guardpage
+package require
 
 import (
 	"syscall"
 	"testing"
 )
 
-// Bytes returns n zeroed bytes, aligned for numbers. Their end, or their beginning if atEnd is
+// Guarded returns n zeroed bytes, aligned for numbers. Their end, or their beginning if atEnd is
 // false, is at a guard page. The memory is unmapped at the end of the test.
-func Bytes(t testing.TB, n int, atEnd bool) []byte {
+func Guarded(t testing.TB, n int, atEnd bool) []byte {
 	t.Helper()
 	page := syscall.Getpagesize()
 	room := (n + page - 1) / page * page

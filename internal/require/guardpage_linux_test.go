@@ -1,4 +1,4 @@
-package guardpage
+package require
 
 import (
 	"runtime/debug"
@@ -12,7 +12,7 @@ func TestBytes(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for _, n := range []int{1, 8, 4096, 5000} {
 		for _, atEnd := range []bool{false, true} {
-			b := Bytes(t, n, atEnd)
+			b := Guarded(t, n, atEnd)
 			b[0], b[n-1] = 1, 2
 			beside := unsafe.Add(unsafe.Pointer(&b[0]), -1)
 			if atEnd {

@@ -1,18 +1,4 @@
-// Package cases runs tests whose cases are text files: a command, an input and the expected output.
-// The format is that of the data-driven tests of CockroachDB and Pebble:
-//
-//	# A comment explains the cases that follow.
-//	command argument key=value
-//	the lines of the input
-//	----
-//	the lines of the expected output
-//
-// An argument with spaces is a Go string literal, also after the equals sign: key="a b". A blank
-// line, or the end of the file, ends the output. An output with blank lines stands between two
-// pairs of lines ----. In a case with the argument quoted, each line of the input is a Go string
-// literal, for bytes that a text file cannot show. go test -update writes the outputs, and the
-// golden files, again.
-package cases
+package require
 
 import (
 	"flag"
@@ -67,9 +53,22 @@ func (c *Case) List(key string) []string {
 // Has reports whether an argument is the word.
 func (c *Case) Has(word string) bool { return slices.Contains(c.Args, word) }
 
-// Run calls run for each case of a file in a subtest, which the number of the case's line names,
-// and compares the returned text with the expected output.
-func Run(t *testing.T, path string, run func(t *testing.T, c *Case) string) {
+// Cases calls run for each case of a text file in a subtest, which the number of the case's line
+// names, and compares the returned text with the expected output.
+// The format is that of the data-driven tests of CockroachDB and Pebble:
+//
+//	# A comment explains the cases that follow.
+//	command argument key=value
+//	the lines of the input
+//	----
+//	the lines of the expected output
+//
+// An argument with spaces is a Go string literal, also after the equals sign: key="a b". A blank
+// line, or the end of the file, ends the output. An output with blank lines stands between two
+// pairs of lines ----. In a case with the argument quoted, each line of the input is a Go string
+// literal, for bytes that a text file cannot show. go test -update writes the outputs, and the
+// golden files, again.
+func Cases(t *testing.T, path string, run func(t *testing.T, c *Case) string) {
 	t.Helper()
 	list, rest := read(t, path)
 	for _, c := range list {
@@ -97,8 +96,8 @@ func Run(t *testing.T, path string, run func(t *testing.T, c *Case) string) {
 	}
 }
 
-// Read returns the cases of a file, such as the seeds of a fuzz target.
-func Read(t testing.TB, path string) []*Case {
+// ReadCases returns the cases of a file, such as the seeds of a fuzz target.
+func ReadCases(t testing.TB, path string) []*Case {
 	t.Helper()
 	list, _ := read(t, path)
 	return list

@@ -1,4 +1,4 @@
-package racing
+package style
 
 import (
 	"go/ast"
@@ -106,7 +106,7 @@ func startsGoroutine(path string) (starts bool, err error) {
 // A test that the race detector leaves out because another test starts the same goroutines names a
 // test of its package that the detector runs.
 func TestReasons(t *testing.T) {
-	skip := regexp.MustCompile(`^\s*racing\.Skip\(t, (?:"([^"]*)"|\w+)\)`)
+	skip := regexp.MustCompile(`^\s*require\.NoRace\(t, (?:"([^"]*)"|\w+)\)`)
 	test, named := regexp.MustCompile(`^func (Test\w+)\(t \*testing\.T\)`), regexp.MustCompile(`\bTest\w+`)
 	type place struct{ dir, test string }
 	runs, reasons := map[place]bool{}, map[place]string{}
@@ -132,7 +132,7 @@ func TestReasons(t *testing.T) {
 		return nil
 	})
 	if len(reasons) < 20 {
-		t.Fatalf("only %d tests call racing.Skip", len(reasons))
+		t.Fatalf("only %d tests call require.NoRace", len(reasons))
 	}
 	for at, reason := range reasons {
 		for _, name := range named.FindAllString(reason, -1) {
