@@ -45,7 +45,7 @@ PURE = netgo,osusergo,$(HTTP)
 HEADERS = internal/cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
-GPU_PACKAGES ?= ./internal/cuda/... ./internal/gpustub
+GPU_PACKAGES ?= ./internal/cuda/...
 # Most tests of these packages are the same in both builds, and `make test` runs them: gpu-test runs those in files with the tag gpu.
 GPU_TAGGED ?= ./cuda ./internal/gpucheck
 # The tests of the program that depend on support for GPUs. `make test` runs the others.

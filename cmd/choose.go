@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/choose"
 	"ppal/internal/config"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
+	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -214,10 +214,10 @@ func (c *choosing) candidates() (names []string, follows []bool) {
 
 // choose trains the candidates. It returns the configuration of the best candidate, and the tried
 // candidates.
-func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []choose.Tried, error) {
+func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []sweep.Tried, error) {
 	names, follows := c.candidates()
 	atFold := 0
-	choice := &choose.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds,
+	choice := &sweep.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds,
 		Options: func(k, fold int) (session.Options, error) {
 			cfg, err := c.resolve(c.points[k])
 			if err != nil {
@@ -235,7 +235,7 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 			o.Data = rows
 			return o, nil
 		},
-		Progress: func(done, total int, t *choose.Tried) {
+		Progress: func(done, total int, t *sweep.Tried) {
 			report.info(fmt.Sprintf("%d of at most %d trainings to choose: %s: %s %.4f", done, total, t.Settings, t.Objective, t.Value))
 		}}
 	choice.Train = func(ctx context.Context, o session.Options) (*session.Result, error) {
@@ -249,25 +249,25 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 		return result, cmp.Or(err, s.Close())
 	}
 	tried, err := choice.Do(ctx)
-	if errors.Is(err, choose.ErrNoRows) && c.flags.choose == "" {
+	if errors.Is(err, sweep.ErrNoRows) && c.flags.choose == "" {
 		cfg, err := c.resolve(config.Values{nameWeight: weights[0]})
 		report.info(fmt.Sprintf("no validation rows can choose --%s, so it is %s, the default (--split 70/15/15 makes validation rows; --folds 5 needs none)", nameWeight, weights[0]))
 		return cfg, nil, err
 	}
-	if errors.Is(err, choose.ErrNoRows) {
+	if errors.Is(err, sweep.ErrNoRows) {
 		err = c.refuse("choose", "needs validation rows: make some with --split 70/15/15, or add --folds 5")
 	}
 	if err != nil {
 		return c.cfg, nil, err
 	}
-	at := slices.IndexFunc(tried, func(t choose.Tried) bool { return t.Chosen })
+	at := slices.IndexFunc(tried, func(t sweep.Tried) bool { return t.Chosen })
 	cfg, err := c.resolve(c.points[slices.Index(names, tried[at].Settings)])
 	return cfg, tried, err
 }
 
 // chosenNotes adds the choice to the options, for the page and config.yaml.
-func (c *choosing) chosenNotes(o *session.Options, tried []choose.Tried) {
-	o.Files.Notes = append(o.Files.Notes, choose.Why(tried)+".")
+func (c *choosing) chosenNotes(o *session.Options, tried []sweep.Tried) {
+	o.Files.Notes = append(o.Files.Notes, sweep.Why(tried)+".")
 	for name := range c.points[0] {
 		var values []string
 		for _, p := range c.points {
@@ -280,7 +280,7 @@ func (c *choosing) chosenNotes(o *session.Options, tried []choose.Tried) {
 }
 
 // writeChoice writes the tried candidates to choice.jsonl in the directory of the run.
-func writeChoice(dir string, tried []choose.Tried) error {
+func writeChoice(dir string, tried []sweep.Tried) error {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
 	lines.SetEscapeHTML(false)
@@ -293,8 +293,8 @@ func writeChoice(dir string, tried []choose.Tried) error {
 }
 
 // readChoice returns the candidates that a run tried; nil if the run did not choose.
-func readChoice(dir string) (tried []choose.Tried, err error) {
-	err = study.ReadJournal(rundir.Dir(dir).Choice(), func(t choose.Tried) error {
+func readChoice(dir string) (tried []sweep.Tried, err error) {
+	err = study.ReadJournal(rundir.Dir(dir).Choice(), func(t sweep.Tried) error {
 		tried = append(tried, t)
 		return nil
 	})
@@ -303,7 +303,7 @@ func readChoice(dir string) (tried []choose.Tried, err error) {
 
 // printChoice prints the tried candidates with their values on the rows that judged, and whether
 // one of them was better than the run.
-func printChoice(out io.Writer, tried []choose.Tried, run *results.Outcome) {
+func printChoice(out io.Writer, tried []sweep.Tried, run *results.Outcome) {
 	g := grid{{"settings tried", tried[0].Objective}}
 	for _, b := range tried[0].Bounds {
 		g[0] = append(g[0], b.Constraint)
@@ -343,7 +343,7 @@ func printChoice(out io.Writer, tried []choose.Tried, run *results.Outcome) {
 	g.without().print(out)
 	fmt.Fprintf(out, "The values are of the tries, which took %s. The run trains anew with the chosen\nsettings; its time leaves out the tries.\n",
 		option.Counted(gradients, "gradient"))
-	if better := choose.Better(tried, run); better != nil {
+	if better := sweep.Better(tried, run); better != nil {
 		what := "On the validation rows, the run is worse than the try with " + better.Settings
 		if len(run.Unmet()) > better.Unmet {
 			what = "The run misses bounds on the training rows that the try with " + better.Settings + " met"

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/choose"
 	"ppal/internal/require"
+	"ppal/internal/sweep"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
@@ -75,7 +75,7 @@ func TestWeightOfCrowdedTable(t *testing.T) {
 	if err != nil || len(tried) < 3 {
 		t.Fatalf("tried %v, %v", tried, err)
 	}
-	k := slices.IndexFunc(tried, func(t choose.Tried) bool { return t.Chosen })
+	k := slices.IndexFunc(tried, func(t sweep.Tried) bool { return t.Chosen })
 	weight := strings.TrimPrefix(tried[k].Settings, nameWeight+" ")
 	if !strings.Contains(got.stdout, "chosen") || !strings.Contains(got.stderr, "chose "+tried[k].Settings+" of ") {
 		t.Errorf("the output does not name the choice:\n%s%s", got.stderr, got.stdout)
@@ -132,11 +132,11 @@ func TestChosenSettings(t *testing.T) {
 // Each bound keeps its column in the table if no row that judges a candidate counts for the bound.
 func TestPrintedChoice(t *testing.T) {
 	one, two := 0.25, 0.5
-	bounds := func(a, b *float64) []choose.Bound {
-		return []choose.Bound{{Constraint: "fpr <= 0.1", Value: a}, {Constraint: "fnr <= 0.2", Value: b}}
+	bounds := func(a, b *float64) []sweep.Bound {
+		return []sweep.Bound{{Constraint: "fpr <= 0.1", Value: a}, {Constraint: "fnr <= 0.2", Value: b}}
 	}
 	var out strings.Builder
-	printChoice(&out, []choose.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one), Gradients: 30}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Gradients: 12, Chosen: true}}, nil)
+	printChoice(&out, []sweep.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one), Gradients: 30}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Gradients: 12, Chosen: true}}, nil)
 	lines := strings.Split(out.String(), "\n")
 	if len(lines) < 4 || strings.Index(lines[1], "fnr") != strings.Index(lines[2], "0.25") || strings.Index(lines[1], "fpr") != strings.Index(lines[3], "0.50") || !strings.Contains(out.String(), "took 42 gradients") {
 		t.Errorf("%s", out.String())
@@ -151,7 +151,7 @@ func TestBetterTry(t *testing.T) {
 		run.Objective.Set(results.Validation, 0.3)
 		run.Constraints[0].Judge(constraints.Judgement{State: state})
 		var out strings.Builder
-		printChoice(&out, []choose.Tried{{Settings: "a", Value: 0.2}, {Settings: "b", Warm: true, Chosen: true}}, run)
+		printChoice(&out, []sweep.Tried{{Settings: "a", Value: 0.2}, {Settings: "b", Warm: true, Chosen: true}}, run)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s", state, out.String())
 		}

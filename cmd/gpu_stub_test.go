@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/nvidia"
-	"ppal/internal/gpustub"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
 
-// stubbed is a machine whose driver and cuBLAS are the stub of internal/gpustub.
+// stubbed is a machine whose driver and cuBLAS are the library of internal/cuda/double.
 type stubbed struct{ library string }
 
 // stubRun is what a run of ppal on a stubbed machine left.
@@ -84,7 +84,7 @@ func (m stubbed) run(t *testing.T, out string, args, set []string) (r stubRun) {
 
 // The program keeps what docs/guides/gpu.md promises about the flag --device, on a stub.
 func TestGPUOnStub(t *testing.T) {
-	library := require.Value(gpustub.Build())(t)
+	library := require.Value(double.Library())(t)
 	m := stubbed{library}
 	t.Run("cannot be opened", m.cannotBeOpened)
 	t.Run("without something", m.withoutSomething)

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ppal/internal/gpustub"
+	"ppal/internal/cuda/double"
 	"ppal/internal/require"
 )
 
@@ -22,7 +22,7 @@ var stubLibrary string
 // Processes with GPUs, on a driver without a GPU.
 func TestMPIGPU(t *testing.T) {
 	var err error
-	if stubLibrary, err = gpustub.Build(); err != nil {
+	if stubLibrary, err = double.Library(); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("train", trainOnGPUs)

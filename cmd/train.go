@@ -16,7 +16,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/checkpoint"
-	"ppal/internal/choose"
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
 	"ppal/internal/ending"
@@ -25,6 +24,7 @@ import (
 	"ppal/internal/oracle"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
+	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -207,11 +207,11 @@ type trainRun struct {
 	flags   trainFlags
 	session *session.Session
 	report  reporter
-	tried   []choose.Tried // nil: the run chose nothing
+	tried   []sweep.Tried // nil: the run chose nothing
 }
 
 // openChosen opens the session of a run, with the settings that validation rows choose.
-func (a *app) openChosen(ctx context.Context, c *choosing, report reporter) (s *session.Session, tried []choose.Tried, err error) {
+func (a *app) openChosen(ctx context.Context, c *choosing, report reporter) (s *session.Session, tried []sweep.Tried, err error) {
 	open := func(rows session.Source) (*session.Session, error) {
 		options, err := c.cfg.SessionOptions(c.dir)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ppal/internal/plots"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 )
 
@@ -88,13 +88,13 @@ func (o *Outcome) Of(contender string) []Run {
 }
 
 // pictures returns the records to draw.
-func (o *Outcome) pictures() *plots.Comparison {
-	c := &plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview}
+func (o *Outcome) pictures() *report.PlottedComparison {
+	c := &report.PlottedComparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview}
 	if !o.onDecisions() { // else the curves of the smooth constraints do not judge the bounds
 		c.Met = o.tolerance()
 	}
 	for _, contender := range o.Study.Contenders {
-		m := plots.Method{Name: contender.Name}
+		m := report.PlottedMethod{Name: contender.Name}
 		for _, r := range o.shown(contender.Name) {
 			m.Runs = append(m.Runs, r.Records)
 		}

@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	_ "ppal/internal/npyfile" // the user's file may hold arrays
 	"ppal/internal/recordio"
 )
 

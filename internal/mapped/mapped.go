@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"ppal/internal/atomicfile"
-	"ppal/internal/memory"
 )
 
 // ErrUnsupported is the error of an operating system on which ppal cannot map files.
@@ -27,7 +26,7 @@ var ErrUnsupported = errors.New("mapped: this system cannot keep memory in files
 type Dir struct {
 	path  string
 	limit uint64
-	usage func() (all, own uint64) // memory.Usage
+	usage func() (all, own uint64) // MemoryUsage
 
 	mutex  sync.Mutex
 	maps   [][]byte
@@ -45,7 +44,7 @@ type Dir struct {
 // before the next check. New returns an error if the directory cannot hold mapped
 // files.
 func New(path string, limit uint64) (*Dir, error) {
-	d := &Dir{path: path, limit: limit, usage: memory.Usage}
+	d := &Dir{path: path, limit: limit, usage: MemoryUsage}
 	probe, err := Make[byte](d, 1)
 	if err != nil {
 		return nil, err

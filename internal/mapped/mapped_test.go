@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppal/internal/memory"
 	"ppal/internal/require"
 )
 
@@ -117,12 +116,12 @@ func TestResidentMemory(t *testing.T) {
 		x[i] = 1
 	}
 	about := func(when string, from, grown int) {
-		if now := int(memory.Resident()) - from; now < grown-size/8 || now > grown+size/8 {
+		if now := int(ResidentMemory()) - from; now < grown-size/8 || now > grown+size/8 {
 			t.Errorf("%s the resident memory grows by %d MiB, want about %d", when, now>>20, grown>>20)
 		}
 	}
 	debug.FreeOSMemory() // else the runtime may return memory of earlier tests between two checks
-	full := int(memory.Resident())
+	full := int(ResidentMemory())
 	d.release()
 	about("without its pages", full, -size)
 	Ahead(bytesOf(x[1 : half/8])) // not from a page

@@ -1,5 +1,5 @@
 // Package rates counts the decisions of a model: the rates of all rows and of groups of rows, with
-// intervals, the confusion matrix, and the ROC curve.
+// intervals, the confusion matrix, the ROC curve, and whether bounds hold on new rows.
 package rates
 
 import (

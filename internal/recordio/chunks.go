@@ -1,7 +1,7 @@
 // Package recordio reads tables as streams of typed records. It cuts a file into chunks of whole
 // records, several goroutines decode the chunks, and the results keep the order of the file. The
-// formats are text of separated fields, and binary formats that a program registers, such as
-// Parquet.
+// formats are text of separated fields, arrays of NumPy and IDX, and binary formats that a program
+// registers, such as Parquet.
 package recordio
 
 import (

@@ -5,7 +5,6 @@ import (
 
 	"ppal/internal/ending"
 	"ppal/internal/option"
-	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer/session/results"
 )
@@ -45,7 +44,7 @@ func WriteEvaluation(path string, e *Evaluation) error {
 		v.Bounds = append(v.Bounds, b)
 	}
 	v.Facts = rateFacts(e.Rates, "")
-	rates := plots.Rates{Splits: []plots.SplitRates{{Split: string(results.Test), Word: "these", Table: e.Rates}}}
+	rates := Rates{Splits: []SplitRates{{Split: string(results.Test), Word: "these", Table: e.Rates}}}
 	v.Rates = &ratesView{Charts: rates.Bars(), Note: "The thin line on a bar is the 95% interval of the rate on new rows."}
 	v.Confusion = confusions(rates.Splits)
 	for k, c := range e.Comparisons {

@@ -6,7 +6,6 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/ending"
-	"ppal/internal/plots"
 	"ppal/trainer/session/results"
 )
 
@@ -18,14 +17,14 @@ type ratesView struct {
 }
 
 // splitRates returns the rates and the ROC curves of the splits in their order.
-func splitRates(tables map[results.Split]*results.RateTable, roc map[results.Split][][2]float64) plots.Rates {
-	var all plots.Rates
+func splitRates(tables map[results.Split]*results.RateTable, roc map[results.Split][][2]float64) Rates {
+	var all Rates
 	for _, split := range results.Splits() {
 		t := tables[split]
 		if t == nil {
 			continue
 		}
-		s := plots.SplitRates{Split: string(split), Word: split.Word(), Trained: split == results.Training, Table: t}
+		s := SplitRates{Split: string(split), Word: split.Word(), Trained: split == results.Training, Table: t}
 		for _, p := range roc[split] {
 			s.ROC = append(s.ROC, results.ROCPoint{FPR: p[0], TPR: p[1]})
 		}
@@ -80,7 +79,7 @@ type confusionCell struct {
 const mostConfused = 12
 
 // confusions returns the matrix of each split.
-func confusions(splits []plots.SplitRates) (list []confusionView) {
+func confusions(splits []SplitRates) (list []confusionView) {
 	for _, split := range splits {
 		t := split.Table
 		if len(t.Classes) > mostConfused || len(t.Confusion) != len(t.Classes) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer/session/results"
 )
@@ -15,7 +14,7 @@ func (Renderer) Curves(dir string, l results.Legend) error {
 	if err != nil {
 		return err
 	}
-	_, err = plots.Write(rundir.Dir(dir).Plots(), plots.Run{
+	_, err = WritePlots(rundir.Dir(dir).Plots(), PlottedRun{
 		Title: l.Title, Records: records, Objective: l.Objective, Constraints: l.Constraints, Bounded: l.Bounded, Bounds: l.Bounds,
 	})
 	return err
@@ -28,7 +27,7 @@ func (Renderer) Rates(dir, title string, tables map[results.Split]*results.RateT
 		return nil
 	}
 	all.Title = title
-	_, err := plots.WriteRates(rundir.Dir(dir).Plots(), all)
+	_, err := WriteRatePlots(rundir.Dir(dir).Plots(), all)
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"ppal/internal/dirlock"
 	"ppal/internal/ending"
 	"ppal/internal/option"
-	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
@@ -122,7 +121,7 @@ func (r *run) charts() []*chart.Chart {
 	if len(r.records) == 0 {
 		return nil
 	}
-	curves := &plots.Run{Records: r.records, Objective: r.details.Objective, Bounds: r.bounds()}
+	curves := &PlottedRun{Records: r.records, Objective: r.details.Objective, Bounds: r.bounds()}
 	for j := range r.records[len(r.records)-1].Constraints {
 		curves.Constraints, curves.Bounded = append(curves.Constraints, r.constraintName(j)), append(curves.Bounded, r.boundedName(j))
 	}

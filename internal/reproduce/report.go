@@ -7,7 +7,7 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/compare"
-	"ppal/internal/plots"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 )
 
@@ -60,7 +60,7 @@ func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) e
 				continue
 			}
 			title := fmt.Sprintf("%s, %s", contender.Name, names[i])
-			p := &chart.Picture{Head: title, Charts: plots.Multipliers(r.Records)}
+			p := &chart.Picture{Head: title, Charts: report.Multipliers(r.Records)}
 			if err := p.Write(filepath.Join(dir, names[i], "plots", "multipliers-"+contender.Name+".svg")); err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 // Users of the library link no pages and pictures of runs, and only those who read files of tables
 // link the reader of Parquet.
 func TestLibrariesLink(t *testing.T) {
-	pages := []string{"html/template", "/internal/plots", "/internal/report"}
+	pages := []string{"html/template", "/internal/report"}
 	for path, without := range map[string][]string{
 		"./trainer":          append([]string{"/parquet-go", "/datasets"}, pages...),
 		"./trainer/graph":    append([]string{"/parquet-go", "/datasets"}, pages...),

@@ -1,6 +1,7 @@
-// Package sweep trains a model for several bounds of one constraint, from the loosest to the
-// tightest, and collects the trade-off curve. Each run starts from the weights and multipliers of
-// the run before. The data are read once.
+// Package sweep trains a model for several values of a setting. Sweep goes through bounds of one
+// constraint, from the loosest to the tightest, and collects the trade-off curve: each run starts
+// from the weights and multipliers of the run before. Choice tries settings, and rows that do not
+// train choose one. The data are read once.
 package sweep
 
 import (

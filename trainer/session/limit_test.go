@@ -10,7 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/memory"
+	"ppal/internal/mapped"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -35,14 +35,14 @@ func TestAutomaticIterations(t *testing.T) {
 // same run fits without a limit, and a smaller run fits with it.
 func TestMemoryLimit(t *testing.T) {
 	require.NoRace(t, "its memory counts as resident, and the test starts no goroutine of its own")
-	if memory.Resident() == 0 {
+	if mapped.ResidentMemory() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
 	open := func(room int64, model models.Spec, m trainer.Method) error {
 		limit := room
 		if room > 0 {
 			debug.FreeOSMemory() // otherwise free memory, which the session uses again, counts as resident
-			limit += int64(memory.Resident())
+			limit += int64(mapped.ResidentMemory())
 		}
 		s, err := New(t.Context(), Options{Data: Table{Dataset: "synthetic-compas"}, Task: DemographicParity{Epsilon: []float64{0.05}}, Model: &model, Method: m,
 			Device: Device{Kind: CPU, Threads: 1, MemoryLimit: limit}})
@@ -82,7 +82,7 @@ func TestMemoryLimit(t *testing.T) {
 // the copy: 16 MB in float32, 48 MB in three digits of bfloat16.
 func TestPackedRowsCount(t *testing.T) {
 	require.NoRace(t, "its memory counts as resident, and the test starts no goroutine of its own")
-	if memory.Resident() == 0 {
+	if mapped.ResidentMemory() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
 	const rows, cols = 40_000, 100
@@ -99,7 +99,7 @@ func TestPackedRowsCount(t *testing.T) {
 	}{{Float32, 8 << 20, true}, {Float32, 100 << 20, false}, {BF16x3, 40 << 20, true}} {
 		debug.FreeOSMemory()
 		s, err := New(t.Context(), Options{Data: Matrices{Train: &Matrix{Features: x, Labels: labels, Groups: groups}},
-			Task: DemographicParity{}, Device: Device{Kind: CPU, Threads: 1, Products: tc.products, inGo: true, MemoryLimit: int64(memory.Resident()) + tc.room}})
+			Task: DemographicParity{}, Device: Device{Kind: CPU, Threads: 1, Products: tc.products, inGo: true, MemoryLimit: int64(mapped.ResidentMemory()) + tc.room}})
 		if refused := errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "leaves"); refused != tc.refused {
 			t.Errorf("%v, room for %d MiB: %v", tc.products, tc.room>>20, err)
 		}
@@ -114,7 +114,7 @@ func TestPackedRowsCount(t *testing.T) {
 // Rows beyond the limit are refused while they are read, with the flag that keeps them in files.
 func TestMemoryLimitOfRows(t *testing.T) {
 	require.NoRace(t, "TestRowsInFiles reads with the same goroutines")
-	if memory.Resident() == 0 {
+	if mapped.ResidentMemory() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
 	dir := t.TempDir()
@@ -124,7 +124,7 @@ func TestMemoryLimitOfRows(t *testing.T) {
 		os.WriteFile(libsvm, []byte(strings.Repeat("+1 1:1 2:1\n-1 2:1\n", rows/2)), 0o600)))
 	for _, source := range []Source{CSV(csv, "y=1", "g"), LIBSVM(libsvm, "1")} {
 		_, err := New(t.Context(), Options{Data: source, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1},
-			Device: Device{Kind: CPU, Threads: 1, MemoryLimit: int64(memory.Resident()) + 4<<20}})
+			Device: Device{Kind: CPU, Threads: 1, MemoryLimit: int64(mapped.ResidentMemory()) + 4<<20}})
 		var option *OptionError
 		if !errors.As(err, &option) || option.Option != "memory-limit" || !strings.Contains(err.Error(), "rows that are read so far") ||
 			!strings.Contains(err.Error(), "--memory SIZE") {
@@ -135,7 +135,7 @@ func TestMemoryLimitOfRows(t *testing.T) {
 
 // A limit below what the process has leaves nothing, and the difference does not wrap around.
 func TestFree(t *testing.T) {
-	if memory.Resident() == 0 {
+	if mapped.ResidentMemory() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
 	if free, ok := (Device{MemoryLimit: 1}).resolved().Free(); !ok || free != 0 {

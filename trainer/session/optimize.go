@@ -14,7 +14,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/decide"
-	"ppal/internal/promise"
 	"ppal/internal/rates"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -195,7 +194,7 @@ func (a *assembly) newConfidence() (*measure.Confidence, error) {
 		return nil, err
 	}
 	c, err := measure.NewConfidence(d.System, sample, validation.Len(), level)
-	if errors.Is(err, promise.ErrLoss) {
+	if errors.Is(err, rates.ErrLoss) {
 		return nil, &OptionError{Option: "confidence", Problem: "promises rates of decisions, and a loss is none: bound an error instead", Err: err}
 	}
 	return c, err

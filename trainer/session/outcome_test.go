@@ -14,7 +14,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
-	"ppal/internal/plots"
 	"ppal/internal/report"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
@@ -63,7 +62,7 @@ func TestRatesOfATable(t *testing.T) {
 	if diff := cmp.Diff(r.Splits[2].Rates, sum.Rates[results.Test]); diff != "" {
 		t.Error(diff)
 	}
-	for _, name := range []string{plots.GroupRatesFile, plots.ROCFile} {
+	for _, name := range []string{report.GroupRatesFile, report.ROCFile} {
 		if _, err := os.Stat(filepath.Join(rundir.Dir(dir).Plots(), name)); err != nil {
 			t.Error(err)
 		}

@@ -1,6 +1,8 @@
 // Package double is the test double of a GPU: a driver.Driver that records every call, checks that
 // a GPU could run it and, with the build tag gpu, runs it.
 //
+// Library builds a driver and a cuBLAS without a GPU, for tests of package nvidia.
+//
 // New returns a device that computes nothing: what is downloaded is zero. Computing returns a
 // device whose memory is the host's, whose kernels are their own sources compiled for the host
 // (internal/cuda/kernels/device), and whose products are plain loops.

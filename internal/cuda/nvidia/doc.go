@@ -9,5 +9,3 @@
 // Calls may come from any goroutine, one at a time. A call holds its OS thread and makes the
 // device's primary context current on that thread.
 package nvidia
-
-//go:generate go run ./gen -o symbols.h

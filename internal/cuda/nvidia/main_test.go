@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/nvidia"
-	"ppal/internal/gpustub"
 	"ppal/internal/require"
 )
 
@@ -45,7 +45,7 @@ var stubFile string
 
 // useStub builds the stub, and names it in the environment.
 func useStub() (err error) {
-	if stubFile, err = gpustub.Build(); err != nil {
+	if stubFile, err = double.Library(); err != nil {
 		return err
 	}
 	return errors.Join(os.Setenv(nvidia.DriverFile, stubFile), os.Setenv(nvidia.ProductsFile, stubFile))

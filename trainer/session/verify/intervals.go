@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"ppal/internal/promise"
 	"ppal/internal/rates"
 	"ppal/internal/statistics"
 	"ppal/trainer/session/results"
@@ -121,7 +120,7 @@ func (c *check) promises(e *evaluator) error {
 		return nil
 	}
 	r.exact(sectionDecisions, "confidence", o.Confidence, c.in.Confidence)
-	promised, err := promise.New(c.in.System, e.p.Sample.Rows(), c.in.Confidence)
+	promised, err := rates.NewPromises(c.in.System, e.p.Sample.Rows(), c.in.Confidence)
 	if err != nil {
 		return err
 	}
@@ -132,7 +131,7 @@ func (c *check) promises(e *evaluator) error {
 			r.problem("%s: summary.json says nothing about a promise", d.Constraint)
 			continue
 		}
-		if text := promised.Sentence(j, promise.Promise(*got)); text != "" {
+		if text := promised.Sentence(j, rates.Promise(*got)); text != "" {
 			c.unpromised = append(c.unpromised, text)
 		}
 		allow := func(x float64) number { return number{x, fromDoubt(e.doubt), true} }

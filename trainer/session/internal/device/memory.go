@@ -3,7 +3,7 @@ package device
 import (
 	"fmt"
 
-	"ppal/internal/memory"
+	"ppal/internal/mapped"
 )
 
 // bytesPerParameter is the smallest memory for each parameter, in bytes: the iterate, the
@@ -28,13 +28,13 @@ const bytesPerRow = 150
 func (o Options) Free() (bytes uint64, ok bool) {
 	switch {
 	case o.MemoryLimit == 0:
-		bytes, ok = memory.Available()
+		bytes, ok = mapped.FreeMemory()
 		return bytes / uint64(max(1, o.Neighbours)), ok
 	case o.MemoryLimit < 0:
 		return 0, false
 	}
 	limit := uint64(o.MemoryLimit)
-	return limit - min(limit, memory.Resident()), true
+	return limit - min(limit, mapped.ResidentMemory()), true
 }
 
 // CheckMemory returns an error if bytes exceeds the free memory. what begins a clause that the

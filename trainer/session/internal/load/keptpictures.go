@@ -14,7 +14,6 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/picture"
 	"ppal/internal/mapped"
-	"ppal/internal/memory"
 	"ppal/internal/relay"
 )
 
@@ -44,7 +43,7 @@ func keepPictures(dir, name string, files []string, key any, sum func() (string,
 		return k
 	}
 	if bound == 0 {
-		_, own := memory.Usage()
+		_, own := mapped.MemoryUsage()
 		bound = int64(own) + 2*picturesRoom
 	}
 	folder := filepath.Join(dir, "pictures")

@@ -5,7 +5,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/decide"
-	"ppal/internal/promise"
+	"ppal/internal/rates"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
@@ -16,18 +16,18 @@ import (
 // promise the bounds. The promises are valid because the trained weights do not depend on the
 // validation rows.
 type Confidence struct {
-	*promise.Plan
+	*rates.Promises
 	system   *constraints.System
 	sample   *constraints.Sample // the validation rows
 	rows     int                 // their number
-	promises []promise.Promise   // promises of the saved model; nil before the exact step
+	promises []rates.Promise     // promises of the saved model; nil before the exact step
 }
 
 // NewConfidence returns the plan of promises at the level for bounds of the system on new rows.
 // sample is the system on the validation rows, whose number is rows.
 func NewConfidence(system *constraints.System, sample *constraints.Sample, rows int, level float64) (*Confidence, error) {
-	plan, err := promise.New(system, sample.Rows(), level)
-	return &Confidence{Plan: plan, system: system, sample: sample, rows: rows}, err
+	plan, err := rates.NewPromises(system, sample.Rows(), level)
+	return &Confidence{Promises: plan, system: system, sample: sample, rows: rows}, err
 }
 
 // Tighten returns the amounts by which the training tightens the bounds at the rates of decisions:
@@ -39,7 +39,7 @@ func (c *Confidence) Tighten(terms []float64) []float64 {
 	return c.tighten(terms, parts[0])
 }
 
-// tighten returns part of these amounts: see promise.Plan.Tightened.
+// tighten returns part of these amounts: see rates.Promises.Tightened.
 func (c *Confidence) tighten(terms []float64, part float64) []float64 {
 	amounts := c.Tightened(terms, part)
 	for j, b := range c.system.Bounds {
@@ -52,7 +52,7 @@ func (c *Confidence) tighten(terms []float64, part float64) []float64 {
 var parts = []float64{2, 1.75, 1.5, 1.25, 1, 0.75, 0.5, 0.25, 0}
 
 const (
-	safe    = 2   // the promise.Plan.Safety on training rows at which walk begins
+	safe    = 2   // the rates.Promises.Safety on training rows at which walk begins
 	nearest = 64  // the number of thresholds of which approach chooses
 	dip     = 0.8 // the part of the safety of the given decisions that decisions on the way need
 	dear    = 0.1 // the largest cost of the safe decisions: without a limit, they could reject all rows

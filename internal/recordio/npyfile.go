@@ -1,7 +1,4 @@
-// Package npyfile reads NumPy arrays: a .npy file with one array, or a .npz file, a zip archive of
-// named arrays. The elements are numbers or texts, in C or Fortran order, and in either byte order.
-// An Array reads its rows on demand. Several goroutines may read one Array.
-package npyfile
+package recordio
 
 import (
 	"archive/zip"
@@ -12,6 +9,10 @@ import (
 
 	"ppal/internal/inputfile"
 )
+
+// The arrays of NumPy are a .npy file with one array, or a .npz file, a zip archive of named
+// arrays. The elements are numbers or texts, in C or Fortran order, and in either byte order. An
+// array reads its rows on demand, also for several goroutines.
 
 // archiveMagic is the first bytes of a .npz file, as of every zip archive.
 const archiveMagic = "PK\x03\x04"

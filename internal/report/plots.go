@@ -1,6 +1,4 @@
-// Package plots states the pictures of runs: the curves of their records, compared curves, and the
-// rates of decisions. The charts are those of the pages and of the SVG files in plots/.
-package plots
+package report
 
 import (
 	"math"

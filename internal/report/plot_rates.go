@@ -1,4 +1,4 @@
-package plots
+package report
 
 import (
 	"fmt"
@@ -32,9 +32,10 @@ const (
 // mostGroups is the largest number of groups in a chart of bars.
 const mostGroups = 12
 
-// WriteRates writes the pictures of the rates into the folder dir, which it creates: rates.svg with
-// the bars, and roc.svg with the ROC curves if there are curves. It returns the names of the files.
-func WriteRates(dir string, r Rates) ([]string, error) {
+// WriteRatePlots writes the pictures of the rates into the folder dir, which it creates: rates.svg
+// with the bars, and roc.svg with the ROC curves if there are curves. It returns the names of the
+// files.
+func WriteRatePlots(dir string, r Rates) ([]string, error) {
 	f := &folder{dir: dir}
 	p := &chart.BarPicture{Head: r.Title, Charts: r.Bars()}
 	for _, s := range r.Splits {

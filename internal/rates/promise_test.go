@@ -1,4 +1,4 @@
-package promise
+package rates
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ func bank(female, male int) *constraints.Population {
 }
 
 // plan resolves constraints on the rows and plans their promises on the same rows.
-func plan(t *testing.T, p *constraints.Population, confidence float64, texts ...string) (*Plan, *constraints.System, *constraints.Sample) {
+func plan(t *testing.T, p *constraints.Population, confidence float64, texts ...string) (*Promises, *constraints.System, *constraints.Sample) {
 	t.Helper()
 	var list []constraints.Constraint
 	for _, text := range texts {
@@ -39,7 +39,7 @@ func plan(t *testing.T, p *constraints.Population, confidence float64, texts ...
 	}
 	s := require.Value(constraints.NewSystem(constraints.Error(), list, p))(t)
 	sample := require.Value(s.On(p))(t)
-	plan := require.Value(New(s, sample.Rows(), confidence))(t)
+	plan := require.Value(NewPromises(s, sample.Rows(), confidence))(t)
 	return plan, s, sample
 }
 
@@ -218,7 +218,7 @@ func TestSentences(t *testing.T) {
 func TestLossRefused(t *testing.T) {
 	c := require.Value(constraints.Parse("loss <= 0.3"))(t)
 	s := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, bank(40, 40)))(t)
-	if _, err := New(s, make([]int, len(s.Rates)), 0.95); !errors.Is(err, ErrLoss) || !strings.Contains(err.Error(), "loss <= 0.3") {
+	if _, err := NewPromises(s, make([]int, len(s.Rates)), 0.95); !errors.Is(err, ErrLoss) || !strings.Contains(err.Error(), "loss <= 0.3") {
 		t.Errorf("error %v, want ErrLoss", err)
 	}
 	p, s, _ := plan(t, bank(4000, 4000), 0.95, "l1(weights) <= 3", "fpr <= 0.05")

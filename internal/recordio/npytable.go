@@ -1,4 +1,4 @@
-package npyfile
+package recordio
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
-	"ppal/internal/recordio"
 )
 
 // init registers the formats .npy and .npz with the readers of tables.
 func init() {
-	recordio.RegisterFormat(recordio.BinaryFormat{Magic: Magic, Open: openTable})
-	recordio.RegisterFormat(recordio.BinaryFormat{Magic: archiveMagic, Is: isArchive, Open: openTable})
+	RegisterFormat(BinaryFormat{Magic: Magic, Open: openNPY})
+	RegisterFormat(BinaryFormat{Magic: archiveMagic, Is: isArchive, Open: openNPY})
 }
 
 // field is a column of an array.
@@ -24,7 +23,7 @@ type field struct {
 
 // table is the table of all columns of the arrays in a file.
 type table struct {
-	recordio.RowChunks
+	RowChunks
 	name   string // for errors
 	arrays []*array
 	fields []field
@@ -33,7 +32,7 @@ type table struct {
 	blocks bool  // an array has two dimensions or more
 }
 
-var _ recordio.ArrayTable = (*table)(nil)
+var _ ArrayTable = (*table)(nil)
 
 // The limits of a chunk.
 const (
@@ -42,9 +41,9 @@ const (
 	mostRows     = 4096
 )
 
-// openTable opens a file of arrays.
-func openTable(file recordio.RandomAccess, size int64, name string) (recordio.BinaryTable, error) {
-	t := &table{RowChunks: recordio.RowChunks{File: file}, name: name}
+// openNPY opens a file of arrays.
+func openNPY(file RandomAccess, size int64, name string) (BinaryTable, error) {
+	t := &table{RowChunks: RowChunks{File: file}, name: name}
 	var err error
 	if t.arrays, err = open(file, size); err != nil {
 		return nil, t.fail(err)
@@ -93,11 +92,11 @@ func (t *table) ColumnNames() ([]string, error) {
 }
 
 // Blocks implements ArrayTable.
-func (t *table) Blocks() (list []recordio.Block) {
+func (t *table) Blocks() (list []Block) {
 	first := 0
 	for _, a := range t.arrays {
 		if a.Block() && a.columns > 0 {
-			b := recordio.Block{First: first, Columns: a.columns, Rows: t.Rows(), Single: a.Single(), ByColumn: a.fortran && a.columns > 1}
+			b := Block{First: first, Columns: a.columns, Rows: t.Rows(), Single: a.Single(), ByColumn: a.fortran && a.columns > 1}
 			b.Read32 = func(dst []float32, from, to int) error { return readRows(t, a, dst, from, to) }
 			b.Read64 = func(dst []float64, from, to int) error { return readRows(t, a, dst, from, to) }
 			b.Fail = func(row, column int, err error) error {
@@ -117,7 +116,7 @@ func (t *table) Blocks() (list []recordio.Block) {
 
 // readRows writes the elements of rows [from, to) of the table to dst.
 func readRows[T float32 | float64](t *table, a *array, dst []T, from, to int) error {
-	err := recordio.Runs(t.Chosen, from, to, func(at, from, to int) error {
+	err := Runs(t.Chosen, from, to, func(at, from, to int) error {
 		return readNumbers(a, dst[at*a.columns:][:(to-from)*a.columns], from, to)
 	})
 	if err != nil {
@@ -127,11 +126,11 @@ func readRows[T float32 | float64](t *table, a *array, dst []T, from, to int) er
 }
 
 // Arrays implements ArrayTable.
-func (t *table) Arrays() (list []recordio.Array) {
+func (t *table) Arrays() (list []Array) {
 	first := 0
 	for _, a := range t.arrays {
 		if len(a.shape) > 1 {
-			list = append(list, recordio.Array{Name: a.Name, First: first, Columns: a.columns})
+			list = append(list, Array{Name: a.Name, First: first, Columns: a.columns})
 		}
 		first += a.columns
 	}
@@ -151,7 +150,7 @@ func (t *table) Single(field int) bool {
 }
 
 // Records implements BinaryTable.
-func (t *table) Records() recordio.RecordReader {
+func (t *table) Records() RecordReader {
 	return &records{table: t, raw: make([][]byte, len(t.arrays)), loaded: make([]bool, len(t.arrays))}
 }
 
@@ -159,7 +158,7 @@ func (t *table) Records() recordio.RecordReader {
 // them.
 type records struct {
 	table  *table
-	rows   recordio.RowRange
+	rows   RowRange
 	row    int      // number of the row in the chunk
 	raw    [][]byte // bytes of each array in the chunk
 	loaded []bool   // raw has the bytes of the array
@@ -183,9 +182,9 @@ func (r *records) element(field int) (*array, []byte) {
 }
 
 // read returns the bytes of an array in the given rows. It uses the memory of buffer.
-func (t *table) read(a *array, buffer []byte, rows recordio.RowRange) ([]byte, error) {
+func (t *table) read(a *array, buffer []byte, rows RowRange) ([]byte, error) {
 	buffer = buffer[:0]
-	err := recordio.Runs(t.Chosen, rows.From, rows.To, func(_, from, to int) error {
+	err := Runs(t.Chosen, rows.From, rows.To, func(_, from, to int) error {
 		part, err := a.bytes(buffer[len(buffer):], from, to)
 		if len(buffer) == 0 {
 			buffer = part
@@ -201,8 +200,8 @@ func (t *table) read(a *array, buffer []byte, rows recordio.RowRange) ([]byte, e
 }
 
 // Each implements RecordReader.
-func (r *records) Each(c recordio.Chunk, visit func() error) error {
-	r.rows, r.failed = c.Rows.(recordio.RowRange), nil
+func (r *records) Each(c Chunk, visit func() error) error {
+	r.rows, r.failed = c.Rows.(RowRange), nil
 	clear(r.loaded)
 	for r.row = range r.rows.To - r.rows.From {
 		for _, field := range r.table.texts {
@@ -232,7 +231,7 @@ func (r *records) Text(field int) []byte {
 	}
 	r.text = a.appendText(r.text[:0], p)
 	if a.text() {
-		return recordio.Trimmed(r.text)
+		return Trimmed(r.text)
 	}
 	return r.text
 }
@@ -244,7 +243,7 @@ func (r *records) Padded(field int) bool {
 		return false
 	}
 	r.text = a.appendText(r.text[:0], p)
-	return len(recordio.Trimmed(r.text)) < len(r.text)
+	return len(Trimmed(r.text)) < len(r.text)
 }
 
 // Number implements RecordReader.

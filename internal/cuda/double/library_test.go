@@ -1,6 +1,6 @@
 //go:build gpu
 
-package gpustub
+package double
 
 import (
 	"os"

@@ -1,12 +1,4 @@
-// Package choose trains with several settings, judges each by the counted decisions and bounds on
-// rows that do not train, and chooses one. It runs on package study. Test rows are not read.
-//
-// A path is a list of candidates that differ only in the weight of the regularizer. Each candidate
-// of a path may start from the weights and multipliers of the previous candidate. The first
-// training of a path has the full budget; all later ones together take at most 3/4 of its
-// gradients, or Choice.Least if that is more. The chosen settings are then trained from the start,
-// so a run that chooses takes up to 3 times as long as a run with the first weight.
-package choose
+package sweep
 
 import (
 	"context"
@@ -23,7 +15,14 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// Choice describes a choice.
+// Choice describes a choice: it trains with several settings, judges each by the counted decisions
+// and bounds on rows that do not train, and chooses one. Test rows are not read.
+//
+// A path is a list of candidates that differ only in the weight of the regularizer. Each candidate
+// of a path may start from the weights and multipliers of the previous candidate. The first
+// training of a path has the full budget; all later ones together take at most 3/4 of its
+// gradients, or Choice.Least if that is more. The chosen settings are then trained from the start,
+// so a run that chooses takes up to 3 times as long as a run with the first weight.
 type Choice struct {
 	// Candidates are the names of the settings to try, in the order of the trainings.
 	Candidates []string
@@ -82,7 +81,7 @@ const (
 // candidate that the budget of its path does not reach in every fold is left out. The error is
 // ErrNoRows, the cause of ctx, or an error of Options or Train.
 func (c *Choice) Do(ctx context.Context) ([]Tried, error) {
-	r := &runner{Choice: c}
+	r := &chooser{Choice: c}
 	var jobs []study.Job[Tried]
 	for fold := range max(1, c.Folds) {
 		if c.Folds > 0 {
@@ -124,8 +123,8 @@ func (c *Choice) Do(ctx context.Context) ([]Tried, error) {
 	return tried, nil
 }
 
-// runner holds the state of the current path.
-type runner struct {
+// chooser holds the state of the current path.
+type chooser struct {
 	*Choice
 	done   int            // finished trainings
 	state  *trainer.State // end of the previous candidate's training
@@ -133,7 +132,7 @@ type runner struct {
 }
 
 // try trains a candidate. The error is study.ErrNoRecord if the path has no gradients left.
-func (r *runner) try(ctx context.Context, k, fold int) (Tried, error) {
+func (r *chooser) try(ctx context.Context, k, fold int) (Tried, error) {
 	follows := r.Follows[k] && r.state != nil
 	if !follows {
 		r.state = nil

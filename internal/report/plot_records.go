@@ -1,4 +1,4 @@
-package plots
+package report
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"ppal/trainer"
 )
 
-// Run holds the data of the charts of a run's records.
-type Run struct {
+// PlottedRun holds the data of the charts of a run's records.
+type PlottedRun struct {
 	Title     string
 	Records   []trainer.Record
 	Objective string // the name of f: the first class's name
@@ -26,11 +26,11 @@ const (
 	fewLines   = 4
 )
 
-// Write writes the pictures of the records into the folder dir, which it creates: objective,
+// WritePlots writes the pictures of the records into the folder dir, which it creates: objective,
 // violations, residuals and multipliers over iterations and over seconds, <name>-<axis>.svg, and
 // all four in overview.svg. A quantity that the method does not have gets no picture. Write returns
 // the names of the files.
-func Write(dir string, run Run) ([]string, error) {
+func WritePlots(dir string, run PlottedRun) ([]string, error) {
 	f := &folder{dir: dir}
 	charts := named(run.Charts(), "objective", "violations", "residuals", "multipliers")
 	if err := f.writeCharts(run.Title, charts, axes()[:2]); err != nil {
@@ -41,7 +41,7 @@ func Write(dir string, run Run) ([]string, error) {
 }
 
 // Charts returns the charts of the records over all axes, without those that no record has.
-func (run *Run) Charts() []*chart.Chart {
+func (run *PlottedRun) Charts() []*chart.Chart {
 	if len(run.Records) == 0 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (run *Run) Charts() []*chart.Chart {
 
 // builder builds the charts of a run.
 type builder struct {
-	run     *Run
+	run     *PlottedRun
 	records []trainer.Record // a selection
 	x       [][]float64      // of each axis
 	shown   []int            // the constraints with a line
@@ -60,7 +60,7 @@ type builder struct {
 	sampled string           // says that the values are of a sample of the rows
 }
 
-func newBuilder(run *Run) *builder {
+func newBuilder(run *PlottedRun) *builder {
 	b := &builder{run: run, shown: run.shown()}
 	most := mostPoints
 	if len(b.shown) > fewLines {
@@ -79,11 +79,11 @@ func newBuilder(run *Run) *builder {
 	return b
 }
 
-func (run *Run) last() *trainer.Record { return &run.Records[len(run.Records)-1] }
+func (run *PlottedRun) last() *trainer.Record { return &run.Records[len(run.Records)-1] }
 
 // shown returns the indices of the constraints with a line: all, or those with the largest final
 // values.
-func (run *Run) shown() []int {
+func (run *PlottedRun) shown() []int {
 	last := run.last().Constraints
 	return ending.Largest(len(last), func(j int) float64 { return last[j] })
 }
@@ -117,7 +117,7 @@ func (b *builder) add(c *chart.Chart, l chart.Line, value number) bool {
 	return true
 }
 
-func constraints(r *trainer.Record) []float64 { return r.Constraints }
+func constraintPlots(r *trainer.Record) []float64 { return r.Constraints }
 
 // objective draws f and the bounded values g + kappa, with the bounds.
 func (b *builder) objective() *chart.Chart {
@@ -131,7 +131,7 @@ func (b *builder) objective() *chart.Chart {
 		if j >= len(b.run.Bounds) {
 			continue
 		}
-		bound, g := b.run.Bounds[j], element(constraints, j)
+		bound, g := b.run.Bounds[j], element(constraintPlots, j)
 		c.Title = "Objective and bounded values"
 		b.add(c, chart.LineOf(name(b.run.Constraints, j), k), func(r *trainer.Record) (float64, bool) {
 			v, known := g(r)
@@ -149,7 +149,7 @@ func (b *builder) objective() *chart.Chart {
 func (b *builder) violations() *chart.Chart {
 	c := b.chart("violations", "Violations", "How far each smooth constraint exceeds its bound; 0 is met."+b.some+b.sampled, true)
 	for k, j := range b.shown {
-		g := element(constraints, j)
+		g := element(constraintPlots, j)
 		b.add(c, chart.LineOf(name(b.run.Bounded, j), k), func(r *trainer.Record) (float64, bool) {
 			v, known := g(r)
 			return max(0, v), known
@@ -211,7 +211,7 @@ func (b *builder) errors() *chart.Chart {
 // Multipliers returns the charts of lambda and mu, and of |lambda - mu|, over the iterations of a
 // run whose method has both.
 func Multipliers(records []trainer.Record) []*chart.Chart {
-	run := &Run{Records: records}
+	run := &PlottedRun{Records: records}
 	b := newBuilder(run)
 	values := b.multipliers().Over(0)
 	gaps := b.chart("gaps", "Gap of the multipliers", "The distance of each lambda from its mu.", true)

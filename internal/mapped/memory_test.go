@@ -1,4 +1,4 @@
-package memory
+package mapped
 
 import (
 	"runtime"
@@ -43,13 +43,13 @@ func TestHere(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux says")
 	}
-	if n, ok := Available(); !ok || n < 1<<20 {
+	if n, ok := FreeMemory(); !ok || n < 1<<20 {
 		t.Errorf("available: %d, %v", n, ok)
 	}
-	if n := Resident(); n < 1<<20 || n > 1<<36 {
+	if n := ResidentMemory(); n < 1<<20 || n > 1<<36 {
 		t.Errorf("resident: %d", n)
 	}
-	if all, own := Usage(); own < 1<<18 || own >= all { // the program's file is not the process's own
+	if all, own := MemoryUsage(); own < 1<<18 || own >= all { // the program's file is not the process's own
 		t.Errorf("%d bytes are resident, %d of them the process's own", all, own)
 	}
 }

@@ -1,4 +1,4 @@
-package promise
+package rates
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ type Promise struct {
 }
 
 // Check returns the promise of each constraint of System.Subject, for counts on validation rows.
-func (p *Plan) Check(hits []int) []Promise {
+func (p *Promises) Check(hits []int) []Promise {
 	list := make([]Promise, len(p.system.Subject))
 	for j, c := range p.system.Subject {
 		own := p.system.Inequalities(j, c.Bound())
@@ -42,7 +42,7 @@ func (p *Plan) Check(hits []int) []Promise {
 }
 
 // All reports whether all promises hold: see Check.
-func (p *Plan) All(hits []int) bool {
+func (p *Promises) All(hits []int) bool {
 	for _, b := range p.system.Bounds {
 		if !p.passes(b, hits) {
 			return false
@@ -52,7 +52,7 @@ func (p *Plan) All(hits []int) bool {
 }
 
 // every reports whether all inequalities of constraint j, with the given bound, pass a test.
-func (p *Plan) every(j int, bound float64, hits []int, test func(constraints.Inequality, []int) bool) bool {
+func (p *Promises) every(j int, bound float64, hits []int, test func(constraints.Inequality, []int) bool) bool {
 	for _, b := range p.system.Inequalities(j, bound) {
 		if !test(b, hits) {
 			return false
@@ -66,7 +66,7 @@ const halvings = 40
 
 // tightest returns the tightest bound between 0 and 1 whose inequalities pass a test, or the
 // loosest bound if no bound passes.
-func (p *Plan) tightest(j int, hits []int, test func(constraints.Inequality, []int) bool) float64 {
+func (p *Promises) tightest(j int, hits []int, test func(constraints.Inequality, []int) bool) float64 {
 	tight, loose := 0.0, 1.0
 	if p.system.Subject[j].IsAtLeast() {
 		tight, loose = 1, 0
@@ -83,7 +83,7 @@ func (p *Plan) tightest(j int, hits []int, test func(constraints.Inequality, []i
 
 // needed returns the number of rows in the smallest cell of inequalities, and the number of rows
 // that this cell needs if the decisions are the best for the bound.
-func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed int) {
+func (p *Promises) needed(list []constraints.Inequality, hits []int) (rows, needed int) {
 	rows = math.MaxInt
 	for _, b := range list {
 		if share, one := p.system.Share(b, hits, p.rows); one {
@@ -117,7 +117,7 @@ func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed i
 // Sentence returns one sentence about a promise that does not hold: why constraint j is not
 // promised, which bound the decisions support, and how many rows the bound needs. It returns "" for
 // a promise that holds.
-func (p *Plan) Sentence(j int, r Promise) string {
+func (p *Promises) Sentence(j int, r Promise) string {
 	if r.Holds {
 		return ""
 	}

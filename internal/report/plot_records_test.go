@@ -1,4 +1,4 @@
-package plots
+package report
 
 import (
 	"encoding/xml"
@@ -18,16 +18,16 @@ import (
 )
 
 // sample returns a run of four classes that becomes feasible.
-func sample(constraints []string) Run {
-	run := Run{Title: "mnpc, ppala", Objective: "T-shirt/top", Constraints: constraints}
-	for range constraints {
+func sample(constraintPlots []string) PlottedRun {
+	run := PlottedRun{Title: "mnpc, ppala", Objective: "T-shirt/top", Constraints: constraintPlots}
+	for range constraintPlots {
 		run.Bounds = append(run.Bounds, 0.2)
 	}
 	for k := 0; k <= 1000; k += 5 {
 		t := float64(k)
 		r := trainer.Record{Iteration: k, Seconds: t / 40, Objective: 1.5*math.Exp(-t/60) + 2e-3,
 			Stationarity: 0.5*math.Exp(-t/100) + 1e-5, Complementarity: 1e-2 * math.Exp(-t/80)}
-		for j := range constraints {
+		for j := range constraintPlots {
 			g := 1.3*math.Exp(-t/(40+20*float64(j))) - 0.02*float64(j)
 			r.Constraints = append(r.Constraints, g)
 			r.Infeasibility = max(r.Infeasibility, g)
@@ -43,7 +43,7 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	run := sample([]string{"Trouser", "Pullover", "Dress"})
 	run.Bounded = []string{"Trouser <= 0.2", "Pullover <= 0.2", "Dress <= 0.2"}
-	got := require.Value(Write(dir, run))(t)
+	got := require.Value(WritePlots(dir, run))(t)
 	want := []string{
 		"objective-iterations.svg", "objective-seconds.svg", "violations-iterations.svg", "violations-seconds.svg",
 		"residuals-iterations.svg", "residuals-seconds.svg", "multipliers-iterations.svg", "multipliers-seconds.svg", "overview.svg",
@@ -130,8 +130,8 @@ func wellFormed(t *testing.T, path string) string {
 	}
 }
 
-// Write accepts runs of methods without multipliers, and runs with a single record, only zeros, or
-// many records.
+// WritePlots accepts runs of methods without multipliers, and runs with a single record, only
+// zeros, or many records.
 func TestWriteEdges(t *testing.T) {
 	bare := sample([]string{"b"})
 	for i := range bare.Records {
@@ -146,12 +146,12 @@ func TestWriteEdges(t *testing.T) {
 		many.Records = append(many.Records, many.Records...)
 	}
 	for name, tc := range map[string]struct {
-		run   Run
+		run   PlottedRun
 		files int
 	}{"no multipliers": {bare, 7}, "one record": {single, 9}, "zeros": {zero, 7}, "many": {many, 9}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			names := require.Value(Write(dir, tc.run))(t)
+			names := require.Value(WritePlots(dir, tc.run))(t)
 			if len(names) != tc.files {
 				t.Errorf("%d files, want %d: %v", len(names), tc.files, names)
 			}

@@ -1,6 +1,6 @@
 //go:build gpu
 
-package gpustub
+package double
 
 import (
 	"crypto/sha256"
@@ -21,11 +21,14 @@ type recipe struct {
 	others  []string // files that the units include
 }
 
-// Build returns the file of the library, with the host's kernels and products. It compiles the
+// Library returns the file of a driver and a cuBLAS without a GPU, one library because they share
+// their state, with the host's kernels and products. Its sources are in
+// internal/cuda/nvidia/testdata/stub, and stub.h describes the environment variables that make the
+// library fail. It compiles the
 // library in the folder build/gpustub of this checkout, unless a library with the same sources,
 // compilers and options is there: several packages test with the library, and compiling takes long.
 // It needs cc and c++.
-func Build() (file string, err error) {
+func Library() (file string, err error) {
 	root, err := checkout()
 	if err != nil {
 		return "", err
@@ -49,7 +52,7 @@ func checkout() (string, error) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("gpustub: %s is not in a checkout", dir)
+			return "", fmt.Errorf("library: %s is not in a checkout", dir)
 		}
 	}
 }
@@ -72,7 +75,7 @@ func stub(cuda string) (recipe, error) {
 	} {
 		files, err := filepath.Glob(list.pattern)
 		if err != nil || len(files) == 0 {
-			return r, errors.Join(err, fmt.Errorf("gpustub: no file is %s", list.pattern))
+			return r, errors.Join(err, fmt.Errorf("library: no file is %s", list.pattern))
 		}
 		*list.to = append(*list.to, files...)
 	}
@@ -111,7 +114,7 @@ func (r recipe) name() (string, error) {
 	for _, compiler := range [][]string{r.cc, r.cxx} {
 		version, err := exec.Command(compiler[0], "--version").Output()
 		if err != nil {
-			return "", fmt.Errorf("gpustub: %s --version: %w", compiler[0], err)
+			return "", fmt.Errorf("library: %s --version: %w", compiler[0], err)
 		}
 		fmt.Fprintf(sum, "%q %q\n", compiler, version)
 	}

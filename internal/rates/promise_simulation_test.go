@@ -1,4 +1,4 @@
-package promise
+package rates
 
 import (
 	"flag"
@@ -96,7 +96,7 @@ func TestSimulation(t *testing.T) {
 					wrong := 0
 					for range *samples {
 						hits, rows := draw(rng, s, 600*groups, shares, accepted)
-						p := require.Value(New(s, rows, 0.95))(t)
+						p := require.Value(NewPromises(s, rows, 0.95))(t)
 						if p.All(hits) {
 							wrong++
 						}

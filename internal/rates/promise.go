@@ -1,15 +1,4 @@
-// Package promise decides whether bounds on rates of decisions hold on new rows at a confidence,
-// from counts on validation rows that the weights do not depend on.
-//
-// The constraints that depend on rows share the probability of a wrong promise, 1 - confidence, so
-// that all promises of a run hold together. Each inequality of a constraint has the constraint's
-// whole share: a constraint is promised if all of its inequalities pass, and a wrong promise needs
-// a certain inequality, one that does not hold, to pass (intersection-union test). An inequality
-// passes if the upper limit of its value is at most its bound. For one share of rows this is the
-// exact binomial test, and for a threshold on a score the umbrella algorithm of Tong, Feng and Li,
-// 2018. Limits of combinations, such as a gap of two rates, are those of statistics.Estimate.
-// docs/reference/confidence.md has the proof, also for promises that the validation rows choose.
-package promise
+package rates
 
 import (
 	"errors"
@@ -24,8 +13,18 @@ import (
 // ErrLoss says that decisions on validation rows cannot bound a loss.
 var ErrLoss = errors.New("promise: a loss is not a rate of decisions")
 
-// Plan says how bounds are tightened on validation rows.
-type Plan struct {
+// Promises decides whether bounds on rates of decisions hold on new rows at a confidence, from
+// counts on validation rows that the weights do not depend on.
+//
+// The constraints that depend on rows share the probability of a wrong promise, 1 - confidence, so
+// that all promises of a run hold together. Each inequality of a constraint has the constraint's
+// whole share: a constraint is promised if all of its inequalities pass, and a wrong promise needs
+// a certain inequality, one that does not hold, to pass (intersection-union test). An inequality
+// passes if the upper limit of its value is at most its bound. For one share of rows this is the
+// exact binomial test, and for a threshold on a score the umbrella algorithm of Tong, Feng and Li,
+// 2018. Limits of combinations, such as a gap of two rates, are those of statistics.Estimate.
+// docs/reference/confidence.md has the proof, also for promises that the validation rows choose.
+type Promises struct {
 	Confidence float64
 
 	system *constraints.System
@@ -37,10 +36,10 @@ type Plan struct {
 	by     bool // see ByThreshold
 }
 
-// New returns the plan for validation rows. rows[r] is the number of validation rows that rate r of
-// the system counts. The error wraps ErrLoss if a constraint bounds a loss.
-func New(system *constraints.System, rows []int, confidence float64) (*Plan, error) {
-	p := &Plan{Confidence: confidence, system: system, rows: rows, known: map[statistics.Count]statistics.Estimate{}, by: true}
+// NewPromises returns the promises for validation rows. rows[r] is the number of validation rows
+// that rate r of the system counts. The error wraps ErrLoss if a constraint bounds a loss.
+func NewPromises(system *constraints.System, rows []int, confidence float64) (*Promises, error) {
+	p := &Promises{Confidence: confidence, system: system, rows: rows, known: map[statistics.Count]statistics.Estimate{}, by: true}
 	for range system.Subject {
 		p.cells = append(p.cells, make([]bool, len(rows)))
 	}
@@ -75,20 +74,20 @@ func New(system *constraints.System, rows []int, confidence float64) (*Plan, err
 
 // statistical reports whether an inequality depends on rows. A bound on the l1 norm of the weights
 // does not.
-func (p *Plan) statistical(b constraints.Inequality) bool {
+func (p *Promises) statistical(b constraints.Inequality) bool {
 	return !p.system.L1 || b.Coefficients[len(p.system.Rates)] == 0
 }
 
 // ByThreshold reports whether every promise holds for any threshold that the validation rows
 // choose, because all inequalities bound shares that are monotone in the threshold.
-func (p *Plan) ByThreshold() bool { return p.by }
+func (p *Promises) ByThreshold() bool { return p.by }
 
 // Tightened returns the bounds of System.Bounds, tightened for validation rows with rates of about
 // terms. Decisions on the validation rows that meet the bounds keep the promises if part is 1.
 // Other parts tighten a bound by that part of the amount, but a part above 1 leaves the tightened
 // bound at least a share of (3 - part)/2 of its distance to the best value. A bound that the rows
 // cannot support is returned unchanged.
-func (p *Plan) Tightened(terms []float64, part float64) []float64 {
+func (p *Promises) Tightened(terms []float64, part float64) []float64 {
 	hits := make([]int, len(p.rows))
 	for k, n := range p.rows {
 		hits[k] = int(math.Round(math.Max(0, math.Min(1, terms[k])) * float64(n)))
@@ -113,7 +112,7 @@ func (p *Plan) Tightened(terms []float64, part float64) []float64 {
 // Safety returns the least distance of an inequality's value at terms from its bound, in units of
 // the amount by which Tightened tightens the bound; +Inf if no inequality depends on rows, and NaN
 // if the rows cannot support one.
-func (p *Plan) Safety(terms []float64) float64 {
+func (p *Promises) Safety(terms []float64) float64 {
 	least, tight := math.Inf(1), p.Tightened(terms, 1)
 	for i, b := range p.system.Bounds {
 		if !p.statistical(b) {
@@ -132,7 +131,7 @@ func (p *Plan) Safety(terms []float64) float64 {
 }
 
 // tightened returns the bound of an inequality for counted rates on validation rows.
-func (p *Plan) tightened(b constraints.Inequality, hits []int) float64 {
+func (p *Promises) tightened(b constraints.Inequality, hits []int) float64 {
 	share, one := p.system.Share(b, hits, p.rows)
 	switch {
 	case one && p.system.Direction(b) != 0:
@@ -147,7 +146,7 @@ func (p *Plan) tightened(b constraints.Inequality, hits []int) float64 {
 
 // weight returns the change of an inequality's value with its share: the coefficient of a rate, or
 // the share of the rows that a precision counts.
-func (p *Plan) weight(b constraints.Inequality, share constraints.Share) float64 {
+func (p *Promises) weight(b constraints.Inequality, share constraints.Share) float64 {
 	k := slices.IndexFunc(b.Coefficients, func(c float64) bool { return c != 0 })
 	if slices.ContainsFunc(b.Coefficients[k+1:], func(c float64) bool { return c != 0 }) {
 		return float64(share.Rows) / float64(p.rows[k])
@@ -156,7 +155,7 @@ func (p *Plan) weight(b constraints.Inequality, share constraints.Share) float64
 }
 
 // estimate returns the estimate of a rate.
-func (p *Plan) estimate(c statistics.Count) statistics.Estimate {
+func (p *Promises) estimate(c statistics.Count) statistics.Estimate {
 	e, ok := p.known[c]
 	if !ok {
 		e = c.Estimate(p.tail)
@@ -167,7 +166,7 @@ func (p *Plan) estimate(c statistics.Count) statistics.Estimate {
 
 // combined returns the value of a combination of rates, with its limits. Two rates with opposite
 // coefficients, of which one counts some rows of the other, are an excess.
-func (p *Plan) combined(b constraints.Inequality, hits []int) statistics.Estimate {
+func (p *Promises) combined(b constraints.Inequality, hits []int) statistics.Estimate {
 	e, c := statistics.Estimate{Value: b.Constant}, slices.Clone(b.Coefficients[:len(p.rows)])
 	count := func(k int) statistics.Count { return statistics.Count{Hits: hits[k], Rows: p.rows[k]} }
 	for k := range c {
@@ -187,7 +186,7 @@ func (p *Plan) combined(b constraints.Inequality, hits []int) statistics.Estimat
 }
 
 // passes reports whether an inequality passes on counts of validation rows.
-func (p *Plan) passes(b constraints.Inequality, hits []int) bool {
+func (p *Promises) passes(b constraints.Inequality, hits []int) bool {
 	if !p.statistical(b) {
 		return true
 	}
@@ -199,7 +198,7 @@ func (p *Plan) passes(b constraints.Inequality, hits []int) bool {
 }
 
 // empty reports whether a rate of the inequality has no validation rows.
-func (p *Plan) empty(b constraints.Inequality) bool {
+func (p *Promises) empty(b constraints.Inequality) bool {
 	for k, n := range p.rows {
 		if n == 0 && b.Coefficients[k] != 0 {
 			return true
@@ -210,7 +209,7 @@ func (p *Plan) empty(b constraints.Inequality) bool {
 
 // possible reports whether validation rows could promise an inequality with the best decisions: no
 // bad rows in a share, or the best rates of a combination.
-func (p *Plan) possible(b constraints.Inequality, hits []int) bool {
+func (p *Promises) possible(b constraints.Inequality, hits []int) bool {
 	if share, one := p.system.Share(b, hits, p.rows); one {
 		_, ok := statistics.Umbrella(share.Rows, share.Most, p.tails[b.Constraint])
 		return ok
@@ -223,7 +222,7 @@ func (p *Plan) possible(b constraints.Inequality, hits []int) bool {
 // distance to its upper limit. The best share is 0. For a comparison of groups all cells of the
 // constraint have the rate of their pooled rows. For a rate of several cells each cell has the rate
 // 0 or 1 that makes the value smallest; the distance is that of the counted rates.
-func (p *Plan) best(b constraints.Inequality, hits []int) (value, above float64) {
+func (p *Promises) best(b constraints.Inequality, hits []int) (value, above float64) {
 	if share, one := p.system.Share(b, hits, p.rows); one {
 		return b.Bound - p.weight(b, share)*share.Most, 0
 	}

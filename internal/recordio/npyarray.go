@@ -1,4 +1,4 @@
-package npyfile
+package recordio
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package plots
+package report
 
 import (
 	"path/filepath"
@@ -15,9 +15,9 @@ import (
 // A comparison has a picture of each quantity over each axis, and an overview.
 func TestWriteComparison(t *testing.T) {
 	dir := t.TempDir()
-	c := Comparison{Title: "dp on adult", Measures: []string{"validation_error"}, Met: 1e-3}
+	c := PlottedComparison{Title: "dp on adult", Measures: []string{"validation_error"}, Met: 1e-3}
 	for k, name := range []string{"ppala", "gdpa", "ssg"} {
-		m := Method{Name: name}
+		m := PlottedMethod{Name: name}
 		for seed := range 3 {
 			run := sample([]string{"b"}).Records
 			for i := range run {
@@ -50,7 +50,7 @@ func TestOverview(t *testing.T) {
 	for i := range run {
 		run[i].Epoch, run[i].Measures = float64(run[i].Iteration), map[string]float64{"validation_error": 0.2}
 	}
-	c := Comparison{Title: "if", Methods: []Method{{Name: "plada", Runs: [][]trainer.Record{run}}},
+	c := PlottedComparison{Title: "if", Methods: []PlottedMethod{{Name: "plada", Runs: [][]trainer.Record{run}}},
 		Measures: []string{"validation_error"}, Overview: []string{"validation_error", "objective"}}
 	dir := t.TempDir()
 	require.Value(c.Write(dir))(t)
@@ -112,7 +112,7 @@ func TestFarStart(t *testing.T) {
 			}
 			runs = append(runs, run)
 		}
-		c := &Comparison{Methods: []Method{{"a", runs}}, Measures: []string{"error"}}
+		c := &PlottedComparison{Methods: []PlottedMethod{{"a", runs}}, Measures: []string{"error"}}
 		own := named(c.Charts(), "error")[0]
 		for _, v := range own.Views {
 			if x := v.Curves[0].X[0]; v.Axis == "epoch" && x != axis {

@@ -1,4 +1,4 @@
-package plots
+package report
 
 import (
 	"fmt"
@@ -75,7 +75,7 @@ func TestWriteRates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			got := require.Value(WriteRates(dir, drawnRates(t, c.classes, c.groups...)))(t)
+			got := require.Value(WriteRatePlots(dir, drawnRates(t, c.classes, c.groups...)))(t)
 			if diff := cmp.Diff(c.files, got); diff != "" {
 				t.Error(diff)
 			}

@@ -1,4 +1,4 @@
-package plots
+package report
 
 import (
 	"bytes"
@@ -14,25 +14,25 @@ import (
 	"ppal/trainer"
 )
 
-// Comparison holds the records of several methods from equal starts.
-type Comparison struct {
+// PlottedComparison holds the records of several methods from equal starts.
+type PlottedComparison struct {
 	Title    string
-	Methods  []Method // in the legend's order
-	Measures []string // names of the measures to draw in addition
-	Met      float64  // the largest violation that counts as met; 0: none to draw
-	Overview []string // the quantities of the overview, measures included; nil: the first four
+	Methods  []PlottedMethod // in the legend's order
+	Measures []string        // names of the measures to draw in addition
+	Met      float64         // the largest violation that counts as met; 0: none to draw
+	Overview []string        // the quantities of the overview, measures included; nil: the first four
 }
 
-// Method is one curve: the runs of a method, one for each seed.
-type Method struct {
+// PlottedMethod is one curve: the runs of a method, one for each seed.
+type PlottedMethod struct {
 	Name string
 	Runs [][]trainer.Record
 }
 
-// Write writes <quantity>-<axis>.svg over iterations, seconds, gradient evaluations and, for
+// WritePlots writes <quantity>-<axis>.svg over iterations, seconds, gradient evaluations and, for
 // mini-batches, epochs, and overview.svg, into the folder dir, which it creates. Write returns the
 // names of the files.
-func (c *Comparison) Write(dir string) ([]string, error) {
+func (c *PlottedComparison) Write(dir string) ([]string, error) {
 	f := &folder{dir: dir}
 	charts := c.Charts()
 	if err := f.writeCharts(c.Title, charts, c.axes()); err != nil {
@@ -51,7 +51,7 @@ func (c *Comparison) Write(dir string) ([]string, error) {
 
 // CSV returns the curves of the charts as lines of text: quantity, axis, method, place on the axis,
 // median, smallest and largest value over the runs.
-func (c *Comparison) CSV() []byte {
+func (c *PlottedComparison) CSV() []byte {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
@@ -74,7 +74,7 @@ func (c *Comparison) CSV() []byte {
 }
 
 // axes returns the axes of the charts of records, and the epochs if runs have mini-batches.
-func (c *Comparison) axes() []axis {
+func (c *PlottedComparison) axes() []axis {
 	list := axes()
 	for _, m := range c.Methods {
 		for _, run := range m.Runs {
@@ -93,7 +93,7 @@ const mostTiles = 4
 // the median over its runs, and a band from the smallest to the largest value. Both are taken over
 // short intervals of the axis, because methods that switch between objective and constraints zigzag
 // from record to record.
-func (c *Comparison) Charts() []*chart.Chart {
+func (c *PlottedComparison) Charts() []*chart.Chart {
 	type quantity struct {
 		name, title, note string
 		log               bool
@@ -152,7 +152,7 @@ func (c *Comparison) Charts() []*chart.Chart {
 // farStart returns the least and the largest value at the start of the runs, and whether all later
 // values would take less than half of an axis with the start. With a record for each epoch, the
 // first epoch does most of the work.
-func (c *Comparison) farStart(value number) (low, high float64, far bool) {
+func (c *PlottedComparison) farStart(value number) (low, high float64, far bool) {
 	const least = 3 // later records, for a curve of its own
 	low, high = math.Inf(1), math.Inf(-1)
 	from, to := low, high
@@ -177,7 +177,7 @@ func (c *Comparison) farStart(value number) (low, high float64, far bool) {
 }
 
 // epochs reports whether each iteration of every run is a pass over the rows.
-func (c *Comparison) epochs() bool {
+func (c *PlottedComparison) epochs() bool {
 	for _, m := range c.Methods {
 		for _, run := range m.Runs {
 			if last := run[len(run)-1]; last.Epoch != float64(last.Iteration) || last.Iteration == 0 {
@@ -189,7 +189,7 @@ func (c *Comparison) epochs() bool {
 }
 
 // curves returns the method's curve over each axis; nil if no record has the number.
-func (m *Method) curves(value number, axes []axis) (list []chart.Curve) {
+func (m *PlottedMethod) curves(value number, axes []axis) (list []chart.Curve) {
 	for _, a := range axes {
 		var runs []line
 		for _, records := range m.Runs {

@@ -1,5 +1,4 @@
-// Package memory says how much memory this process may still take.
-package memory
+package mapped
 
 import (
 	"bytes"
@@ -11,22 +10,23 @@ import (
 	"strings"
 )
 
-// Available returns the number of bytes that this process can take without swapping and without
+// FreeMemory returns the number of bytes that this process can take without swapping and without
 // being killed: the smallest of the memory that Linux calls available and the memory that the
 // limits of the process's control groups leave. Memory that caches files counts as available. ok is
 // false if the system does not say.
-func Available() (bytes uint64, ok bool) { return available(os.DirFS("/")) }
+func FreeMemory() (bytes uint64, ok bool) { return available(os.DirFS("/")) }
 
-// Resident returns the resident memory of this process in bytes; 0 if the system does not say.
-func Resident() uint64 {
-	all, _ := Usage()
+// ResidentMemory returns the resident memory of this process in bytes; 0 if the system does not
+// say.
+func ResidentMemory() uint64 {
+	all, _ := MemoryUsage()
 	return all
 }
 
-// Usage returns the resident memory of this process in bytes, and the part that belongs to the
-// process alone. The other part is pages of files, which the system can take at any time. Both are
-// 0 if the system does not say.
-func Usage() (all, own uint64) { return usage(os.DirFS("/")) }
+// MemoryUsage returns the resident memory of this process in bytes, and the part that belongs to
+// the process alone. The other part is pages of files, which the system can take at any time. Both
+// are 0 if the system does not say.
+func MemoryUsage() (all, own uint64) { return usage(os.DirFS("/")) }
 
 func available(root fs.FS) (uint64, bool) {
 	least := uint64(math.MaxUint64)
