@@ -125,13 +125,13 @@ func TestMemoryOfRows(t *testing.T) {
 		most      int // bytes for each row
 		flags     func(n int) []string
 	}{
-		"table": {20_000, 80_000, 300, func(n int) []string {
+		"table": {10_000, 40_000, 300, func(n int) []string {
 			return []string{"--file", writeNumbers(t, n), "--label", "y=true", "--subject-to", "gap(positive_rate, sex) <= 0.5"}
 		}},
 		"pictures": {1000, 6000, 784, func(n int) []string {
 			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5", "--model", "linear"}
 		}},
-		"LIBSVM": {20_000, 60_000, 300, func(n int) []string {
+		"LIBSVM": {10_000, 40_000, 300, func(n int) []string {
 			return []string{"--dataset", "libsvm", "--file", writeSparse(t, n), "--subject-to", "fpr <= 0.9", "--bounds-on", "surrogate"}
 		}},
 	} {

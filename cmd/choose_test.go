@@ -105,7 +105,7 @@ func TestWeightOfCrowdedTable(t *testing.T) {
 
 // Neither the labels nor the values of the test rows change a choice or the weights.
 func TestTestRowsChooseNothing(t *testing.T) {
-	for _, flags := range [][]string{nil, {"--folds", "3", "--regularizer-weight", "auto"}, {"--choose", "hidden=0,3", "--iterations", "40"}} {
+	for _, flags := range [][]string{nil, {"--folds", "3", "--regularizer-weight", "auto", "--iterations", "40"}, {"--choose", "hidden=0,3", "--iterations", "40"}} {
 		dir, _ := trainCrowded(t, crowdedTable(t, false), flags...)
 		other, _ := trainCrowded(t, crowdedTable(t, true), flags...)
 		for _, name := range []string{"choice.jsonl", "model.safetensors"} {

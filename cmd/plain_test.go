@@ -13,16 +13,16 @@ import (
 func TestPlainModel(t *testing.T) {
 	require.NoRace(t, "TestTrainForReal trains with the same goroutines")
 	for k, c := range []struct{ flags, method, minimised string }{
-		{"--dataset synthetic-adult", "unconstrained", "loss"},
-		{"--dataset synthetic-adult --minimize loss", "unconstrained", "loss"},
-		{"--dataset synthetic-adult --minimize error", "unconstrained", "error"},
-		{"--dataset synthetic-adult --method unconstrained", "unconstrained", "loss"},
-		{"--dataset synthetic-adult --method alm", "alm", "loss"},
-		{"--dataset synthetic-adult --model mlp --hidden 4", "unconstrained", "loss"},
+		{"--dataset synthetic-compas", "unconstrained", "loss"},
+		{"--dataset synthetic-compas --minimize loss", "unconstrained", "loss"},
+		{"--dataset synthetic-compas --minimize error", "unconstrained", "error"},
+		{"--dataset synthetic-compas --method unconstrained", "unconstrained", "loss"},
+		{"--dataset synthetic-compas --method alm", "alm", "loss"},
+		{"--dataset synthetic-compas --model mlp --hidden 4", "unconstrained", "loss"},
 	} {
 		run := filepath.Join(t.TempDir(), "run")
 		got := forReal(t, append([]string{"train", "--quiet", "--iterations", "30", "--out", run}, strings.Fields(c.flags)...)...)
-		if got.status != exitDone || !strings.Contains(got.stdout, c.method+" on synthetic-adult, rates:") ||
+		if got.status != exitDone || !strings.Contains(got.stdout, c.method+" on synthetic-compas, rates:") ||
 			!strings.Contains(got.stdout, c.minimised+" (minimised)") || !strings.Contains(got.stdout, "\nsex=Female ") || strings.Contains(got.stdout, "promised") {
 			t.Fatalf("%s: %+v", c.flags, got)
 		}

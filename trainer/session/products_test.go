@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -403,14 +404,18 @@ func columnsMax(a []float32, cols int) []float64 {
 // files are missing.
 func clothes(t *testing.T, rowsPerClass int) *picture.Selection {
 	t.Helper()
-	dir := os.Getenv(datasets.EnvData)
-	if dir == "" {
+	if os.Getenv(datasets.EnvData) == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	train, _, err := datasets.LoadImages(dir, "fashion-mnist", 0)
-	require.NoError(t, err)
+	train := require.Value(fashion())(t)
 	return require.Value(picture.Select(train, []int{0, 1, 2, 3}, rowsPerClass))(t)
 }
+
+// fashion reads Fashion-MNIST's training rows once.
+var fashion = sync.OnceValues(func() (*picture.Images, error) {
+	train, _, err := datasets.LoadImages(os.Getenv(datasets.EnvData), "fashion-mnist", 0)
+	return train, err
+})
 
 // turned rotates the rows of each class: the rows from k on, then the rows before k. Only the order
 // of the sums over the rows of a class changes.

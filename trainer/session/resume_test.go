@@ -84,7 +84,7 @@ func TestResume(t *testing.T) {
 		return func(o *Options) {
 			o.Data = Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 3, Augment: picture.AugmentFlip}
 			o.Task, o.Method, o.Model = NeymanPearson{Kappa: []float64{5}}, &method.ALM{Primal: step.Settings{Kind: step.Adam}}, m
-			o.BatchSize, o.Settings.Iterations, o.Settings.RecordEvery = 4, 30, 10
+			o.BatchSize, o.Settings.Iterations, o.Settings.RecordEvery = 4, 12, 5
 		}
 	}
 	for name, change := range map[string]func(o *Options){
