@@ -8,11 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
+	"ppal/internal/checkpoint"
 	"ppal/internal/require"
 )
 
@@ -125,13 +130,13 @@ func TestMemoryOfRows(t *testing.T) {
 		most      int // bytes for each row
 		flags     func(n int) []string
 	}{
-		"table": {10_000, 40_000, 300, func(n int) []string {
+		"table": {20_000, 50_000, 300, func(n int) []string {
 			return []string{"--file", writeNumbers(t, n), "--label", "y=true", "--subject-to", "gap(positive_rate, sex) <= 0.5"}
 		}},
 		"pictures": {1000, 6000, 784, func(n int) []string {
 			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5", "--model", "linear"}
 		}},
-		"LIBSVM": {10_000, 40_000, 300, func(n int) []string {
+		"LIBSVM": {20_000, 50_000, 300, func(n int) []string {
 			return []string{"--dataset", "libsvm", "--file", writeSparse(t, n), "--subject-to", "fpr <= 0.9", "--bounds-on", "surrogate"}
 		}},
 	} {
@@ -154,5 +159,113 @@ func TestMemoryOfRows(t *testing.T) {
 				t.Logf("%s, %s run: %.1f bytes a row; %d KiB, %d KiB", name, which, float64(grown)/float64(tc.many-tc.few), few>>10, many>>10)
 			}
 		}
+	}
+}
+
+// The start of the heap has the kernel's flag for huge pages, the next allocations lie there, and
+// the ballast takes no memory. The test runs in a process of its own, whose heap is unused.
+func TestHeapHasHugePages(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		t.Skip("the kernel has no huge pages")
+	}
+	if os.Getenv("PPAL_UNUSED_HEAP") == "" {
+		own := exec.Command(os.Args[0], "-test.run=^TestHeapHasHugePages$")
+		own.Env = append(os.Environ(), "PPAL_UNUSED_HEAP=1")
+		if out, err := own.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	t.Setenv("GOGC", "")
+	percent := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(percent)
+	ballast := prepareHeap()
+	defer runtime.KeepAlive(ballast)
+	own := make([]byte, hugeHeap/4) // may begin below the advised pages
+	if _, flags := mapping(t, &own[len(own)/2]); !strings.Contains(flags, " hg") {
+		t.Errorf("an allocation lies in memory with the flags%s, want hg", flags)
+	}
+	if resident, _ := mapping(t, &ballast[len(ballast)/2]); resident > len(ballast)>>10/8 {
+		t.Errorf("the ballast's memory has %d KiB resident, want almost nothing", resident)
+	}
+	t.Setenv("GOGC", "50")
+	if prepareHeap() != nil {
+		t.Error("ppal changes the heap although the user has set GOGC")
+	}
+}
+
+// mapping returns the resident KiB and the flags of the mapping that has the byte.
+func mapping(t *testing.T, b *byte) (resident int, flags string) {
+	t.Helper()
+	file, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	at, inside := uintptr(unsafe.Pointer(b)), false
+	for line := range bytes.Lines(file) {
+		text := strings.TrimSpace(string(line))
+		name, value, _ := strings.Cut(text, ":")
+		if from, to, ok := addresses(text); ok {
+			inside = from <= at && at < to
+		}
+		if !inside {
+			continue
+		}
+		switch name {
+		case "Rss":
+			_, _ = fmt.Sscan(value, &resident)
+		case "VmFlags":
+			return resident, value
+		}
+	}
+	t.Fatal("no mapping has the byte")
+	return 0, ""
+}
+
+// addresses returns the addresses at the start of a mapping's first line.
+func addresses(line string) (from, to uintptr, ok bool) {
+	n, err := fmt.Sscanf(line, "%x-%x ", &from, &to)
+	return from, to, err == nil && n == 2
+}
+
+// keptRun trains on a table whose rows are in a kept file, calls change with the file's path once
+// the run has a checkpoint, and interrupts the run. It returns the exit status and stderr.
+func keptRun(t *testing.T, change func(kept, run string)) (status int, stderr, run string) {
+	t.Helper()
+	dir := t.TempDir()
+	run = filepath.Join(dir, "run")
+	cmd := process("train", "--file", writeNumbers(t, 4000), "--label", "y=true", "--model", "mlp", "--hidden", "4", "--subject-to", "gap(positive_rate, sex) <= 0.3",
+		"--iterations", "1000000", "--time-limit", "60s", "--memory", "64MiB", "--memory-limit", "none", "--threads", "2", "--checkpoint-every", "1ms", "--record-every", "10",
+		"--quiet", "--allow-violation", "--out", run)
+	var out bytes.Buffer
+	cmd.Stderr = &out
+	start(t, cmd)
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(run, checkpoint.Name)); err == nil {
+			break
+		}
+		if time.Since(begin) > 30*time.Second {
+			t.Fatal("no checkpoint: " + out.String())
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "ppal-rows", "*.rows"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	change(files[0], run)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt)) // the certificate reads the rows
+	return exitStatus(cmd.Wait()), out.String(), run
+}
+
+// A kept file that is shortened while a run reads it ends the run in one line, with the command
+// that resumes it and the status of a failure.
+func TestShortenedRows(t *testing.T) {
+	require.NoRace(t, "a process of its own has no race detector")
+	status, stderr, run := keptRun(t, func(kept, _ string) {
+		require.NoError(t, os.Truncate(kept, 0))
+	})
+	if status != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "cannot be read: another process shortened the file, or the disk fails") ||
+		!strings.Contains(stderr, resumeLine(run)) {
+		t.Errorf("status %d: %s", status, stderr)
 	}
 }

@@ -3,7 +3,10 @@ package cmd
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -125,5 +128,72 @@ func TestDataCommands(t *testing.T) {
 	got = command(t.Context(), nil, "data", "check", "synthetic")
 	if got.status != exitDone || !strings.Contains(got.stdout, "training rows") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestCommands runs the command lines of testdata/commands.txt in one directory.
+//
+//	ppal ARGUMENTS   runs the program; the input is its standard input
+//	file NAME        writes the input to a file
+//	rows NAME        writes a header, the input's rows twenty times, and the rows after a line "and"
+//
+// The output has standard output, standard error and the exit status. The directory has a run of
+// membersRun, with the name run.
+func TestCommands(t *testing.T) {
+	path := require.Value(filepath.Abs("testdata/commands.txt"))(t)
+	run := membersRun(t)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.CopyFS("run", os.DirFS(run)))
+	require.Cases(t, path, func(t *testing.T, c *require.Case) string {
+		text := c.Input
+		switch c.Command {
+		case "ppal":
+			got := commandOn(t.Context(), func(a *app) { a.open, a.stdin = session.New, strings.NewReader(c.Input) }, c.Args...)
+			return fmt.Sprintf("%s%sexit status %d\n", got.stdout, settled(got.stderr), got.status)
+		case "rows":
+			header, rest, _ := strings.Cut(c.Input, "\n")
+			repeated, last, _ := strings.Cut(rest, "and\n")
+			text = header + "\n" + strings.Repeat(repeated, 20) + last
+		case "file":
+		default:
+			t.Fatal("unknown command")
+		}
+		require.NoError(t, os.WriteFile(c.Args[0], []byte(text), 0o644))
+		return ""
+	})
+}
+
+// With --json the standard output is one value: of train the summary of the run's directory, of
+// sweep the points of its file, of data list a data set each.
+func TestJSON(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "members.csv")
+	require.NoError(t, os.WriteFile(file, []byte(members(300)), 0o644))
+	out := filepath.Join(dir, "run")
+	base := []string{"--file", file, "--label", "member", "--iterations", "5", "--allow-violation", "--json", "--out"}
+	got := forReal(t, append([]string{"train", "--subject-to", "positive_rate <= 0.9"}, append(base, out)...)...)
+	want, err := os.ReadFile(filepath.Join(out, "summary.json"))
+	if err != nil || got.status != exitDone || !bytes.Equal(want, []byte(got.stdout)) {
+		t.Errorf("%v %d\n%s", err, got.status, got.stdout)
+	}
+	got = forReal(t, append([]string{"sweep", "--over", "positive_rate", "--values", "0.9,0.5"}, append(base, filepath.Join(dir, "sweep"))...)...)
+	var points []struct {
+		Bound float64
+		Run   string
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &points); err != nil || len(points) != 2 || points[1].Bound != 0.5 || points[1].Run == "" {
+		t.Errorf("%v %+v %s", err, points, got.stderr)
+	}
+	var list struct {
+		Sets []struct{ Name, Description string } `json:"data_sets"`
+	}
+	if err := json.Unmarshal([]byte(with("", "data", "list", "--json").stdout), &list); err != nil || len(list.Sets) < 8 || list.Sets[0].Description == "" {
+		t.Errorf("%v %+v", err, list)
+	}
+	table := with("", "data", "list").stdout
+	for _, set := range list.Sets {
+		if !strings.Contains(table, "\n"+set.Name+" ") {
+			t.Errorf("%s is not in the table", set.Name)
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ppal/internal/require"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
@@ -190,6 +192,128 @@ func TestTheEndAtRest(t *testing.T) {
 		cancel()
 		if k := l.iterations(); err != nil || status != c.want || b.at.Iteration != c.end || k[len(k)-1] != c.end {
 			t.Errorf("%s: %v after %d iterations with the records %v, want %v after %d (%v)", name, status, b.at.Iteration, k, c.want, c.end, err)
+		}
+	}
+}
+
+// Warnings of a state return with their codes; a text without a code is a warning without a code.
+func TestWarningsOfAState(t *testing.T) {
+	want := Warnings{{WarnSettings, "a tab\tin the text"}, {"", "no code"}}
+	if diff := cmp.Diff(want, DecodeWarnings(want.Encode())); diff != "" {
+		t.Error(diff)
+	}
+	if got := DecodeWarnings([]string{"a sentence"}); len(got) != 1 || got[0] != (Warning{Text: "a sentence"}) {
+		t.Errorf("%q", got)
+	}
+	if !want.Has(WarnSettings) || want.Has(WarnOutput) {
+		t.Error("Has looks at other codes")
+	}
+}
+
+// Records before the last one have the values and measures of the sample, and are no candidates
+// for the best iterate. The last record has the values of all rows with the sample's gradient. A
+// setting whose records decide something does without the sample.
+func TestSample(t *testing.T) {
+	other := square(problem.Regularizer{})
+	f := other.F
+	other.F = func(x []float64) float64 { return f(x) + 10 }
+	other.Gradient = func(dst, x []float64) { dst[0] = 3 * x[0] }
+	measures := func(v float64) func() (map[string]float64, error) {
+		return func() (map[string]float64, error) { return map[string]float64{"rows": v}, nil }
+	}
+	run := func(set func(*Settings)) (*Result, []Record) {
+		l := &journal{}
+		s := Settings{Iterations: 4, RecordWork: 1e-3, Measure: measures(9), OwnMultiplier: true, Recorder: l}
+		s.Sample = &Sample{Problem: begin(t, other, 4), Rows: 5, Measure: measures(5)}
+		set(&s)
+		r := require.Value(Train(t.Context(), begin(t, square(problem.Regularizer{}), 4), &scripted{moves: []float64{-4, 1, 1, 0}, nu: []float64{0}}, s))(t)
+		return r, l.records
+	}
+	r, records := run(func(*Settings) {})
+	if len(records) != 5 {
+		t.Fatalf("%d records", len(records))
+	}
+	for i, want := range []struct{ f, rows float64 }{{18, 5}, {10, 5}, {10.5, 5}, {12, 5}, {2, 9}} {
+		if got := records[i]; got.Objective != want.f || got.Measures["rows"] != want.rows || got.Sample != 5 {
+			t.Errorf("record %d has f = %v, measures %v and a sample of %d rows, want %+v", i, got.Objective, got.Measures, got.Sample, want)
+		}
+	}
+	if r.BestFeasible != nil || r.Objective != 2 || r.Certificate.Stationarity != 6 || r.Point.Objective != 2 {
+		t.Errorf("%+v", r)
+	}
+	if r, _ := run(func(s *Settings) { s.OwnMultiplier = false }); r.Certificate.Stationarity == 6 {
+		t.Error("the certificate of the result has the sample's gradient")
+	}
+	for name, set := range map[string]func(*Settings){
+		"record-every": func(s *Settings) { s.RecordEvery = 1 },
+		"tolerance":    func(s *Settings) { s.Tolerance = 1e-9 },
+		"best":         func(s *Settings) { s.Output = OutputBest },
+		"random":       func(s *Settings) { s.Output = OutputRandom },
+	} {
+		_, records := run(set)
+		for _, got := range records {
+			if got.Sample != 0 || got.Objective >= 10 || got.Measures["rows"] != 9 {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+	}
+}
+
+// offset is a problem whose coarse passes add 1 to f and to the constraint.
+type offset struct {
+	problem.Problem
+	coarse bool
+}
+
+func (o *offset) Grades() []problem.Grade {
+	return []problem.Grade{{Share: 1, Roundoff: 1e-5}, {Share: 1}}
+}
+func (o *offset) SetGrade(k int) { o.coarse = k == 0 }
+
+func (o *offset) Grade() int {
+	if o.coarse {
+		return 0
+	}
+	return 1
+}
+
+func (o *offset) Forward(g []float64) (float64, error) {
+	f, err := o.Problem.Forward(g)
+	if o.coarse {
+		f++
+		g[0]++
+	}
+	return f, err
+}
+
+// coarsened is a method whose passes are coarse.
+type coarsened struct{ scripted }
+
+func (m *coarsened) Iterate(p problem.Problem, at *problem.Point) error {
+	problem.FeaturesOf(p).Graded.SetGrade(0)
+	return m.scripted.Iterate(p, at)
+}
+
+// Records, checks of the tolerance and results have accurate values. The method goes on with its
+// own coarse values, so that the interval of records does not change the run.
+func TestCoarsePassesAreNotMeasured(t *testing.T) {
+	for _, every := range []int{1, 2} {
+		p := &offset{Problem: begin(t, square(problem.Regularizer{}), 4), coarse: true}
+		m := &coarsened{scripted{moves: []float64{-1}}}
+		l := &journal{}
+		m.nu = []float64{0}
+		r := trained(t, p, m, Settings{Iterations: 4, RecordEvery: every, CheckEvery: 1, Tolerance: 1e-3, Recorder: l})
+		if want := []float64{8, 5.5, 3, 1.5}; !slices.Equal(m.seen, want) {
+			t.Errorf("every %d: the method saw f = %v, want %v", every, m.seen, want)
+		}
+		for _, record := range l.records {
+			x := 4 - float64(record.Iteration)
+			if record.Objective != x*x/2 || record.Constraints[0] != x-1 {
+				t.Errorf("every %d: record %+v, want f = %v", every, record, x*x/2)
+			}
+		}
+		if r.Status != Converged || r.Iterations != 4 || r.Objective != 0 || r.Point.Objective != 0 || r.Point.Constraints[0] != -1 || p.coarse {
+			t.Errorf("every %d: %+v at %+v, coarse %v", every, r, r.Point, p.coarse)
 		}
 	}
 }

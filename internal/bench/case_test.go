@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
+	"ppal/datasets/matrix"
 	"ppal/internal/config"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
@@ -173,5 +175,249 @@ func TestRealData(t *testing.T) {
 		if w.shape.Data != fromFiles || w.shape.Rows != want.Rows || w.shape.Features != want.Features {
 			t.Errorf("%s: %+v", c.Name, w.shape)
 		}
+	}
+}
+
+// TestBFloat16 checks that the products have digits of bfloat16, and the refusals.
+func TestBFloat16(t *testing.T) {
+	plain := require.Value(cpu.New(kernel.Best(), 1))(t)
+	d := require.Value(plain.WithBFloat16InGo().With(plan.BF16x3))(t)
+	const rows, cols, width = kernel.RowBlock + 3, 40, 5
+	p := require.Value(bfloat16(d, rows, cols, width))(t)
+	if p.Run() <= 0 || p.FLOPs() != 4*rows*cols*width {
+		t.Errorf("%v operations", p.FLOPs())
+	}
+	for _, size := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
+		if _, err := bfloat16(d, size[0], size[1], size[2]); err == nil {
+			t.Errorf("%v is accepted", size)
+		}
+	}
+	if _, err := bfloat16(plain, 1, 1, 1); err == nil {
+		t.Error("a device without bfloat16 is accepted")
+	}
+}
+
+// TestSparse checks that the products count the operations of the entries.
+func TestSparse(t *testing.T) {
+	data := draw(rand.New(rand.NewPCG(1, 1)), 500, 12)
+	for _, level := range kernel.Levels() {
+		d := require.Value(cpu.New(level, 2))(t)
+		defer d.Close()
+		p := require.Value(Sparse[float32](d, data, 3))(t)
+		if took := p.Run(); took <= 0 || p.FLOPs() != float64(12*len(data.Columns)) {
+			t.Errorf("%v for %v FLOPs of %d entries", took, p.FLOPs(), len(data.Columns))
+		}
+		if _, err := Sparse[float32](d, data, 0); err == nil {
+			t.Error("width 0 gave no error")
+		}
+	}
+}
+
+// draw returns a matrix in which about a third of the elements are entries.
+func draw(rng *rand.Rand, rows, cols int) *matrix.CSR {
+	x := &matrix.CSR{Cols: cols, Starts: []int{0}}
+	for range rows {
+		for c := range cols {
+			if rng.IntN(3) == 0 {
+				x.Columns = append(x.Columns, int32(c))
+				x.Values = append(x.Values, rng.NormFloat64())
+			}
+		}
+		x.Starts = append(x.Starts, len(x.Columns))
+	}
+	return x
+}
+
+// TestPairs checks that the passes cover all pairs, for any number of threads: the derivatives of
+// each document's pairs add up to 0 over a query, and are those of a single thread.
+func TestPairs(t *testing.T) {
+	const queries, relevant, others = 11, 5, 9
+	var want []float64
+	for _, threads := range []int{1, 2, 5} {
+		device := require.Value(cpu.New(kernel.Best(), threads))(t)
+		defer device.Close()
+		p := require.Value(NewPairs[float64](device, queries, relevant, others))(t)
+		for range 2 { // the second run starts with the sums of the first run
+			p.Run()
+		}
+		if want == nil {
+			want = slices.Clone(p.d)
+		}
+		if !slices.Equal(p.d, want) {
+			t.Errorf("%d threads: other derivatives", threads)
+		}
+		for q := range queries {
+			d, e := p.d[q*(relevant+others):][:relevant+others], p.e[q*(relevant+others):]
+			first, sum := 0.0, 0.0
+			for _, y := range e[relevant:][:others] {
+				first -= e[0] * y / ((e[0] + y) * (e[0] + y))
+			}
+			for _, v := range d {
+				sum += v
+			}
+			if math.Abs(d[0]-first) > 1e-13 || math.Abs(sum) > 1e-12 {
+				t.Errorf("query %d: the first derivative is %v, want %v; the sum is %v", q, d[0], first, sum)
+			}
+		}
+	}
+}
+
+func TestRandomGroups(t *testing.T) {
+	const n, m = 1994, 800
+	groups := randomGroups(n, m)
+	if len(groups) != m {
+		t.Fatalf("%d groups, want %d", len(groups), m)
+	}
+	for _, g := range groups {
+		if 100*len(g.Rows) <= n || 2*len(g.Rows) > n {
+			t.Errorf("%s has %d rows of %d, want more than a hundredth and at most a half", g.Name, len(g.Rows), n)
+		}
+		if !slices.IsSorted(g.Rows) || len(slices.Compact(slices.Clone(g.Rows))) != len(g.Rows) || g.Rows[0] < 0 || g.Rows[len(g.Rows)-1] >= n {
+			t.Errorf("%s: rows %v", g.Name, g.Rows)
+		}
+	}
+}
+
+// Each row has one active column of each attribute and belongs to one group.
+func TestRandomCategories(t *testing.T) {
+	const n = 300
+	table := randomCategories(n)
+	x := table.Features.(*matrix.CSR)
+	for i := range n {
+		columns := x.Columns[x.Starts[i]:x.Starts[i+1]]
+		if len(columns) != adultAttributes {
+			t.Fatalf("row %d has %d entries, want %d", i, len(columns), adultAttributes)
+		}
+		for a, c := range columns {
+			if int(c) < adultFeatures*a/adultAttributes || int(c) >= adultFeatures*(a+1)/adultAttributes {
+				t.Errorf("row %d: column %d is not of attribute %d", i, c, a)
+			}
+		}
+	}
+	if _, _, err := table.Partition(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDigits compares the products with 8-bit data with sums in float64.
+func TestDigits(t *testing.T) {
+	const rows, cols, width = 2*kernel.RowBlock + 7, 130, 9
+	for _, level := range kernel.Levels() {
+		d := require.Value(cpu.New(level, 2))(t)
+		defer d.Close()
+		k := require.Value(kernel.NewByteKernels(level))(t)
+		p := newDigits(k, d, rows, cols, width, 3)
+		for range 2 { // the second run starts with the sums of the first run
+			p.run()
+		}
+		for j := range width {
+			for i := range rows {
+				var want float64
+				for l := range cols {
+					want += float64(p.x.At(i, l)) * float64(p.w[l*width+j])
+				}
+				if got := float64(p.z[i*width+j]); !(math.Abs(got-want) <= 1e-5*255*cols) {
+					t.Fatalf("%v: Z[%d,%d] = %v, want %v", level, i, j, got, want)
+				}
+			}
+			for l := range cols {
+				var got, want float64
+				for _, g := range p.sums {
+					got += float64(g[l*width+j])
+				}
+				for i := range rows {
+					want += float64(p.x.At(i, l)) * float64(p.d[i*width+j])
+				}
+				if !(math.Abs(got-want) <= 1e-5*255*rows) {
+					t.Fatalf("%v: G[%d,%d] = %v, want %v", level, l, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestDigitsRefuses checks the errors, and the number of operations that a run counts.
+func TestDigitsRefuses(t *testing.T) {
+	d := require.Value(cpu.New(kernel.Best(), 1))(t)
+	float := require.Value(d.With(plan.Float32))(t)
+	if _, err := Digits(float, 500, 130, 9); err == nil {
+		t.Error("no error for float32 products")
+	}
+	if d.Products(130).Digits() == 0 {
+		t.Skip("no instructions for digits")
+	}
+	p := require.Value(Digits(d, 500, 130, 9))(t)
+	if took := p.Run(); took <= 0 || p.FLOPs() != 4*500*130*9 {
+		t.Errorf("%v for %v FLOPs", took, p.FLOPs())
+	}
+	for _, size := range [][3]int{{0, 130, 9}, {500, 130, 0}} {
+		if _, err := Digits(d, size[0], size[1], size[2]); err == nil {
+			t.Errorf("%v: no error", size)
+		}
+	}
+}
+
+// TestDense checks that the products cover all rows for any number of threads.
+func TestDense(t *testing.T) {
+	for _, level := range kernel.Levels() {
+		for _, threads := range []int{1, 2, 5} {
+			for _, width := range []int{1, cpu.NarrowWidth, 13} {
+				testDense[float32](t, level, threads, width, 1e-5)
+				testDense[float64](t, level, threads, width, 1e-13)
+			}
+		}
+	}
+}
+
+func testDense[T plan.Float](t *testing.T, level kernel.Level, threads, width int, bound float64) {
+	t.Helper()
+	const rows, cols = 2*kernel.RowBlock + 7, 19
+	device := require.Value(cpu.New(level, threads))(t)
+	defer device.Close()
+	k := require.Value(kernel.New[T](level))(t)
+	b := newDense(k, device, rows, cols, width)
+	x := func(i, l int) float64 { return float64(b.x.Data[i*cols+l]) }
+	at := func(l, j int) int { return j*cols + l } // element (l, j) of W and G, which are stored by columns if they are narrow
+	if width > cpu.NarrowWidth {
+		x = func(i, l int) float64 { return float64(b.packed.At(i, l)) }
+		at = func(l, j int) int { return l*width + j }
+	}
+	for range 2 { // the second run starts with the sums of the first run
+		b.run()
+	}
+	for i := range rows {
+		for j := range width {
+			var want float64
+			for l := range cols {
+				want += x(i, l) * float64(b.w[at(l, j)])
+			}
+			if got := float64(b.z[i*width+j]); !(math.Abs(got-want) <= bound*cols) {
+				t.Fatalf("%v, %d threads: Z[%d,%d] = %v, want %v", level, threads, i, j, got, want)
+			}
+		}
+	}
+	for l := range cols {
+		for j := range width {
+			var want float64
+			for i := range rows {
+				want += x(i, l) * float64(b.d[i*width+j])
+			}
+			if got := float64(b.sums[0][at(l, j)]); !(math.Abs(got-want) <= bound*rows) {
+				t.Fatalf("%v, %d threads: G[%d,%d] = %v, want %v", level, threads, l, j, got, want)
+			}
+		}
+	}
+}
+
+func TestDenseRefusesSizes(t *testing.T) {
+	d := require.Value(cpu.New(kernel.Best(), 1))(t)
+	for _, size := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {-1, 1, 1}} {
+		if _, err := Dense[float32](d, size[0], size[1], size[2]); err == nil {
+			t.Errorf("%v: no error", size)
+		}
+	}
+	b := require.Value(Dense[float32](d, 300, 4, 5))(t)
+	if took := b.Run(); took <= 0 || b.FLOPs() != 4*300*4*5 {
+		t.Errorf("a run took %v for %v operations", took, b.FLOPs())
 	}
 }

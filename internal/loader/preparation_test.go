@@ -3,8 +3,10 @@ package loader
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,5 +195,117 @@ func TestMeanAndDeviation(t *testing.T) {
 	p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x"}, {Column: "y", Missing: true}}}
 	if constant, err := fitScales(p, s, []int{0, 1}, nil); err != nil || p.Encodings[0].Scale != minScale || len(constant) != 1 || p.Encodings[1].Scale != 1 {
 		t.Errorf("%+v, %v, %v", p.Encodings, constant, err)
+	}
+}
+
+// TestExactWeights sums weights in two orders: the sums are equal, and each weight keeps its value
+// to the rounding of the total. Whole numbers and weights of a power of two stay as they are.
+func TestExactWeights(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, factor := range []float64{1, 0.37, 1e-90, 1e90} {
+		weights := make([]float64, 3000)
+		for i := range weights {
+			if weights[i] = factor * math.Exp(5*rng.NormFloat64()); i%7 == 0 {
+				weights[i] = 0
+			}
+		}
+		exact := ExactWeights(weights)
+		forward, total := 0.0, 0.0
+		for _, w := range exact {
+			forward += w
+		}
+		backward := 0.0
+		for _, i := range rng.Perm(len(exact)) {
+			backward += exact[i]
+		}
+		for i, w := range weights {
+			total += w
+			if (w == 0) != (exact[i] == 0) || math.Abs(exact[i]-w) > 1e-15*forward {
+				t.Fatalf("weight %v became %v", w, exact[i])
+			}
+		}
+		if forward != backward || math.Abs(forward-total) > 1e-12*total {
+			t.Errorf("factor %v: the sums are %v and %v, want about %v", factor, forward, backward, total)
+		}
+	}
+	for _, weights := range [][]float64{{1, 2, 3, 0}, {1e12, 1, 7}, {0.25, 0.5, 8}} {
+		if got := ExactWeights(weights); !slices.Equal(got, weights) {
+			t.Errorf("%v became %v", weights, got)
+		}
+	}
+	if got := ExactWeights([]float64{1e30, 1e-30}); got[1] <= 0 {
+		t.Errorf("a small weight became %v", got[1])
+	}
+	if got := ExactWeights([]float64{0, 0}); got != nil {
+		t.Errorf("zeros became %v", got)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	sorted := []float64{1, 2, 4, 8, 16}
+	for q, want := range map[int]float64{0: 1, 5: 1.2, 25: 2, 50: 4, 60: 5.6, 95: 14.4, 100: 16} {
+		if got := Quantile(sorted, q); math.Abs(got-want) > 1e-14 {
+			t.Errorf("percentile %d is %v, want %v", q, got, want)
+		}
+	}
+	if got := Quantile([]float64{3}, 95); got != 3 {
+		t.Errorf("of one number: %v", got)
+	}
+}
+
+// Of 200 training rows with x = y = 0 ... 199, the quantile q is at 199 q/100,
+// and the intersection of two is the set above the larger. Above q05 there are
+// 190 rows, above q15 170, ... above q95 10: of the 10 x 10 combinations all
+// have more than two rows, and ten of them differ.
+func TestIntersections(t *testing.T) {
+	by := &Intersections{Names: []string{"x", "y"}, Values: make([][]float64, 2)}
+	var train []int
+	for i := range 300 { // the last hundred rows are held out, with values above all training rows
+		v := float64(i)
+		if i >= 200 {
+			v = 1e6
+		} else {
+			train = append(train, i)
+		}
+		by.Values[0], by.Values[1] = append(by.Values[0], v), append(by.Values[1], v)
+	}
+	groups, note, err := by.Groups(train)
+	require.NoError(t, err)
+	if note != "100 of 100 intersectional groups have more than 1 % of the training rows; 10 of them differ." {
+		t.Error(note)
+	}
+	for k, g := range groups {
+		a, b := k/10, k%10
+		if want := fmt.Sprintf("x>q%02d & y>q%02d", 5+10*a, 5+10*b); g.Name != want {
+			t.Errorf("group %d is %s, want %s", k, g.Name, want)
+		}
+		if want := []string{fmt.Sprintf("x>%g", 1.99*float64(5+10*a)), fmt.Sprintf("y>%g", 1.99*float64(5+10*b))}; !slices.Equal(g.Conditions, want) {
+			t.Errorf("%s: conditions %q, want %q", g.Name, g.Conditions, want)
+		}
+		above := 190 - 20*max(a, b)
+		if len(g.Rows) != above+100 || g.Rows[0] != 200-above || !slices.IsSorted(g.Rows) {
+			t.Errorf("%s: %d rows from %d on, want %d", g.Name, len(g.Rows), g.Rows[0], above+100)
+		}
+	}
+}
+
+// TestIntersectionsAreStrict checks that rows at a quantile are not above the quantile, and that a
+// group of exactly a hundredth of the training rows is not kept.
+func TestIntersectionsAreStrict(t *testing.T) {
+	by := &Intersections{Names: []string{"x"}, Values: [][]float64{slices.Repeat([]float64{0}, 200)}}
+	var train []int
+	for i := range 200 {
+		train = append(train, i)
+	}
+	by.Values[0][7], by.Values[0][8] = 1, 1 // 1 % of the rows
+	_, _, err := by.Groups(train)
+	datatest.CheckError(t, err, dataerr.ErrGroup, "no intersection of x has more than 1 % of the training rows")
+	by.Values[0][9] = 1
+	groups, note, err := by.Groups(train)
+	if err != nil || note != "10 of 10 intersectional groups have more than 1 % of the training rows; 1 of them differ." {
+		t.Error(note, err)
+	}
+	if diff := cmp.Diff([]int{7, 8, 9}, groups[9].Rows); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -11,9 +11,12 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/require"
 	"ppal/models"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 )
 
 func TestAgreesWithTape(t *testing.T) {
@@ -151,4 +154,107 @@ func TestPlans(t *testing.T) {
 
 func number(t *testing.T, text string) int {
 	return require.Value(strconv.Atoi(text))(t)
+}
+
+// Only two group means read the losses of the default network, and only the derivative of the loss
+// reads the factors of both groups. With a second reader of either vector the analysis reports no
+// single consumer.
+func TestConsumers(t *testing.T) {
+	_, p := lower(t, classes(models.Shared, 8, 6).build(tensor.Float64, 1))
+	var loss, grad plan.Step
+	var means []*plan.GroupMeans
+	var factors []*plan.GroupMeansGrad
+	each(p, func(s plan.Step) {
+		switch s := s.(type) {
+		case *plan.MarginLoss:
+			loss = s
+		case *plan.MarginLossGrad:
+			grad = s
+		case *plan.GroupMeans:
+			means = append(means, s)
+		case *plan.GroupMeansGrad:
+			factors = append(factors, s)
+		}
+	})
+	c := p.FindConsumers()
+	if got := c.Means[loss]; len(got) != 2 || got[0] != means[0] || got[1] != means[1] {
+		t.Errorf("the losses' means are %v, want %v", got, means)
+	}
+	if got := c.Factors[grad]; len(got) != 2 || got[0] != factors[0] || got[1] != factors[1] {
+		t.Errorf("the derivative's factors are %v, want %v", got, factors)
+	}
+	if c.Loss[factors[0]] != grad || c.Loss[factors[1]] != grad {
+		t.Errorf("the factors' losses are %v, want %v", c.Loss, grad)
+	}
+	forward, backward := &p.Forward[len(p.Forward)-1], &p.Backward[0]
+	forward.Steps = append(forward.Steps, &plan.Sums{Over: plan.OverAll, In: loss.Writes()[0].View, Out: means[0].Out})
+	backward.Steps = append(backward.Steps, &plan.Sums{Over: plan.OverAll, In: factors[0].Out, Out: means[0].Out})
+	if c := p.FindConsumers(); len(c.Means) != 0 || len(c.Factors) != 0 || len(c.Loss) != 0 {
+		t.Errorf("vectors with other readers: %+v", c)
+	}
+}
+
+// Layers of pictures that the backward half computes again have the bits of layers that it reads,
+// and nothing as wide as a picture is kept.
+func TestRecompute(t *testing.T) {
+	engine := require.Value(graph.CPU(2))(t)
+	type of func(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error)
+	cases := map[string]of{}
+	for _, c := range graphcases.PictureCases() {
+		if c.Channels*c.Height*c.Width > 12 && c.Name != "parts" {
+			cases[c.Name] = c.Problem
+		}
+	}
+	for _, o := range graphcases.Operations() {
+		if o.Name == "resnet" || o.Name == "conv with group norm" {
+			cases[o.Name] = o.Problem
+		}
+	}
+	for name, c := range cases {
+		for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+			var bits [2][]float64
+			for again := range 2 {
+				t.Run("", func(t *testing.T) {
+					if again == 1 {
+						plan.SetKeptBytes(t, -1)
+						var l *graph.Lagrangian
+						require.Value(c(dtype, capture{halves: &l}))(t)
+						p := require.Value(graphcases.Lower(l))(t)
+						if err := p.Check(); err != nil {
+							t.Errorf("%s: %v\n%v", name, err, p)
+						}
+						for _, b := range p.Buffers {
+							if b.Class == plan.Kept && b.RowWise && b.Cols > 12 {
+								t.Errorf("%s: a buffer of %d columns is kept\n%v", name, b.Cols, p)
+							}
+						}
+					}
+					p := require.Value(c(dtype, engine))(t)
+					bits[again] = everything(t, p)
+				})
+			}
+			if !slices.Equal(bits[0], bits[1]) {
+				t.Errorf("%s, %v: the bits differ", name, dtype)
+			}
+		}
+	}
+}
+
+// everything returns f, g and the gradients of f and of the first constraint.
+func everything(t *testing.T, p *graph.Problem) []float64 {
+	t.Helper()
+	n, m := p.Dims()
+	g := make([]float64, m)
+	f := require.Value(p.Forward(g))(t)
+	all := append(g, f)
+	d := p.Space().New()
+	for k := range 2 {
+		coefficients := make([]float64, m+1)
+		coefficients[k] = 1
+		require.NoError(t, p.Backward(coefficients, d))
+		x := make([]float64, n)
+		p.Space().Read(x, problem.Vector(d))
+		all = append(all, x...)
+	}
+	return all
 }

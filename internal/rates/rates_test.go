@@ -1,12 +1,20 @@
 package rates
 
 import (
+	"bufio"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/tabular"
 	"ppal/internal/require"
 	"ppal/trainer/session/results"
 )
@@ -113,4 +121,154 @@ func area(c []results.ROCPoint) (sum float64) {
 		sum += (c[k].FPR - c[k-1].FPR) * (c[k].TPR + c[k-1].TPR) / 2
 	}
 	return sum
+}
+
+// The area counts all pairs of a positive and a negative row. It depends only on the order of the
+// scores.
+func TestAUC(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	var areas Areas
+	for range 200 {
+		n := 2 + rng.IntN(30)
+		scores, turned, labels := make([]float64, n), make([]float64, n), make([]int, n)
+		for i := range scores {
+			scores[i] = float64(rng.IntN(8)) // with ties
+			turned[i] = -math.Exp(scores[i])
+			labels[i] = 1 - 2*rng.IntN(2)
+		}
+		labels[0], labels[1] = 1, -1
+		var won, pairs float64
+		for i, y := range labels {
+			for j, z := range labels {
+				if y != 1 || z != -1 {
+					continue
+				}
+				pairs++
+				switch {
+				case scores[i] > scores[j]:
+					won++
+				case scores[i] == scores[j]:
+					won += 0.5
+				}
+			}
+		}
+		if got, ok := areas.AUC(scores, labels, nil); !ok || got != won/pairs {
+			t.Errorf("%v %v: %g, want %g", scores, labels, got, won/pairs)
+		}
+		if got, ok := areas.AUC(turned, labels, nil); !ok || math.Abs(got-(1-won/pairs)) > 1e-15 {
+			t.Errorf("falling scores: %g, want %g", got, 1-won/pairs)
+		}
+	}
+}
+
+// TestNDCG checks values by hand: the order of equal scores, a query without a relevant document,
+// and a query with fewer documents than k.
+func TestNDCG(t *testing.T) {
+	q := &tabular.Queries{Names: []string{"a", "b", "c"}, Of: []int32{0, 1, 0, 0, 1, 2}, Grades: []uint8{0, 0, 2, 1, 0, 1}}
+	scores := []float64{5, 1, 3, 5, 2, -1}
+	// query a in the order of scores: grades 0, 1, 2; query c: grade 1 alone
+	a := (1/math.Log2(3) + 3./2) / (3 + 1/math.Log2(3))
+	if got, want := Gains(q, scores)[10], (a+1)/2; math.Abs(got-want) > 1e-15 {
+		t.Errorf("NDCG@10 is %v, want %v", got, want)
+	}
+	// in the order of scores, the relevant documents are at the places 2, 6 and, with equal scores, 7
+	long := &tabular.Queries{Names: []string{"a"}, Of: make([]int32, 12), Grades: []uint8{0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 3}}
+	scores = []float64{9, 3, 8, 7, 6, 4, 5, 2, 2, 1, 1, 4}
+	first, best := 1/math.Log2(3), 7+3/math.Log2(3)+1./2
+	for k, want := range map[int]float64{5: first / best, 10: (first + 3/math.Log2(7) + 7/math.Log2(8)) / best} {
+		if got := Gains(long, scores)[k]; math.Abs(got-want) > 1e-15 {
+			t.Errorf("NDCG@%d is %v, want %v", k, got, want)
+		}
+	}
+	if v := Gains(&tabular.Queries{Names: []string{"a"}, Of: []int32{0}, Grades: []uint8{0}}, []float64{1}); v != nil {
+		t.Errorf("without relevant documents the NDCG is %v", v)
+	}
+}
+
+// TestNDCGOfMQ2008 checks the NDCG of column 39 as the score.
+func TestNDCGOfMQ2008(t *testing.T) {
+	dir := os.Getenv("PPAL_DATA")
+	if dir == "" {
+		t.Skip("PPAL_DATA is not set")
+	}
+	q := &tabular.Queries{}
+	var scores []float64
+	for fold := 1; fold <= 5; fold++ {
+		file, err := os.Open(filepath.Join(dir, "mq2008", fmt.Sprintf("S%d.txt", fold)))
+		if err != nil {
+			t.Skip(err)
+		}
+		defer file.Close()
+		for in := bufio.NewScanner(file); in.Scan(); {
+			fields := strings.Fields(in.Text())
+			grade, _ := strconv.Atoi(fields[0])
+			if len(q.Names) == 0 || q.Names[len(q.Names)-1] != fields[1] {
+				q.Names = append(q.Names, fields[1])
+			}
+			at := slices.IndexFunc(fields, func(f string) bool { return strings.HasPrefix(f, "39:") })
+			score, _ := strconv.ParseFloat(strings.TrimPrefix(fields[at], "39:"), 64)
+			q.Of, q.Grades, scores = append(q.Of, int32(len(q.Names)-1)), append(q.Grades, uint8(grade)), append(scores, score)
+		}
+	}
+	if got := Gains(q, scores)[10]; math.Abs(got-0.688783) > 5e-7 {
+		t.Errorf("NDCG@10 is %.6f", got)
+	}
+}
+
+// TestWeights compares rates, ROC curves and areas of rows with whole weights with those of rows
+// that stand as often as their weights say. The intervals are wider: heavy rows tell less.
+func TestWeights(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for classes := 2; classes <= 3; classes++ {
+		a, b := Rows{}, Rows{}
+		var scores, again []float64
+		group, other := results.Group{Name: "odd"}, results.Group{Name: "odd"}
+		for i := range 80 {
+			w, y, d, s := 1+rng.IntN(4), rng.IntN(classes), rng.IntN(classes), float64(rng.IntN(9))
+			a.Labels, a.Decisions, a.Weights, scores = append(a.Labels, y), append(a.Decisions, d), append(a.Weights, float64(w)), append(scores, s)
+			if i%2 == 1 {
+				group.Rows = append(group.Rows, i)
+			}
+			for range w {
+				if i%2 == 1 {
+					other.Rows = append(other.Rows, len(b.Labels))
+				}
+				b.Labels, b.Decisions, again = append(b.Labels, y), append(b.Decisions, d), append(again, s)
+			}
+		}
+		names := []string{"a", "b", "c"}[:classes]
+		x := require.Value(Count(a, names, []results.Group{group}, false))(t)
+		y := require.Value(Count(b, names, []results.Group{other}, false))(t)
+		if x.Rows != 80 || x.Weight != float64(y.Rows) || y.Weight != 0 || !slices.EqualFunc(x.Confusion, y.Confusion, slices.Equal[[]float64]) {
+			t.Errorf("%d rows of the weight %v with %v, want %v with %v", x.Rows, x.Weight, x.Confusion, y.Rows, y.Confusion)
+		}
+		for k, rates := range []results.Rates{x.Overall, x.ByGroup[0].Rates} {
+			want := []results.Rates{y.Overall, y.ByGroup[0].Rates}[k]
+			for name, r := range want {
+				if got := rates[name]; got.Value != r.Value || got.Rows >= r.Rows || got.Interval[0] > r.Interval[0] || got.Interval[1] < r.Interval[1] {
+					t.Errorf("%s is %+v, want %+v with a wider interval", name, got, r)
+				}
+			}
+		}
+		if classes > 2 {
+			continue
+		}
+		positive := func(labels []int) (list []bool) {
+			for _, y := range labels {
+				list = append(list, y == 1)
+			}
+			return list
+		}
+		if got, want := ROC(scores, positive(a.Labels), a.Weights, 100), ROC(again, positive(b.Labels), nil, 100); !slices.Equal(got, want) {
+			t.Errorf("the ROC curve is %v, want %v", got, want)
+		}
+		var areas Areas
+		got, _ := areas.AUC(scores, a.Labels, a.Weights)
+		if want, _ := areas.AUC(again, b.Labels, nil); math.Abs(got-want) > 1e-15 {
+			t.Errorf("the area is %v, want %v", got, want)
+		}
+	}
+	if _, err := Count(Rows{Labels: []int{0, 1}, Decisions: []int{0, 1}, Weights: []float64{1}}, []string{"a", "b"}, nil, false); err == nil {
+		t.Error("too few weights: no error")
+	}
 }

@@ -152,3 +152,122 @@ func TestInOrderWaits(t *testing.T) {
 		t.Errorf("%v, %d of 2 workers have begun", err, ready.Load())
 	}
 }
+
+// The fast parser of indicators takes the fields that it knows, and leaves the text from the first
+// other field on.
+func TestIndicators(t *testing.T) {
+	for _, c := range []struct {
+		text           string
+		cols, previous int
+		rest           string
+		columns        []int32
+	}{
+		{"", 0, 3, "", nil},
+		{" \t", 0, 0, "", nil},
+		{" 1:1  19:1\t905:1 123456789:1", 0, 0, "", []int32{0, 18, 904, 123456788}},
+		{"1:1 2:1 1234567890:1 7:1", 0, 0, "1234567890:1 7:1", []int32{0, 1}},
+		{"   3:1 5:1 6:1", 5, 2, "6:1", []int32{2, 4}},
+		{"3:1", 5, 3, "3:1", nil},
+		{"0:1 2:1", 5, 0, "0:1 2:1", nil},
+		{"1:1 :1 2:1", 5, 0, ":1 2:1", []int32{0}},
+		{"1:1 x:1", 5, 0, "x:1", []int32{0}},
+		{"1:1 2", 5, 0, "2", []int32{0}},
+		{"1:1 2:", 5, 0, "2:", []int32{0}},
+		{"1:1 2:10 3:1", 5, 0, "2:10 3:1", []int32{0}},
+		{"1:1 2:2 3:1", 5, 0, "2:2 3:1", []int32{0}},
+		{"1:1 2x1 3:1", 5, 0, "2x1 3:1", []int32{0}},
+	} {
+		s, e := &SparseReader{Cols: c.cols}, &Entries{Largest: 2}
+		rest, last := s.indicators(e, []byte(c.text), c.previous)
+		want := c.previous
+		if len(c.columns) > 0 {
+			want = int(c.columns[len(c.columns)-1]) + 1
+		}
+		if string(rest) != c.rest || last != want || !slices.Equal(e.Columns, c.columns) || e.Largest != max(2, want) {
+			t.Errorf("%q: columns %v, last %d, largest %d, rest %q", c.text, e.Columns, last, e.Largest, rest)
+		}
+	}
+}
+
+// Chunks without wanted rows are skipped, and their memory is used again. A shorter file ends,
+// and the new chunks of a longer file are read, too.
+func TestOnlyChunks(t *testing.T) {
+	errOther := errors.New("another error")
+	begins := []int{0, 5, 5, 9, 12}
+	for _, c := range []struct {
+		rows   []int
+		chunks int
+		want   []int // records of the chunks
+		err    error
+	}{
+		{[]int{0, 11}, 4, []int{0, 9}, errOther},
+		{[]int{4, 5}, 4, []int{0, 5}, io.EOF},
+		{[]int{5}, 4, []int{5}, io.EOF},
+		{[]int{8}, 4, []int{5}, io.EOF},
+		{[]int{9}, 4, []int{9}, errOther},
+		{[]int{2}, 4, []int{0}, io.EOF},
+		{[]int{2, 11}, 3, []int{0}, errOther},
+		{[]int{11}, 6, []int{9, 0, 0}, errOther},
+	} {
+		at, memory := 0, []byte{1}
+		next := Only{Rows: c.rows, Begins: begins}.Chunks(func(buffer []byte) (Chunk, error) {
+			if &buffer[0] != &memory[0] {
+				t.Errorf("%v: chunk %d has other memory", c.rows, at)
+			}
+			if at == c.chunks {
+				return Chunk{}, errOther
+			}
+			memory = []byte{1}
+			at++
+			return Chunk{Text: memory}, nil
+		})
+		var got []int
+		for {
+			part, err := next(memory)
+			if err != nil {
+				if err != c.err {
+					t.Errorf("%v of %d chunks: %v, want %v", c.rows, c.chunks, err, c.err)
+				}
+				break
+			}
+			got = append(got, part.Record)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v of %d chunks: %v, want %v", c.rows, c.chunks, got, c.want)
+		}
+	}
+}
+
+// The selected rows of a chunk are read, and another number of rows than before is an error.
+func TestOnlyRows(t *testing.T) {
+	only := Only{Rows: []int{3, 7, 8, 12}, Begins: []int{0, 5, 10, 14}}
+	for _, c := range []struct {
+		chunk Chunk
+		rows  int
+		want  []int
+	}{
+		{Chunk{Record: 5}, 5, []int{2, 3}},
+		{Chunk{Record: 10}, 4, []int{2}},
+		{Chunk{Record: 13}, 1, nil},
+	} {
+		selected, got := only.In(c.chunk), []int(nil)
+		for i := range c.rows {
+			if selected() {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("chunk from row %d: %v, want %v", c.chunk.Record, got, c.want)
+		}
+	}
+	all := (Only{}).In(Chunk{})
+	for range 2 {
+		if !all() {
+			t.Error("no selection leaves out rows")
+		}
+	}
+	c, err := only.Chunks(func([]byte) (Chunk, error) { return Chunk{}, nil })(nil)
+	if err != nil || only.Check(c, 5, "file") != nil || !errors.Is(only.Check(c, 6, "file"), dataerr.ErrChanged) {
+		t.Errorf("the number of rows of a chunk: %v, %v, %v", err, only.Check(c, 5, "file"), only.Check(c, 6, "file"))
+	}
+}

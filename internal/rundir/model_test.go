@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,9 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/require"
 	"ppal/internal/seal"
+	"ppal/trainer"
+	"ppal/trainer/certify/near"
 	"ppal/trainer/session/results"
 )
 
@@ -147,5 +151,71 @@ func TestRowsCompressed(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(string(d), file), 1000))
 	if _, err := d.ReadRows(file); err == nil {
 		t.Error("read a file that was cut")
+	}
+}
+
+// A preparation reads back with the same values.
+func TestPreparationRoundTrip(t *testing.T) {
+	for name, want := range map[string]results.Preparation{
+		"columns": {Features: []string{"age", "job=clerk", "job missing"}, Preparation: tabular.Preparation{
+			Layout: tabular.Layout{Header: []string{"age", "job"}}, Absent: []string{"?", ""},
+			Encodings: []tabular.Encoding{{Column: "age", Center: 0.1 + 0.2, Scale: 1e-7}, {Column: "job", Categories: []string{"clerk", "no"},
+				Levels: []string{"clerk"}, Missing: true}},
+		}},
+		"numbers": {Features: []string{"2", "5"}, Preparation: tabular.Preparation{Numbers: []int{2, 5}, Indices: 7}},
+	} {
+		d := Dir(t.TempDir())
+		require.NoError(t, d.WritePreparation(want))
+		got := require.Value(d.ReadPreparation(Seal{}))(t)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestPreparationErrors(t *testing.T) {
+	d := Dir(t.TempDir())
+	if _, err := d.ReadPreparation(Seal{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	for text, want := range map[string]error{
+		"encodings: [":                        dataerr.ErrFormat,
+		"colums: [a]":                         dataerr.ErrFormat,
+		"features: [a]":                       dataerr.ErrColumn,
+		"numbers: [2, 1]\nindices: 2":         dataerr.ErrColumn,
+		"encodings:\n- {column: a, scale: 0}": dataerr.ErrColumn,
+	} {
+		require.NoError(t, os.WriteFile(d.Preparation(), []byte(text), 0o644))
+		if _, err := d.ReadPreparation(Seal{}); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", text, err, want)
+		}
+	}
+}
+
+// The line of a record has the distance to a solution of the proximal problem. If this distance
+// does not exist, the line has null and the reason. If no distance was measured, the line has
+// neither.
+func TestNearStationarityJSON(t *testing.T) {
+	for _, test := range []struct {
+		near *near.Stationarity
+		want string
+	}{
+		{nil, ""},
+		{&near.Stationarity{Distance: 0.25}, `"near_stationarity":0.25`},
+		{&near.Stationarity{Distance: math.NaN(), Reason: "infeasible"},
+			`"near_stationarity":null,"near_stationarity_reason":"infeasible"`},
+	} {
+		r := trainer.Record{NearStationarity: test.near}
+		if test.near != nil {
+			r.NearReason = test.near.Reason
+		}
+		line := require.Value(encode(&r))(t)
+		if got := string(line); strings.Contains(got, "near") != (test.want != "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+		back := require.Value(decode(line))(t)
+		if test.near != nil && test.near.Reason == "" && back.NearStationarity.Distance != test.near.Distance || back.NearReason != r.NearReason {
+			t.Errorf("read back as %+v", back)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -16,8 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/constraints"
 	"ppal/internal/atomicfile"
 	"ppal/internal/require"
+	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
@@ -282,5 +285,86 @@ func TestMetricsFaults(t *testing.T) {
 		if f.Once && len(data) > 0 && data[len(data)-1] != '\n' {
 			t.Errorf("%v: the file ends with %q", f, data)
 		}
+	}
+}
+
+func TestCheckSpace(t *testing.T) {
+	dir := Dir(t.TempDir())
+	if err := dir.CheckSpace(1); err != nil {
+		t.Error(err)
+	}
+	if _, known := available(string(dir)); !known {
+		t.Skip("the free space is not known here")
+	}
+	if err := dir.CheckSpace(math.MaxInt64); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("no error for a file of all bytes: %v", err)
+	}
+}
+
+// The summary has the checksums of the files, and a changed byte anywhere in the summary is found.
+func TestSeal(t *testing.T) {
+	dir := Dir(t.TempDir())
+	require.NoError(t, os.WriteFile(dir.Config(), []byte("seed: 1\n"), 0o644))
+	s := results.Summary{Status: "iteration limit", Objective: 0.25}
+	require.NoError(t, dir.WriteSummary(&s))
+	if want := map[string]string{"config.yaml": seal.Sum([]byte("seed: 1\n"))}; len(s.Files) != 1 || s.Files["config.yaml"] != want["config.yaml"] {
+		t.Errorf("checksums %v, want %v", s.Files, want)
+	}
+	check := func(what string, wantHas, wantOK bool) {
+		t.Helper()
+		_, _, has, err := ReadSealed(dir.Summary())
+		if has != wantHas || (err == nil) == (has && !wantOK) || err != nil && !errors.Is(err, seal.ErrChanged) {
+			t.Errorf("%s: has %t, %v", what, has, err)
+		}
+	}
+	check("as written", true, true)
+	text := require.Value(os.ReadFile(dir.Summary()))(t)
+	for _, edit := range [][2]string{{`"objective": 0.25`, `"objective": 0.24`}, {`"status"`, ` "status"`}, {s.Checksum[:8], "01234567"}} {
+		require.NoError(t, os.WriteFile(dir.Summary(), bytes.Replace(text, []byte(edit[0]), []byte(edit[1]), 1), 0o644))
+		check(edit[1], true, false)
+	}
+	old := []byte(`{"status":"x"}`)
+	require.NoError(t, os.WriteFile(dir.Summary(), old, 0o644))
+	check("an earlier version", false, false)
+	require.NoError(t, os.Mkdir(filepath.Join(string(dir), "best.safetensors"), 0o755))
+	if err := dir.WriteSummary(&s); err == nil || s.Files != nil {
+		t.Errorf("a file that cannot be read: %v, %v", s.Files, err)
+	}
+	check("without checksums of files", true, true)
+}
+
+// value returns a pointer to x.
+func value[T any](x T) *T { return &x }
+
+// An outcome in summary.json has the expected keys, and reads back with the same values.
+func TestOutcome(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "summary.json")
+	want := results.Summary{Schema: Schema, Warnings: []string{}, Notes: []string{}, Outcome: &results.Outcome{
+		BoundsOn: constraints.OnDecisions,
+		Constraints: []results.ConstraintOutcome{{Constraint: "gap(positive_rate, sex) <= 0.01", Bound: 0.01, Interval: &[2]float64{0, 0.03}, Met: true,
+			SplitValues: results.SplitValues{Train: value(0.009), Test: value(0.012)}}},
+		Objective:      results.ObjectiveOutcome{Name: "error", SplitValues: results.SplitValues{Train: value(0.16)}},
+		AcceptanceRate: &results.SplitValues{Train: value(0.2)}, Threshold: 0.25, BoundShifts: []float64{0.001}, GradientEvaluations: 300,
+	}}
+	require.NoError(t, WriteSummary(path, &want))
+	got := require.Value(ReadSummary(path))(t)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	data := require.Value(os.ReadFile(path))(t)
+	var all map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(data, &all))
+	for _, key := range strings.Fields("decisions objective_on_decisions acceptance_rate threshold bound_shifts gradient_evaluations bounds_on objective constraints") {
+		if all[key] == nil {
+			t.Errorf("no key %s", key)
+		}
+	}
+	var decisions []map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(all["decisions"], &decisions))
+	if diff := cmp.Diff(strings.Fields("bound constraint interval met multiplier state test tolerance train validation"), slices.Sorted(maps.Keys(decisions[0]))); diff != "" {
+		t.Error(diff)
+	}
+	if string(decisions[0]["validation"]) != "null" || string(decisions[0]["interval"]) != "[\n        0,\n        0.03\n      ]" {
+		t.Errorf("%s", all["decisions"])
 	}
 }

@@ -1,8 +1,10 @@
 package statistics
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -198,5 +200,162 @@ func TestLargeTails(t *testing.T) {
 				t.Errorf("tail %v: %+v", tail, e)
 			}
 		}
+	}
+}
+
+// TestClopperPearson compares intervals with scipy.stats.beta.ppf. The intervals for 10 rows are
+// also in published tables of binomial confidence limits.
+func TestClopperPearson(t *testing.T) {
+	for _, c := range []struct {
+		hits, rows int
+		level      float64
+		low, high  float64
+	}{
+		{0, 10, 0.95, 0, 0.3084971078187607},
+		{1, 10, 0.95, 0.0025285785444617865, 0.4450161170281954},
+		{5, 10, 0.95, 0.18708602844739855, 0.8129139715526015},
+		{10, 10, 0.95, 0.6915028921812392, 1},
+		{3, 59, 0.99, 0.00580891954014757, 0.1738905956890539},
+		{365, 7326, 0.95, 0.04495198580129301, 0.055055164861071496},
+		{20, 400, 0.975, 0.028622578367760398, 0.08016925535724523},
+		{1, 100000, 0.95, 2.531780477933316e-07, 5.571516034774275e-05},
+		{49990, 50000, 0.999, 0.9994949658657996, 0.9999460159362635},
+		{250000, 1000000, 0.95, 0.24915153568554574, 0.2508499125965476},
+		{0, 0, 0.95, 0, 1},
+	} {
+		got := Count{c.hits, c.rows}.Interval(c.level)
+		if math.Abs(got.Low-c.low) > 1e-9 || math.Abs(got.High-c.high) > 1e-9 {
+			t.Errorf("%d of %d at %v: [%v, %v], want [%v, %v]", c.hits, c.rows, c.level, got.Low, got.High, c.low, c.high)
+		}
+	}
+}
+
+// TestRefuses checks the panic of each function for a probability or a count out of range.
+func TestRefuses(t *testing.T) {
+	for _, p := range []float64{-0.5, 0, 1, 1.5, math.NaN()} {
+		for name, call := range map[string]func(){
+			"ClopperPearson": func() { ClopperPearson(1, 10, p) },
+			"Quantile":       func() { Quantile(p) },
+			"Umbrella":       func() { Umbrella(10, 1, p) },
+			"UmbrellaRows":   func() { UmbrellaRows(0, p) },
+		} {
+			if said := panics(call); !strings.Contains(said, "want a number between 0 and 1") {
+				t.Errorf("%s with %v: panic %q", name, p, said)
+			}
+		}
+	}
+	for _, hits := range []int{-1, 11} {
+		if said := panics(func() { ClopperPearson(hits, 10, 0.95) }); !strings.Contains(said, "hits among 10 rows") {
+			t.Errorf("%d hits: panic %q", hits, said)
+		}
+	}
+}
+
+// panics returns the text of the panic of call, or "".
+func panics(call func()) (said string) {
+	defer func() {
+		if r := recover(); r != nil {
+			said = fmt.Sprint(r)
+		}
+	}()
+	call()
+	return ""
+}
+
+// TestUmbrellaAtItsLimits uses bounds and tails at which v(k) is exactly the tail, bounds out of
+// range, and few rows.
+func TestUmbrellaAtItsLimits(t *testing.T) {
+	for _, c := range []struct {
+		n           int
+		bound, tail float64
+		k           int
+		ok          bool
+	}{
+		{1, 0.5, 0.5, 1, true}, {2, 0.5, 0.75, 1, true}, {2, 0.5, 0.25, 2, true}, {2, 0.5, 0.24, 0, false}, {1, 0.96, 0.05, 1, true},
+		{10, 1.5, 0.05, 1, true}, {0, 1, 0.05, 1, false}, {10, -0.1, 0.05, 0, false}, {10, math.NaN(), 0.05, 0, false}, {0, 0.5, 0.05, 0, false},
+		{-1, 0.5, 0.05, 0, false},
+	} {
+		if k, ok := Umbrella(c.n, c.bound, c.tail); k != c.k || ok != c.ok {
+			t.Errorf("n %d, bound %v, tail %v: %d, %t, want %d, %t", c.n, c.bound, c.tail, k, ok, c.k, c.ok)
+		}
+	}
+	for _, c := range []struct {
+		bound, tail float64
+		rows        int
+	}{{0.5, 0.25, 2}, {0.9, 0.02, 2}, {1, 0.05, 1}, {2, 0.05, 1}, {math.NaN(), 0.05, 0}} {
+		if got := UmbrellaRows(c.bound, c.tail); got != c.rows {
+			t.Errorf("bound %v, tail %v: %d rows, want %d", c.bound, c.tail, got, c.rows)
+		}
+	}
+}
+
+// The exact coverage of Paired, by enumeration of all outcomes, is close to the level, and the
+// interval is that of the paper's formula.
+func TestPairedCoverage(t *testing.T) {
+	const level = 0.95
+	logFactorial := func(n int) float64 { v, _ := math.Lgamma(float64(n + 1)); return v }
+	mean, cases := 0.0, 0.0
+	for _, n := range []int{10, 30, 100} {
+		for _, p := range []float64{0.01, 0.05, 0.2, 0.4} {
+			for _, q := range []float64{0.01, 0.05, 0.2, 0.4} {
+				covered := 0.0
+				for b := 0; b <= n; b++ {
+					for c := 0; b+c <= n; c++ {
+						i := Paired(b, c, n, level)
+						if i.Low <= p-q && p-q <= i.High {
+							rest := n - b - c
+							covered += math.Exp(logFactorial(n) - logFactorial(b) - logFactorial(c) - logFactorial(rest) +
+								float64(b)*math.Log(p) + float64(c)*math.Log(q) + float64(rest)*math.Log(1-p-q))
+						}
+					}
+				}
+				if covered < 0.93 {
+					t.Errorf("%d rows, %v gained, %v lost: coverage %.3f", n, p, q, covered)
+				}
+				mean, cases = mean+covered, cases+1
+			}
+		}
+	}
+	if mean /= cases; mean < level || mean > 0.985 {
+		t.Errorf("mean coverage %.4f", mean)
+	}
+	if i := Paired(0, 0, 8, level); math.Abs(i.High-1.959964*math.Sqrt(0.02)) > 1e-6 || i.Low != -i.High {
+		t.Errorf("%+v", i)
+	}
+}
+
+// PairedPrecision covers the difference of precisions of dependent decisions with about its level.
+func TestPairedPrecisionCoverage(t *testing.T) {
+	const level, samples, n = 0.95, 2000, 300
+	rng := rand.New(rand.NewPCG(8, 3))
+	// A row is positive with probability 0.4. The old model accepts positive rows with probability 0.7
+	// and others with 0.2; the new one repeats the decision with probability 0.8, else draws anew with
+	// 0.6 and 0.1.
+	accepted := func(a, b float64) float64 { return 0.4 * a / (0.4*a + 0.6*b) }
+	want := accepted(0.8*0.7+0.2*0.6, 0.8*0.2+0.2*0.1) - accepted(0.7, 0.2)
+	covered := 0
+	truth, old, new := make([]bool, n), make([]bool, n), make([]bool, n)
+	of := func(list []bool) func(int) bool { return func(i int) bool { return list[i] } }
+	for range samples {
+		for i := range truth {
+			truth[i] = rng.Float64() < 0.4
+			first, again := 0.2, 0.1
+			if truth[i] {
+				first, again = 0.7, 0.6
+			}
+			old[i] = rng.Float64() < first
+			if new[i] = old[i]; rng.Float64() < 0.2 {
+				new[i] = rng.Float64() < again
+			}
+		}
+		if i := PairedPrecision(of(truth), of(old), of(new), n, level); i.Low <= want && want <= i.High {
+			covered++
+		}
+	}
+	if share := float64(covered) / samples; share < 0.935 || share > 0.97 {
+		t.Errorf("coverage %.3f", share)
+	}
+	if i := PairedPrecision(of(truth), of(old), of(make([]bool, n)), n, level); i != (Interval{-1, 1}) {
+		t.Errorf("%+v", i)
 	}
 }

@@ -1,13 +1,16 @@
 package style
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,4 +146,52 @@ func namesOf(d ast.Decl) (names []string) {
 		}
 	}
 	return names
+}
+
+// Users of the library link no pages and pictures of runs, and only those who read files of tables
+// link the reader of Parquet.
+func TestLibrariesLink(t *testing.T) {
+	pages := []string{"html/template", "/internal/report"}
+	for path, without := range map[string][]string{
+		"./trainer":          append([]string{"/parquet-go", "/datasets"}, pages...),
+		"./trainer/graph":    append([]string{"/parquet-go", "/datasets"}, pages...),
+		"./constraints":      append([]string{"/parquet-go"}, pages...),
+		"./models/predictor": append([]string{"/parquet-go"}, pages...),
+		"./trainer/session":  pages,
+	} {
+		command := exec.Command("go", "list", "-deps", path)
+		command.Dir = "../.."
+		list := require.Value(command.Output())(t)
+		for _, p := range strings.Fields(string(list)) {
+			if slices.ContainsFunc(without, func(end string) bool { return strings.HasSuffix(p, end) }) {
+				t.Errorf("%s links %s", path, p)
+			}
+		}
+	}
+}
+
+// TestRenames checks that files are renamed only by the packages that sync the file before and the
+// directory after. A rename without a sync can leave an empty file after a power failure.
+func TestRenames(t *testing.T) {
+	allowed, found := []string{"internal/atomicfile/atomicfile.go", "internal/atomicfile/system.go", "internal/checkpoint/file.go"}, []string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && (bytes.Contains(text, []byte("os.Rename")) || bytes.Contains(text, []byte("Disk.Rename"))) {
+			path, err = filepath.Rel(root, path)
+			found = append(found, filepath.ToSlash(path))
+		}
+		return err
+	})
+	require.NoError(t, err)
+	if !slices.Equal(found, allowed) {
+		t.Errorf("os.Rename or Disk.Rename in %q, want %q: use package atomicfile", found, allowed)
+	}
 }

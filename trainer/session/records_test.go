@@ -2,12 +2,15 @@ package session
 
 import (
 	"fmt"
+	"math"
+	"runtime"
 	"testing"
 
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/internal/require"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -63,4 +66,90 @@ func TestRecordsChangeNoWeight(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The records before the last one have the values of a sample, close to those of all rows, and the
+// last has the values of the result. The sample changes no weight.
+func TestRecordsOfASample(t *testing.T) {
+	run := func(sampled bool) (r *trainer.Result, records []trainer.Record) {
+		e := buildOptions(t, onTable(EqualizedOdds{}, Table{Dataset: "synthetic-adult"}, func(o *Options) {
+			o.Method, o.BatchSize, o.Settings.Iterations = &method.ALM{}, 512, 120
+		}))
+		if e.needsSample() {
+			t.Error("the records of a linear model are cheap")
+		}
+		if sampled {
+			weights := require.Value(e.start())(t)
+			require.NoError(t, e.sampleRecords(weights))
+		}
+		r = require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 120, Recorder: recorderOf(&records)}))(t)
+		return r, records
+	}
+	want, all := run(false)
+	got, records := run(true)
+	if got.Objective != want.Objective || got.Certificate.Stationarity != want.Certificate.Stationarity {
+		t.Errorf("f and stationarity %v, %v, without the sample %v, %v", got.Objective, got.Certificate.Stationarity, want.Objective, want.Certificate.Stationarity)
+	}
+	if n := len(records); n < sampledRecords {
+		t.Fatalf("%d records", n)
+	}
+	last := records[len(records)-1]
+	if last.Objective != want.Objective || last.Measures["train_error"] != all[len(all)-1].Measures["train_error"] {
+		t.Errorf("the last record %+v, want %+v", last, all[len(all)-1])
+	}
+	for i, r := range records[:len(records)-1] {
+		if math.Abs(float64(r.Sample-sampleRows)) > 20 {
+			t.Errorf("record %d is of %d rows", i, r.Sample)
+		}
+		if r.Measures["test_error"] == 0 || r.Measures["train_error"] == last.Measures["train_error"] {
+			t.Errorf("record %d: %v", i, r.Measures)
+		}
+	}
+	near := func(name string, a, b float64) {
+		if a == b || math.Abs(a-b) > 0.05 {
+			t.Errorf("%s at the start: %v of the sample, %v of all rows", name, a, b)
+		}
+	}
+	near("f", records[0].Objective, all[0].Objective)
+	near("train_error", records[0].Measures["train_error"], all[0].Measures["train_error"])
+	near("test_error", records[0].Measures["test_error"], all[0].Measures["test_error"])
+}
+
+// The layers of the batches, the records and the certificate have memory one after the other.
+func TestLayersRest(t *testing.T) {
+	s := own(t, func(o *Options) {
+		o.Data = Images{Dataset: "synthetic", Classes: []int{2, 0}, RowsPerClass: 100}
+		o.Task, o.Method, o.Model = NeymanPearson{Kappa: []float64{5}}, &method.ALM{Primal: step.Settings{Kind: step.Adam}}, models.Conv{Channels: []int{16}}
+		o.BatchSize, o.Settings.Iterations = 128, 2
+	})
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	if _, err := s.Optimize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := live()
+	if _, err := s.Certify(); err != nil {
+		t.Fatal(err)
+	}
+	const batch = 4 * 128 * 16 * 28 * 28 // the bytes of a layer of a batch
+	if after := live(); after+batch*3/2 > before {
+		t.Errorf("%d KiB live after the training, %d KiB after the certificate; a layer of a batch has %d KiB", before>>10, after>>10, batch>>10)
+	}
+	runtime.KeepAlive(s)
+}
+
+type recorderFunc func(*trainer.Record) error
+
+func (f recorderFunc) Record(r *trainer.Record) error { return f(r) }
+
+// recorderOf appends the records to a list.
+func recorderOf(list *[]trainer.Record) trainer.Recorder {
+	return recorderFunc(func(r *trainer.Record) error {
+		*list = append(*list, *r)
+		return nil
+	})
 }

@@ -73,27 +73,17 @@ func benchPasses[F Float](b *testing.B, level Level) {
 	for i := range x {
 		x[i], y[i] = F(i%97)/10-5, F(i%89)/89
 	}
-	for _, c := range []struct {
-		name string
-		pass func()
-	}{
-		{"exp", func() { k.Exp(z, x) }},
-		{"sigmoid", func() { k.Sigmoid(z, x) }},
-		{"tanh", func() { k.Tanh(z, x) }},
-		{"log1p", func() { k.Log1p(z, y) }},
-		{"biassigmoid", func() { k.BiasSigmoid(z, cols, rows, y[:cols]) }},
-		{"sigmoidgrad", func() { k.SigmoidGrad(z, y) }},
-		{"axpy", func() { k.Axpy(z, 1e-3, x) }},
-		{"dot", func() { k.Dot(x, y) }},
-		{"squareddistance", func() { k.SquaredDistance(x, y) }},
-	} {
-		b.Run(fmt.Sprintf("%v/%T/%s", level, x[0], c.name), func(b *testing.B) {
-			for b.Loop() {
-				c.pass()
-			}
-			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/(rows*cols), "ns/element")
-		})
-	}
+	measure(b, fmt.Sprintf("%v/%T", level, x[0]), rows*cols, map[string]func(){
+		"exp":             func() { k.Exp(z, x) },
+		"sigmoid":         func() { k.Sigmoid(z, x) },
+		"tanh":            func() { k.Tanh(z, x) },
+		"log1p":           func() { k.Log1p(z, y) },
+		"biassigmoid":     func() { k.BiasSigmoid(z, cols, rows, y[:cols]) },
+		"sigmoidgrad":     func() { k.SigmoidGrad(z, y) },
+		"axpy":            func() { k.Axpy(z, 1e-3, x) },
+		"dot":             func() { k.Dot(x, y) },
+		"squareddistance": func() { k.SquaredDistance(x, y) },
+	})
 }
 
 // benchRows, benchCols and benchWidth are the shape of the largest common problem: 24,000 images of

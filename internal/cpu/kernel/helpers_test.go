@@ -44,6 +44,39 @@ func bothWide(t *testing.T, single, double func(t *testing.T)) {
 	t.Run("float64", double)
 }
 
+// sameBits compares the results of AVX2 with those of AVX-512. A NaN equals every other NaN.
+func sameBits[F Float](t *testing.T, run func(k *Kernels[F]) []float64) {
+	t.Helper()
+	avx2, avx512 := run(mustNew[F](t, AVX2)), run(mustNew[F](t, AVX512))
+	for i, v := range avx2 {
+		if v != avx512[i] && !(math.IsNaN(v) && math.IsNaN(avx512[i])) {
+			t.Fatalf("result %d: AVX2 %v, AVX-512 %v", i, v, avx512[i])
+		}
+	}
+}
+
+// wide returns the elements of the vectors in float64.
+func wide[F Float](vectors ...[]F) (all []float64) {
+	for _, v := range vectors {
+		for _, x := range v {
+			all = append(all, float64(x))
+		}
+	}
+	return all
+}
+
+// measure runs each pass as a benchmark that reports the time of an element.
+func measure(b *testing.B, of string, elements float64, passes map[string]func()) {
+	for name, pass := range passes {
+		b.Run(of+"/"+name, func(b *testing.B) {
+			for b.Loop() {
+				pass()
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/elements, "ns/element")
+		})
+	}
+}
+
 func mustNew[F Float](t testing.TB, level Level) *Kernels[F] {
 	t.Helper()
 	return require.Value(New[F](level))(t)

@@ -40,21 +40,14 @@ func testSignedLosses[F Float](t *testing.T, level Level) {
 	r := rand.New(rand.NewPCG(1, 2))
 	eachLength(t, 4, func(v [][]F) {
 		out, s, minus, d := v[0], v[1], v[2], v[3]
-		for i := range s {
-			s[i] = F(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
-			minus[i] = F(1 - 2*r.IntN(2))
-			d[i] = F(r.NormFloat64())
-		}
+		drawLosses(r, s, minus, d)
 		checkLosses(t, k, out, s, minus, d)
 	})
 }
 
-// checkLosses compares all passes. It allows 4 units in the last place for losses, 8 units for
-// derivatives, and for a sum the allowances of its terms, plus the error of results below the
-// normal numbers.
+// checkLosses compares all passes. It allows 4 units in the last place for losses.
 func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 	t.Helper()
-	const least = 0x1p-126
 	for _, c := range lossCases {
 		k.SignedLoss(c.phi, out, s, minus)
 		for i, got := range out {
@@ -62,25 +55,42 @@ func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 				t.Errorf("%s of %v, -y = %v: %v is %.2f units off", c.name, s[i], minus[i], got, u)
 			}
 		}
-		for i := range out {
-			out[i] = F(math.NaN()) // the pass does not read it
+		checkGrad(t, c.name, c.slope, out, s, minus, d, func(add bool) { k.SignedLossGrad(c.phi, out, s, minus, d, add) })
+	}
+}
+
+// checkGrad compares the derivative of a loss, which pass writes to out, or adds to out, with d y
+// slope(y s). It allows 8 units in the last place.
+func checkGrad[F Float](t *testing.T, name string, slope func(y float64) float64, out, s, minus, d []F, pass func(add bool)) {
+	t.Helper()
+	const least = 0x1p-126
+	want := func(i int) float64 {
+		y := -float64(minus[i])
+		return unlessNegligible[F](float64(d[i]) * y * slope(y*float64(s[i])))
+	}
+	for i := range out {
+		out[i] = F(math.NaN()) // the pass does not read it
+	}
+	pass(false)
+	for i, got := range out {
+		if u := ulps(got, want(i)); !(u <= 8) {
+			t.Errorf("%s' of %v, -y = %v, d = %v: %v is %.2f units off", name, s[i], minus[i], d[i], got, u)
 		}
-		k.SignedLossGrad(c.phi, out, s, minus, d, false)
-		for i, got := range out {
-			y := -float64(minus[i])
-			if u := ulps(got, unlessNegligible[F](float64(d[i])*y*c.slope(y*float64(s[i])))); !(u <= 8) {
-				t.Errorf("%s' of %v, -y = %v, d = %v: %v is %.2f units off", c.name, s[i], minus[i], d[i], got, u)
-			}
-			out[i] = F(i%3) - 1
+		out[i] = F(i%3) - 1
+	}
+	pass(true)
+	for i, got := range out {
+		base, g := float64(i%3)-1, want(i)
+		if off := math.Abs(float64(got) - base - g); off > 8*epsilon[F]()*(math.Abs(base)+math.Abs(g))+least || math.IsNaN(off) != math.IsNaN(g) {
+			t.Errorf("%s' of %v, -y = %v, d = %v, added to %v: %v", name, s[i], minus[i], d[i], base, got)
 		}
-		k.SignedLossGrad(c.phi, out, s, minus, d, true)
-		for i, got := range out {
-			y, base := -float64(minus[i]), float64(i%3)-1
-			g := unlessNegligible[F](float64(d[i]) * y * c.slope(y*float64(s[i])))
-			if off := math.Abs(float64(got) - base - g); off > 8*epsilon[F]()*(math.Abs(base)+math.Abs(g))+least || math.IsNaN(off) != math.IsNaN(g) {
-				t.Errorf("%s' of %v, -y = %v, d = %v, added to %v: %v", c.name, s[i], minus[i], d[i], base, got)
-			}
-		}
+	}
+}
+
+// drawLosses draws scores of many sizes, signs and weights.
+func drawLosses[F Float](r *rand.Rand, s, minus, d []F) {
+	for i := range s {
+		s[i], minus[i], d[i] = F(r.NormFloat64()*math.Exp(2*r.NormFloat64())), F(1-2*r.IntN(2)), F(r.NormFloat64())
 	}
 }
 
@@ -115,30 +125,20 @@ func TestSignedLossesSameBits(t *testing.T) {
 }
 
 func testLossesSameBits[F Float](t *testing.T) {
-	run := func(level Level) (results []F) {
-		k := mustNew[F](t, level)
-		r := rand.New(rand.NewPCG(3, 4))
+	sameBits(t, func(k *Kernels[F]) (results []float64) {
 		const n = 5003
 		out, s, minus, d := make([]F, n), make([]F, n), make([]F, n), make([]F, n)
-		for i := range s {
-			s[i], minus[i], d[i] = F(r.NormFloat64()*math.Exp(3*r.NormFloat64())), F(1-2*r.IntN(2)), F(r.NormFloat64())
-		}
+		drawLosses(rand.New(rand.NewPCG(3, 4)), s, minus, d)
 		for _, c := range lossCases {
 			k.SignedLoss(c.phi, out, s, minus)
-			results = append(results, out...)
-			k.SignedLossGrad(c.phi, out, s, minus, d, true)
-			results = append(results, out...)
-			k.SignedLossGrad(c.phi, out, s, minus, d, false)
-			results = append(results, out...)
+			results = append(results, wide(out)...)
+			for _, add := range []bool{true, false} {
+				k.SignedLossGrad(c.phi, out, s, minus, d, add)
+				results = append(results, wide(out)...)
+			}
 		}
 		return results
-	}
-	avx2, avx512 := run(AVX2), run(AVX512)
-	for i, v := range avx2 {
-		if v != avx512[i] {
-			t.Fatalf("result %d: AVX2 %v, AVX-512 %v", i, v, avx512[i])
-		}
-	}
+	})
 }
 
 // BenchmarkSignedLosses measures the passes over a block of rows.
@@ -150,17 +150,10 @@ func BenchmarkSignedLosses(b *testing.B) {
 			s[i], minus[i], d[i] = float32(i%97)/10-5, float32(1-2*(i%2)), 1
 		}
 		for _, c := range lossCases {
-			for name, pass := range map[string]func(){
+			measure(b, level.String()+"/"+c.name, RowBlock, map[string]func(){
 				"value":    func() { k.SignedLoss(c.phi, out, s, minus) },
 				"gradient": func() { k.SignedLossGrad(c.phi, out, s, minus, d, false) },
-			} {
-				b.Run(level.String()+"/"+c.name+"/"+name, func(b *testing.B) {
-					for b.Loop() {
-						pass()
-					}
-					b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/RowBlock, "ns/element")
-				})
-			}
+			})
 		}
 	}
 }

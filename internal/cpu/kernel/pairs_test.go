@@ -143,8 +143,7 @@ func TestPairsSameBits(t *testing.T) {
 }
 
 func testPairsSameBits[F Float](t *testing.T) {
-	run := func(level Level) (results []float64) {
-		k := mustNew[F](t, level)
+	sameBits(t, func(k *Kernels[F]) (results []float64) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, c := range pairCases {
 			e, de, f, df := make([]F, c.rows), make([]F, c.rows), make([]F, c.cols), make([]F, c.cols)
@@ -156,23 +155,13 @@ func testPairsSameBits[F Float](t *testing.T) {
 			results = append(results, k.PairShares(e, f))
 			k.AddPairShares(e, de, f, df, 0.3)
 			k.AddPairSlopes(e, de, f, df, -0.7)
-			for _, v := range [][]F{de, df} {
-				for _, x := range v {
-					results = append(results, float64(x))
-				}
-			}
+			results = append(results, wide(de, df)...)
 		}
 		return results
-	}
-	avx2, avx512 := run(AVX2), run(AVX512)
-	for i, v := range avx2 {
-		if v != avx512[i] {
-			t.Fatalf("result %d: AVX2 %v, AVX-512 %v", i, v, avx512[i])
-		}
-	}
+	})
 }
 
-// BenchmarkPairs measures the passes over the blocks of a query of usual size.
+// BenchmarkPairs measures the passes over the blocks of a query of usual size, a pair an element.
 func BenchmarkPairs(b *testing.B) {
 	for _, level := range Levels() {
 		k := mustNew[float32](b, level)
@@ -184,18 +173,11 @@ func BenchmarkPairs(b *testing.B) {
 		for i := range f {
 			f[i] = 1 - float32(i)/100
 		}
-		for name, pass := range map[string]func(){
+		measure(b, level.String(), rows*cols, map[string]func(){
 			"shares":          func() { k.PairShares(e, f) },
 			"losses":          func() { k.PairLosses(e, f) },
 			"shares gradient": func() { k.AddPairShares(e, de, f, df, 1e-9) },
 			"slopes gradient": func() { k.AddPairSlopes(e, de, f, df, 1e-9) },
-		} {
-			b.Run(level.String()+"/"+name, func(b *testing.B) {
-				for b.Loop() {
-					pass()
-				}
-				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/(rows*cols), "ns/pair")
-			})
-		}
+		})
 	}
 }

@@ -22,20 +22,15 @@ func testTails[F Float](t *testing.T, level Level) {
 	r := rand.New(rand.NewPCG(5, 6))
 	eachLength(t, 5, func(v [][]F) {
 		out, tails, s, minus, d := v[0], v[1], v[2], v[3], v[4]
-		for i := range s {
-			s[i] = F(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
-			minus[i] = F(1 - 2*r.IntN(2))
-			d[i] = F(r.NormFloat64())
-		}
+		drawLosses(r, s, minus, d)
 		checkTails(t, k, out, tails, s, minus, d)
 	})
 }
 
-// checkTails allows 4 units in the last place for tails and losses, 8 units for derivatives, and
-// for sums the sum of the allowances of their terms.
+// checkTails allows 4 units in the last place for tails and losses, and for sums the sum of the
+// allowances of their terms.
 func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []F) {
 	t.Helper()
-	const least = 0x1p-126
 	k.LogisticTails(tails, s)
 	for i, got := range tails {
 		want := sigmoid64(-math.Abs(float64(s[i])))
@@ -50,27 +45,7 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 		}
 	}
 	for _, c := range lossCases[:HingeLoss] {
-		for i := range out {
-			out[i] = F(math.NaN()) // the pass does not read it
-		}
-		slope := func(i int) float64 {
-			y := -float64(minus[i])
-			return unlessNegligible[F](float64(d[i]) * y * c.slope(y*float64(s[i])))
-		}
-		k.LossGradFromTails(c.phi, out, tails, minus, d, false)
-		for i, got := range out {
-			if u := ulps(got, slope(i)); !(u <= 8) {
-				t.Errorf("%s' of %v, -y = %v, d = %v: %v is %.2f units off", c.name, s[i], minus[i], d[i], got, u)
-			}
-			out[i] = F(i%3) - 1
-		}
-		k.LossGradFromTails(c.phi, out, tails, minus, d, true)
-		for i, got := range out {
-			base, g := float64(i%3)-1, slope(i)
-			if off := math.Abs(float64(got) - base - g); off > 8*epsilon[F]()*(math.Abs(base)+math.Abs(g))+least || math.IsNaN(off) != math.IsNaN(g) {
-				t.Errorf("%s' of %v, -y = %v, d = %v, added to %v: %v", c.name, s[i], minus[i], d[i], base, got)
-			}
-		}
+		checkGrad(t, c.name, c.slope, out, s, minus, d, func(add bool) { k.LossGradFromTails(c.phi, out, tails, minus, d, add) })
 	}
 	checkTailGradWhere(t, k, out, tails, minus)
 	var sum LogisticSum
@@ -188,39 +163,24 @@ func TestTailsSameBits(t *testing.T) {
 }
 
 func testTailsSameBits[F Float](t *testing.T) {
-	run := func(level Level) (results []F, total float64) {
-		k := mustNew[F](t, level)
-		r := rand.New(rand.NewPCG(3, 4))
+	sameBits(t, func(k *Kernels[F]) []float64 {
 		const n = 5003
 		out, tails, s, minus, d := make([]F, n), make([]F, n), make([]F, n), make([]F, n), make([]F, n)
-		for i := range s {
-			s[i], minus[i], d[i] = F(r.NormFloat64()*math.Exp(3*r.NormFloat64())), F(1-2*r.IntN(2)), F(r.NormFloat64())
-		}
+		drawLosses(rand.New(rand.NewPCG(3, 4)), s, minus, d)
 		k.LogisticTails(tails, s)
-		results = append(results, tails...)
 		k.SigmoidFromTails(out, tails, minus)
-		results = append(results, out...)
+		results := wide(tails, out)
 		for _, c := range lossCases[:HingeLoss] {
-			k.LossGradFromTails(c.phi, out, tails, minus, d, true)
-			results = append(results, out...)
-			k.LossGradFromTails(c.phi, out, tails, minus, d, false)
-			results = append(results, out...)
+			for _, add := range []bool{true, false} {
+				k.LossGradFromTails(c.phi, out, tails, minus, d, add)
+				results = append(results, wide(out)...)
+			}
 		}
 		var sum LogisticSum
 		sum.Clear()
 		k.AddLogistic(&sum, tails, s, minus)
-		return results, sum.Value()
-	}
-	avx2, total2 := run(AVX2)
-	avx512, total512 := run(AVX512)
-	for i, v := range avx2 {
-		if v != avx512[i] {
-			t.Fatalf("result %d: AVX2 %v, AVX-512 %v", i, v, avx512[i])
-		}
-	}
-	if total2 != total512 {
-		t.Errorf("sums of logistic losses: AVX2 %v, AVX-512 %v", total2, total512)
-	}
+		return append(results, sum.Value())
+	})
 }
 
 // BenchmarkTails measures the passes over a block of rows.
@@ -235,24 +195,14 @@ func BenchmarkTails(b *testing.B) {
 		var sum LogisticSum
 		sum.Clear()
 		set := NewRowSet(n)
-		for _, c := range []struct {
-			name string
-			pass func()
-		}{
-			{"tails", func() { k.LogisticTails(tails, s) }},
-			{"sigmoid", func() { k.SigmoidFromTails(out, tails, minus) }},
-			{"sigmoid gradient", func() { k.LossGradFromTails(SigmoidLoss, out, tails, minus, d, false) }},
-			{"logistic gradient", func() { k.LossGradFromTails(LogisticLoss, out, tails, minus, d, true) }},
-			{"sigmoid gradient, two weights", func() { k.LossGradFromTailsWhere(SigmoidLoss, out, tails, minus, set, 0, 1, 2, false) }},
-			{"logistic sum", func() { k.AddLogistic(&sum, tails, s, minus) }},
-		} {
-			b.Run(level.String()+"/"+c.name, func(b *testing.B) {
-				for b.Loop() {
-					c.pass()
-				}
-				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/n, "ns/element")
-			})
-		}
+		measure(b, level.String(), n, map[string]func(){
+			"tails":                         func() { k.LogisticTails(tails, s) },
+			"sigmoid":                       func() { k.SigmoidFromTails(out, tails, minus) },
+			"sigmoid gradient":              func() { k.LossGradFromTails(SigmoidLoss, out, tails, minus, d, false) },
+			"logistic gradient":             func() { k.LossGradFromTails(LogisticLoss, out, tails, minus, d, true) },
+			"sigmoid gradient, two weights": func() { k.LossGradFromTailsWhere(SigmoidLoss, out, tails, minus, set, 0, 1, 2, false) },
+			"logistic sum":                  func() { k.AddLogistic(&sum, tails, s, minus) },
+		})
 	}
 }
 

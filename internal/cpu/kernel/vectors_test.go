@@ -303,22 +303,12 @@ func benchSweeps[F Float](b *testing.B, level Level) {
 		v[i] = Alloc[F](n)
 	}
 	p, sums := maps[F]()["none"], Alloc[float64](n)
-	for _, c := range []struct {
-		name string
-		run  func()
-	}{
-		{"combine", func() { k.Combine(v[0], 1, v[1], -1, v[2]) }},
-		{"accumulate", func() { k.Accumulate(sums, 1, v[0]) }},
-		{"round", func() { k.Round(v[0], sums) }},
-		{"trialNorm", func() { k.SquaredTrialNorm(v[0], v[1], v[2], 1e-3, 0.9) }},
-		{"descend", func() { k.Descend(v[0], v[1], v[2], 1e-3, 0.9, p) }},
-		{"adam", func() { k.Adam(v[0], v[1], v[2], v[3], 1e-3, 1, p) }},
-	} {
-		b.Run(fmt.Sprintf("%v/%T/%s", level, v[0][0], c.name), func(b *testing.B) {
-			for b.Loop() {
-				c.run()
-			}
-			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/n, "ns/element")
-		})
-	}
+	measure(b, fmt.Sprintf("%v/%T", level, v[0][0]), n, map[string]func(){
+		"combine":    func() { k.Combine(v[0], 1, v[1], -1, v[2]) },
+		"accumulate": func() { k.Accumulate(sums, 1, v[0]) },
+		"round":      func() { k.Round(v[0], sums) },
+		"trialNorm":  func() { k.SquaredTrialNorm(v[0], v[1], v[2], 1e-3, 0.9) },
+		"descend":    func() { k.Descend(v[0], v[1], v[2], 1e-3, 0.9, p) },
+		"adam":       func() { k.Adam(v[0], v[1], v[2], v[3], 1e-3, 1, p) },
+	})
 }

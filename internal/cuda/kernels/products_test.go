@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
+	"ppal/internal/plan"
 	"ppal/internal/require"
 )
 
@@ -97,5 +98,161 @@ func TestOwnProducts(t *testing.T) {
 	wrong := driver.Gemm{Precision: driver.Float64, Rows: 1, Cols: 1, Inner: 1, StrideA: 1, StrideB: 1, StrideC: 1}
 	if err := single.s.Multiply(single.q, &wrong); err == nil || fmt.Sprint(err) != "kernels: a product of precision 2 by the kernels of f32" {
 		t.Errorf("float64 by float32's kernels: %v", err)
+	}
+}
+
+func TestSparseProduct(t *testing.T) {
+	both(t, sparse[float32], sparse[float64])
+}
+
+func sparse[T plan.Float](t *testing.T) {
+	for i, size := range [][3]int{{1, 1, 1}, {40, 9, 1}, {3000, 5, 1}, {9000, 3, 2}, {70, 30, 3}, {1200, 4, 16}, {30, 50, 40}} {
+		for _, ones := range []bool{false, true} {
+			r := newRig[T](t, uint64(i))
+			rows, cols, width := size[0], size[1], size[2]
+			x := plan.View{Stride: cols, Rows: rows, Cols: cols}
+			dense := make([]T, rows*cols)
+			starts, columns, values := []int{0}, []int32(nil), []float64(nil)
+			for i := range rows {
+				for j := range cols {
+					if i%7 == 3 || r.rng.IntN(3) > 0 && j != 1 { // empty rows and an almost empty column
+						continue
+					}
+					v := float64(T(r.rng.NormFloat64()))
+					if ones {
+						v = 1
+					}
+					dense[i*cols+j] = T(v)
+					columns, values = append(columns, int32(j)), append(values, v)
+				}
+				starts = append(starts, len(columns))
+			}
+			x.Buffer = r.buffer(dense)
+			if ones {
+				values = nil
+			}
+			w, z := r.random(cols, width, 1), r.result(rows, width, 2)
+			d, g := r.random(rows, width, 1), r.result(cols, width, 0)
+			sparseX := r.sparse(rows, cols, starts, columns, values)
+			tstarts, trows, tvalues := kernels.Transpose(cols, starts, columns, values)
+			sparseXT := r.sparse(cols, rows, tstarts, trows, tvalues)
+			for _, add := range []bool{false, true} {
+				r.do(r.s.SparseProduct(r.q, sparseX, r.on(w), r.on(z), add))
+				r.step(&plan.Product{A: x, B: w, Out: z, Add: add})
+				r.do(r.s.SparseProduct(r.q, sparseXT, r.on(d), r.on(g), add))
+				r.step(&plan.Product{A: x, B: d, Out: g, TransA: true, Add: add})
+				r.check(4+sumScale[T](rows+cols), 2)
+			}
+		}
+	}
+}
+
+// sparse uploads the entries of a sparse matrix.
+func (r *rig[T]) sparse(rows, cols int, starts []int, columns []int32, values []float64) kernels.Sparse {
+	x := kernels.Sparse{Rows: rows, Cols: cols, Entries: len(columns), Columns: r.put(bytesOf(columns))}
+	list := make([]int64, len(starts))
+	for i, n := range starts {
+		list[i] = int64(n)
+		if i > 0 {
+			x.Longest = max(x.Longest, n-starts[i-1])
+		}
+	}
+	x.Starts = r.put(bytesOf(list))
+	if values != nil {
+		numbers := make([]T, len(values))
+		for i, v := range values {
+			numbers[i] = T(v)
+		}
+		x.Values = r.put(bytesOf(numbers))
+	}
+	return x
+}
+
+// The products are as near to the reference's as their factors allow: TF32 rounds factors to 2^-11,
+// two bfloat16 terms to 2^-17, and three terms hold float32. The shapes have tails of channels,
+// filters, places and pictures, places of the window in several pieces and several places in one
+// piece, aligned and unaligned results, and several ranges of places.
+func TestConvolve(t *testing.T) {
+	shapes := append(windowShapes,
+		plan.Window{Channels: 8, Height: 6, Width: 6, Lines: 3, Columns: 3, Top: 1, Left: 1, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1},
+		plan.Window{Channels: 19, Height: 7, Width: 5, Lines: 3, Columns: 3, Top: 1, Left: 1, StrideY: 2, StrideX: 2, DilationY: 1, DilationX: 1},
+		plan.Window{Channels: 40, Height: 4, Width: 6, Lines: 2, Columns: 3, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1},
+		plan.Window{Channels: 1, Height: 14, Width: 13, Lines: 3, Columns: 3, Top: 1, Left: 1, StrideY: 1, StrideX: 1, DilationY: 1, DilationX: 1})
+	units := map[int]float64{1: 0x1p14, 2: 0x1p9, 3: 16}
+	for i, w := range shapes {
+		w = withOutput(w)
+		for terms, unit := range units {
+			if i < len(windowShapes) && terms != 1+i%3 {
+				continue
+			}
+			pictures, filters := []int{1, 5, 4}[i%3], []int{5, 33, 70, 129}[(i+terms)%4]
+			r := newRig[float32](t, uint64(i))
+			in, filter, bias := r.random(pictures, w.Channels*w.Height*w.Width, i%3), r.random(filters, w.Patch(), 3), r.random(1, filters*w.Places(), 0)
+			plain, rectified := r.result(pictures, filters*w.Places(), 2-i%2), r.result(pictures, filters*w.Places(), i%2)
+			r.step(&plan.Convolution{Window: w, In: in, Filter: filter, Out: plain})
+			r.step(&plan.Convolution{Window: w, In: in, Filter: filter, Out: rectified})
+			r.step(&plan.BiasActivation{A: rectified, Bias: bias, Activation: plan.ReLUActivation})
+			c := kernels.Convolve{Window: w, Terms: terms, In: r.on(in), Filter: r.on(filter), Out: r.on(plain)}
+			r.do(r.s.Convolve(r.q, c))
+			c.Out, c.Bias, c.Activation = r.on(rectified), r.on(bias), kernels.ReLU
+			r.do(r.s.Convolve(r.q, c))
+			r.check(math.Sqrt(float64(w.Patch())), unit)
+
+			r = newRig[float32](t, uint64(i))
+			d, grad := r.random(pictures, filters*w.Places(), 1), r.result(pictures, w.Channels*w.Height*w.Width, 0)
+			filter = r.random(filters, w.Patch(), 0)
+			c = kernels.Convolve{Window: w, Backward: true, Terms: terms, In: r.on(d), Filter: r.on(filter), Out: r.on(grad)}
+			if err := r.s.Convolve(r.q, c); (err != nil) != (w.StrideY > 1 || w.StrideX > 1) {
+				t.Errorf("derivative with strides of %d and %d: error %v", w.StrideY, w.StrideX, err)
+			} else if err == nil {
+				r.step(&plan.ConvolutionInputGrad{Window: w, D: d, Filter: filter, Out: grad})
+				r.check(math.Sqrt(float64(filters*w.Lines*w.Columns)), unit)
+			}
+
+			r = newRig[float32](t, uint64(i))
+			in, d, grad = r.random(pictures, w.Channels*w.Height*w.Width, 2), r.random(pictures, filters*w.Places(), 1), r.random(filters, w.Patch(), i%2)
+			g := kernels.FilterGrad{Window: w, Terms: terms, In: r.on(in), D: r.on(d), Out: r.on(r.inPlace(grad)), Add: i%2 == 0}
+			before := slices.Clone(r.memory.Data[grad.Buffer])
+			r.do(r.s.FilterGrad(r.q, g))
+			r.step(&plan.ConvolutionFilterGrad{Window: w, In: in, D: d, Out: grad})
+			for k := range before {
+				if at := k%grad.Stride - grad.Offset; g.Add && at >= 0 && at < grad.Cols {
+					r.memory.Data[grad.Buffer][k] += before[k]
+				}
+			}
+			r.check(2+math.Sqrt(float64(pictures*w.Places())), unit)
+		}
+	}
+}
+
+// MultiplyDigits agrees with a product of integers and Dequantize to the bit, for shapes that do
+// and do not fill tiles of threads, for more pieces of the sums than there are stages in shared
+// memory, and for several blocks of indices (the helper multiply compares the bits).
+func TestMultiplyDigits(t *testing.T) {
+	for seed, c := range []struct{ rows, inner, cols, count, most int }{
+		{1, 1, 1, 3, 999}, {128, 32, 64, 3, 999}, {129, 96, 65, 2, 999}, {257, 130, 20, 3, 999}, {100, 300, 140, 3, 999},
+		{60, 700, 8, 2, 96}, {140, 250, 70, 3, 64}, {127, 224, 63, 2, 999},
+	} {
+		r := newRig[float32](t, uint64(seed))
+		u := make([]byte, c.rows*c.inner)
+		for i := range u {
+			u[i] = byte(r.rng.Uint32())
+		}
+		b, out, bias := r.random(c.inner, c.cols, 1), r.random(c.rows, c.cols, 3), r.random(1, c.cols, 0)
+		r.inPlace(out)
+		d := placed(r, kernels.NewDigits(c.inner, c.cols, c.count, c.most, testScale))
+		x := kernels.SignedBytes{Stride: d.Blocks * d.Length}
+		x.At = r.put(make([]byte, c.rows*x.Stride))
+		other := kernels.SignedBytes{Stride: kernels.PaddedIndices(c.rows)}
+		other.At = r.put(make([]byte, c.inner*other.Stride))
+		r.do(r.s.LoadSigned(r.q, x, other, r.put(u), c.rows, c.inner))
+		r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
+		multiply(r, x, c.rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(out), Add: true})
+		multiply(r, x, c.rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(out), Add: true, Activation: kernels.Sigmoid, Bias: r.on(bias)})
+	}
+	r := newRig[float32](t, 1)
+	d := kernels.NewDigits(1<<20, 4, 3, 8, 1).Place(1 << 20)
+	if r.s.MultiplyDigits(r.q, kernels.Dequantize{Digits: d, B: r.on(r.random(4, 4, 0)), Out: r.on(r.random(4, 4, 0))}) == nil {
+		t.Error("too many blocks: no error")
 	}
 }

@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +13,7 @@ import (
 
 	"ppal/internal/require"
 	"ppal/internal/study"
+	"ppal/trainer/problem"
 )
 
 // library writes a program that answers like the package peers.suite. It has a contender with two
@@ -95,5 +98,96 @@ func TestRunLimit(t *testing.T) {
 	outcome := require.Value(Compare(t.Context(), o))(t)
 	if r := outcome.Runs[0]; r.Failure != "stopped after 1s" || r.Spent > 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A run keeps the feasible points that no earlier point dominates, up to its limit.
+func TestRunEvaluate(t *testing.T) {
+	r := &Run{Limit: 7}
+	for i, e := range []struct{ f, violation float64 }{
+		{5, 0.1}, {4, 0}, {4.5, 0}, {3.9, 1e-3}, {math.NaN(), 0}, {3.95, 1e-4}, {3.8, 1e-9}, {1, 0},
+	} {
+		r.evaluate(Evaluation{Evaluations: i + 1, Forwards: i + 1, F: number(e.f), Violation: number(e.violation)})
+	}
+	if len(r.Points) != 4 || r.Points[0].F != 4 || r.Points[1].F != 3.9 || r.Points[2].F != 3.95 || r.Points[3].F != 3.8 || r.Points[3].Violation != 0 {
+		t.Errorf("%+v", r.Points)
+	}
+	if r.Start != 5 || r.Spent != 7 || r.best() != 3.8 || r.bestAfter(6) != 3.9 || !math.IsNaN(r.bestAfter(1)) {
+		t.Errorf("start %v, %d evaluations, best %v, after 6 %v", r.Start, r.Spent, r.best(), r.bestAfter(6))
+	}
+}
+
+func TestReadTrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	lines := `{"evaluations":1,"forwards":1,"backwards":0,"seconds":0.5,"f":null,"violation":2}
+{"evaluations":2,"forwards":2,"backwards":2,"seconds":1,"f":3,"violation":0}
+{"checkpoint":10,"seconds":2,"best":3,"epsilon":0.25,"multipliers":7}
+{"evaluations":3,"forwa`
+	require.NoError(t, os.WriteFile(path, []byte(lines), 0o644))
+	r := &Run{Limit: 10}
+	require.NoError(t, r.readTrace(path))
+	if !math.IsNaN(float64(r.Start)) || r.best() != 3 || r.epsilon() != 0.25 || r.Checkpoints[0].Multipliers != 7 || r.Spent != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Every contender of ppal spends its evaluations and reports the checkpoints up to its limit.
+func TestOwn(t *testing.T) {
+	list := require.Value(Select("hs043", "hs113"))(t)
+	for _, p := range list {
+		for _, own := range owns() {
+			b := require.Value(Build(t.Context(), p, "", 0, 1))(t)
+			r := &Run{Problem: p.Name, Contender: own.Name, Limit: 300}
+			require.NoError(t, own.train(t.Context(), b, p.taskName(), r))
+			// Quasi-Newton steps end where x rounds to itself.
+			spent := r.Spent == 300 || own.Name != "nesterov" && r.Spent < 300
+			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || !spent {
+				t.Errorf("%s on %s: best %v, %d checkpoints, %d evaluations", own.Name, p.Name, r.best(), len(r.Checkpoints), r.Spent)
+			}
+			// The last forward pass on hs113 is of a rejected trial.
+			if c, _ := r.certificate(); own.Name != "nesterov" && !(c.Epsilon <= 1e-6) {
+				t.Errorf("%s on %s: epsilon %v of the returned point", own.Name, p.Name, c.Epsilon)
+			}
+		}
+	}
+}
+
+// The training stops at the limit. The meter counts all passes of the method, and no pass of a
+// record.
+func TestOwnCounts(t *testing.T) {
+	list, _ := Select("hs043")
+	b := require.Value(Build(t.Context(), list[0], "", 0, 1))(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	m := newMeter(b, func(e Evaluation) error {
+		if e.Evaluations >= 50 {
+			stop()
+		}
+		return nil
+	}, nil)
+	r := require.Value(owns()[1].optimise(ctx, m, "", 1000))(t)
+	if got := r.Point.GradientEvaluations; got != m.last.Backwards || m.last.Evaluations != 50 {
+		t.Errorf("the method counts %d gradients, the meter %+v", got, m.last)
+	}
+}
+
+// A contender is the method of its name.
+func TestOwnMethod(t *testing.T) {
+	if m, err := (Own{"mine", "gda"}).method(""); err != nil || m.Name() != "gda" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := (Own{"mine", "none"}).method(""); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("an unknown method: %v", err)
+	}
+}
+
+// A cancelled comparison is not a result.
+func TestOwnCancelled(t *testing.T) {
+	list, _ := Select("hs043")
+	b := require.Value(Build(t.Context(), list[0], "", 0, 1))(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := owns()[0].train(ctx, b, "", &Run{Limit: 50}); err != context.Canceled {
+		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

@@ -2,6 +2,7 @@ package build
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/require"
@@ -176,5 +179,119 @@ func TestLanesUseAllThreads(t *testing.T) {
 	}
 	if n := int(most.Load()); busy < threads || n*(busy/max(1, n)) != busy {
 		t.Errorf("%d blocks at the same time on %d threads, want all of %d", n, busy, threads)
+	}
+}
+
+// gather returns the listed rows in the order of the list.
+func TestGather(t *testing.T) {
+	data := &matrix.Dense{Rows: 3000, Cols: 2}
+	for i := range 2 * data.Rows {
+		data.Data = append(data.Data, float64(i)+0.25)
+	}
+	var list []int
+	for i := range 2500 {
+		list = append(list, i*1301%3000)
+	}
+	got := gather[float32](data, append(list, 7, 7))
+	for i, row := range append(list, 7, 7) {
+		if want := []float32{float32(2*row) + 0.25, float32(2*row) + 1.25}; !slices.Equal(got.data[2*i:2*i+2], want) {
+			t.Fatalf("row %d is %v, want %v", i, got.data[2*i:2*i+2], want)
+		}
+	}
+	wide := make([]float64, 4)
+	got.Float64(wide, 1, 3)
+	if want := []float64{2602.25, 2603.25, 5204.25, 5205.25}; !slices.Equal(wide, want) {
+		t.Errorf("%v, want %v", wide, want)
+	}
+}
+
+// The first batch packs several batches, as many as fit in a share of the bound.
+func TestPackAhead(t *testing.T) {
+	for memory, want := range map[int64]int{0: 1, 1 << 10: 1, 1 << 20: 4, 1 << 30: 21} {
+		b, r := squares(t, 2100, 70)
+		b.Devices.Memory = memory
+		weights := start(t, b)
+		all := require.Value(b.Problem(r, tensor.Float32, weights))(t)
+		m, sampler, err := NewBatches(b, r, 100, 1, tensor.Float32, weights, all)
+		require.NoError(t, err)
+		m.From = 100
+		require.NoError(t, sampler.Sample(0))
+		packed := 0
+		for _, p := range m.packed {
+			if p != nil {
+				packed++
+			}
+		}
+		if packed != want || len(m.packed) != 21 {
+			t.Errorf("memory %d: %d of %d batches are packed, want %d", memory, packed, len(m.packed), want)
+		}
+	}
+}
+
+// Similar rows of a batch are neighbours: first the rows with the rarest column.
+func TestRowOrder(t *testing.T) {
+	rows := [][]int32{{0, 3}, {0, 1}, {0, 2, 3}, {0, 1}, {0, 3}, {1, 2}}
+	starts, columns := []int{0}, []int32(nil)
+	for _, r := range rows {
+		columns = append(columns, r...)
+		starts = append(starts, len(columns))
+	}
+	data := &matrix.CSR{Rows: len(rows), Cols: 4, Starts: starts, Columns: columns}
+	list := []int{0, 1, 2, 3, 4, 5}
+	newRowOrder(data).sort(list)
+	// column 2 has 2 entries, columns 1 and 3 have 3, column 0 has 5
+	if want := []int{5, 2, 1, 3, 0, 4}; !slices.Equal(list, want) {
+		t.Errorf("%v, want %v", list, want)
+	}
+}
+
+// A batch of a sparse table has the rows of its strata in another order, with fewer columns in each
+// 32 rows. Rows with many entries, and rows of other matrices, keep the order of the table.
+func TestRowOrderOfBatches(t *testing.T) {
+	table := require.Value(datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1}))(t)
+	data := table.Train.Features
+	strata := map[int][]int{}
+	for i, y := range table.Train.Labels {
+		strata[y] = append(strata[y], i)
+	}
+	b := &Batches{data: data, rowOrder: newRowOrder(data), order: make([]int, len(table.Train.Labels)/300)}
+	for k, y := range []int{-1, 1} {
+		rows := strata[y]
+		shuffle(rows, 1, uint64(k))
+		b.strata, b.counts = append(b.strata, rows), append(b.counts, (len(rows)+len(b.order)-1)/len(b.order))
+	}
+	touched := func(list []int) (columns int) {
+		starts, all, _ := PickData(data, list).(matrix.Sparse).Entries()
+		for from := 0; from < len(list); from += 32 {
+			group := slices.Clone(all[starts[from]:starts[min(from+32, len(list))]])
+			slices.Sort(group)
+			columns += len(slices.Compact(group))
+		}
+		return columns
+	}
+	ordered, plain := 0, 0
+	for k := range b.order {
+		list := b.List(k)
+		own := b.rowOrder
+		b.rowOrder = nil
+		byNumber := b.List(k)
+		b.rowOrder = own
+		ordered, plain = ordered+touched(list), plain+touched(byNumber)
+		first := 0
+		for _, n := range b.counts {
+			stratum := slices.Sorted(slices.Values(list[first : first+n]))
+			if !slices.Equal(stratum, byNumber[first:first+n]) {
+				t.Fatalf("batch %d has other rows: %v, want %v", k, stratum, byNumber[first:first+n])
+			}
+			first += n
+		}
+	}
+	if ordered > plain*95/100 {
+		t.Errorf("%d columns of groups of 32 rows, %d in the order of the table", ordered, plain)
+	}
+
+	long := &matrix.CSR{Rows: 1, Cols: mostOrdered + 1, Starts: []int{0, mostOrdered + 1}, Columns: make([]int32, mostOrdered+1)}
+	if newRowOrder(long) != nil || newRowOrder(matrix.NewBytes(2, 3, 1)) != nil {
+		t.Error("rows with many entries or other matrices are ordered")
 	}
 }

@@ -1,12 +1,19 @@
 package measure
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ppal/constraints"
+	"ppal/internal/decide"
+	"ppal/internal/require"
 	"ppal/trainer"
+	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
 )
 
@@ -127,5 +134,70 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("infeasibility: %+v", sum.Infeasibility)
 			}
 		})
+	}
+}
+
+func TestWorst(t *testing.T) {
+	var w worst
+	for row, m := range []float64{1, 3, 2, 3, 0.5} {
+		w.add(row, m, 3)
+	}
+	if want := []wrongRow{{1, 3}, {3, 3}, {2, 2}}; w.wrong != 5 || !slices.Equal(w.list, want) {
+		t.Errorf("%+v, want %v", w, want)
+	}
+}
+
+// Fewer than 10 accepted rows, or 1% of the training rows, are few, unless as few rows are
+// positive.
+func TestFew(t *testing.T) {
+	for _, c := range []struct {
+		accepted, positive, rows int
+		want                     bool
+	}{{9, 200, 240, true}, {10, 200, 240, false}, {10, 200, 1001, true}, {11, 200, 1001, false}, {5, 5, 1000, false}, {5, 6, 1000, true}} {
+		rates := require.Value(decide.NewRates(c.rows, 2, nil, func(int) []decide.Entry { return nil }))(t)
+		s := Solution{Constant: -1, Accepted: c.accepted, Positive: c.positive, Rates: rates}
+		if got := s.Few(); got != c.want {
+			t.Errorf("%d of %d rows accepted, %d positive: few %t", c.accepted, c.rows, c.positive, got)
+		}
+	}
+}
+
+// TestCertifyBetterKeepsNotResolved checks that the certificate in float64 is not resolved if the
+// search of the training was not.
+func TestCertifyBetterKeepsNotResolved(t *testing.T) {
+	p := require.Value(problem.Functions{N: 1, M: 1, F: func(x []float64) float64 { return -2 * x[0] }, Gradient: func(dst, _ []float64) { dst[0] = -2 },
+		G: func(dst, x []float64) { dst[0] = x[0] - 1 }, JacobianT: func(dst, _, w []float64) { dst[0] = w[0] }}.New([]float64{1}))(t)
+	at := problem.NewPoint(p)
+	require.NoError(t, at.Forward(p))
+	for _, unresolved := range []bool{false, true} {
+		for _, own := range []*certify.Own{nil, {Nu: []float64{1.5}}} {
+			c, err := certifyBetter(p, &at, certify.Certificate{Nu: []float64{1.75}, Own: own, NotResolved: unresolved}, certify.Settings{})
+			if err != nil || c.NotResolved != unresolved || c.Nu[0] != 1.75 || c.Stationarity != 0.25 || (c.Own != nil) != (own != nil) {
+				t.Errorf("not resolved: %t, own multiplier %+v: %+v, %v", unresolved, own, c, err)
+			}
+		}
+	}
+}
+
+// A decision needs one score for two classes, or a score for each class.
+func TestDecide(t *testing.T) {
+	for _, c := range []struct {
+		rows, classes int
+		scores        []float64
+		want          []int
+	}{
+		{3, 2, []float64{-1, 0, 1}, []int{0, 0, 1}},
+		{3, 2, []float64{1, 0, 0, 1, 2, 2}, []int{0, 1, 0}},
+		{2, 3, []float64{0, 1, 0, 3, 1, 2}, []int{1, 0}},
+		{2, 3, []float64{1, 2}, nil},
+		{2, 3, []float64{1, 2, 3}, nil},
+	} {
+		var got []int
+		if d := Decide(results.Test, make([]string, c.classes), make([]int, c.rows), c.scores); d != nil {
+			got = d.Decisions
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%v: %s", c.scores, diff)
+		}
 	}
 }
