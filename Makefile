@@ -132,7 +132,7 @@ test:
 # sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and
 # require.NoRace. It leaves out examples, because tests start the same goroutines. The compiler optimises no package of DEPENDENCIES,
 # which halves its work for them; Gorgonia is not among them, because tests compute with it.
-RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/ranks ./internal/require \
+RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench ./internal/compare ./internal/cpu/kernel ./internal/disk ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/ranks ./internal/require \
 	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/study ./internal/tensorboard/eventfile ./trainer ./trainer/graph ./trainer/session/internal/build ./trainer/session/internal/load ./trainer/session/internal/save ./trainer/session/verify
 DEPENDENCIES = codeberg.org github.com golang.org gonum.org google.golang.org
 race:
@@ -255,9 +255,9 @@ amx-emulated:
 	$(GO) test -c -o bin/kernel.test ./internal/cpu/kernel
 	cd internal/cpu/kernel && PPAL_BOCHS=$$(command -v $(BOCHS)) ../../../bin/kernel.test -test.run 'TestEmulated$$' -test.v
 
-# List the changes of packages that no test notices (internal/mutate): make mutate MUTATE="./trainer/step ./internal/checkpoint".
+# List the changes of packages that no test notices (internal/mutate): make mutate MUTATE="./trainer/step ./internal/disk".
 # MUTATE_FLAGS="-with ./internal/behaviour" also runs the tests of another package; MUTATE_FLAGS=-help lists the flags.
-MUTATE ?= ./internal/checkpoint ./internal/atomicfile ./internal/dirlock
+MUTATE ?= ./internal/disk ./internal/rundir
 mutate:
 	$(GO) run ./internal/mutate $(MUTATE_FLAGS) $(MUTATE)
 

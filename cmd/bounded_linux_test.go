@@ -17,8 +17,8 @@ import (
 	"time"
 	"unsafe"
 
-	"ppal/internal/checkpoint"
 	"ppal/internal/require"
+	"ppal/internal/rundir"
 )
 
 // width is the number of numbers in a row of the tests' tables and LIBSVM files.
@@ -241,7 +241,7 @@ func keptRun(t *testing.T, change func(kept, run string)) (status int, stderr, r
 	cmd.Stderr = &out
 	start(t, cmd)
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(run, checkpoint.Name)); err == nil {
+		if _, err := os.Stat(filepath.Join(run, rundir.CheckpointName)); err == nil {
 			break
 		}
 		if time.Since(begin) > 30*time.Second {

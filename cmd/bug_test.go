@@ -14,7 +14,7 @@ import (
 
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/relay"
 	"ppal/internal/require"
 	"ppal/trainer/session"
@@ -61,7 +61,7 @@ func TestWorkersPanicIsABug(t *testing.T) {
 		if resumes := strings.HasSuffix(got.stderr, "to continue from the last checkpoint: ppal train --resume "+dir+"\n"); resumes != (every != "0") {
 			t.Errorf("--checkpoint-every %s: %q", every, got.stderr)
 		}
-		if _, err := os.Stat(filepath.Join(dir, dirlock.Name)); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, disk.LockName)); err == nil {
 			t.Error("the lock is still there")
 		}
 	}

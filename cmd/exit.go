@@ -15,15 +15,14 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
-	"ppal/internal/checkpoint"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/disk"
 	"ppal/internal/ending"
 	"ppal/internal/mapped"
 	"ppal/internal/relay"
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer/problem"
@@ -146,7 +145,7 @@ func isUsage(err error) bool {
 	for _, target := range []error{
 		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrFull, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
 		models.ErrSpec, dataerr.ErrUnknownDataset, dataerr.ErrClass, dataerr.ErrMirror,
-		rundir.ErrIncomplete, seal.ErrChanged, seal.ErrKind, seal.ErrSize, session.ErrResume, dataerr.ErrKind, dataerr.ErrOption, dataerr.ErrColumn, dataerr.ErrGroup, dataerr.ErrSplit,
+		rundir.ErrIncomplete, disk.ErrChanged, disk.ErrKind, disk.ErrSize, session.ErrResume, dataerr.ErrKind, dataerr.ErrOption, dataerr.ErrColumn, dataerr.ErrGroup, dataerr.ErrSplit,
 		dataerr.ErrFormat, dataerr.ErrTruncated, dataerr.ErrTrailing, dataerr.ErrLabel, dataerr.ErrNumber, dataerr.ErrIndex,
 		dataerr.ErrMissing, dataerr.ErrCategory, dataerr.ErrMismatch, dataerr.ErrEmpty, dataerr.ErrPairs, constraints.ErrNotLinear, constraints.ErrSyntax, constraints.ErrEmptyGroup,
 	} {
@@ -250,7 +249,7 @@ func (a *app) bugIn(p any) bug {
 	}
 	advice := ""
 	if a.training != "" {
-		if _, err := os.Stat(filepath.Join(a.training, checkpoint.Name)); err == nil {
+		if _, err := os.Stat(filepath.Join(a.training, rundir.CheckpointName)); err == nil {
 			advice = "; to continue from the last checkpoint: " + resumeLine(a.training)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
 // errInterrupted is the error of a command that a signal stopped before its output was complete.
@@ -43,7 +43,7 @@ func (o *outputs) end() {
 	case <-done:
 	case <-time.After(endsWithin):
 	}
-	atomicfile.DiscardAll()
+	disk.DiscardAll()
 }
 
 // do calls f unless the process ends.
@@ -90,9 +90,9 @@ func (a *app) create(name string) (*destination, error) {
 		}
 		return &destination{o, f, f.Close, func() {}}, nil
 	}
-	var f *atomicfile.File
+	var f *disk.File
 	if err := o.do(func() (err error) {
-		f, err = atomicfile.Create(name, 0o644)
+		f, err = disk.Create(name, 0o644)
 		return err
 	}); err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"ppal/internal/checkpoint"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/require"
+	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
 
@@ -59,13 +59,13 @@ func TestResumeCommand(t *testing.T) {
 		t.Fatal(got)
 	}
 	// A process that is killed after it has written the summary leaves its lock.
-	lock := filepath.Join(dir, "done", dirlock.Name)
+	lock := filepath.Join(dir, "done", disk.LockName)
 	require.NoError(t, os.WriteFile(lock, nil, 0o644))
 	got := command(t.Context(), nil, "train", "--resume", filepath.Join(dir, "done"))
 	if _, err := os.Stat(lock); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a finished run still has its lock: %v", err)
 	}
-	if _, err := checkpoint.Read(filepath.Join(dir, "done")); err != nil {
+	if _, err := rundir.ReadCheckpoint(filepath.Join(dir, "done")); err != nil {
 		t.Errorf("a run that its limit ended: %v", err)
 	}
 	if got.status != exitDone || !strings.Contains(got.stdout, "nothing to resume") || got.stderr != "" {
@@ -133,7 +133,7 @@ func TestExtendCommand(t *testing.T) {
 // A comparison, a sweep and an experiment refuse a directory in which another process is at work.
 func TestOneProcessAtATime(t *testing.T) {
 	dir := t.TempDir()
-	l := require.Value(dirlock.Take(dir))(t)
+	l := require.Value(disk.LockFolder(dir))(t)
 	defer func() { require.NoError(t, l.Release()) }()
 	for _, args := range []string{
 		"sweep --over gap(positive_rate,sex) --values 0.1 --dataset synthetic-adult --iterations 2",

@@ -17,10 +17,10 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/disk"
 	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/internal/sweep"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -303,7 +303,7 @@ func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]results.DataFil
 	if cfg.Session.Init == "" {
 		return sums, nil
 	}
-	data, err := seal.ReadUpTo(cfg.Session.Init, seal.Weights)
+	data, err := disk.ReadUpTo(cfg.Session.Init, disk.MostWeights)
 	if err != nil {
 		return sums, nil // the run reports the error
 	}

@@ -17,8 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/checkpoint"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 )
@@ -137,7 +136,7 @@ func killAndResume(t *testing.T, kills int, args []string) {
 			_ = cmd.Process.Kill()
 			<-done
 		}
-		if _, err := checkpoint.Read(torn); err == nil {
+		if _, err := rundir.ReadCheckpoint(torn); err == nil {
 			resumed++
 		}
 	}
@@ -149,7 +148,7 @@ func killAndResume(t *testing.T, kills int, args []string) {
 // continues has the checkpoint of the run before.
 func awaitCheckpoint(dir string, length time.Duration) {
 	info := func() time.Time {
-		f, err := os.Stat(filepath.Join(dir, checkpoint.Name))
+		f, err := os.Stat(filepath.Join(dir, rundir.CheckpointName))
 		if err != nil {
 			return time.Time{}
 		}
@@ -176,7 +175,7 @@ func sameRun(t *testing.T, whole, torn string) {
 			t.Errorf("%s differs (-whole +resumed):\n%.2000s", name, diff)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(torn, dirlock.Name)); err == nil {
+	if _, err := os.Stat(filepath.Join(torn, disk.LockName)); err == nil {
 		t.Error("the finished run still has its lock")
 	}
 }

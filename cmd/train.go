@@ -15,15 +15,13 @@ import (
 	"strings"
 
 	"ppal/datasets"
-	"ppal/internal/checkpoint"
 	"ppal/internal/config"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/ending"
 	"ppal/internal/inputfile"
 	"ppal/internal/option"
 	"ppal/internal/oracle"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer"
@@ -430,11 +428,11 @@ func extension(dir string, before, now config.Train, names []string, status trai
 // because it is no regular file, or a file that cannot be read.
 func summarised(dir string) error {
 	path := rundir.Dir(dir).Summary()
-	_, err := seal.Read(path)
+	_, err := disk.Read(path)
 	switch {
 	case err == nil || errors.Is(err, fs.ErrNotExist):
 		return nil
-	case errors.Is(err, seal.ErrKind) || errors.Is(err, seal.ErrSize):
+	case errors.Is(err, disk.ErrKind) || errors.Is(err, disk.ErrSize):
 		return &config.Error{Where: "--resume " + dir + ":", Problem: fmt.Sprintf("%v, so nobody knows whether the run is finished; move the file away to train again", err)}
 	}
 	return fmt.Errorf("--resume: %w", err)
@@ -443,7 +441,7 @@ func summarised(dir string) error {
 // finished returns the status of a run that is complete; "" if the run can continue.
 func finished(dir string) string {
 	s, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
-	if err != nil && !errors.Is(err, seal.ErrChanged) || s.Status == string(trainer.Interrupted) || s.Status == string(trainer.Failed) {
+	if err != nil && !errors.Is(err, disk.ErrChanged) || s.Status == string(trainer.Interrupted) || s.Status == string(trainer.Failed) {
 		return ""
 	}
 	return s.Status
@@ -458,15 +456,15 @@ func tidy(dir, status string) {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	}
-	if (extendable || !left(checkpoint.Name)) && !left(dirlock.Name) {
+	if (extendable || !left(rundir.CheckpointName)) && !left(disk.LockName) {
 		return
 	}
-	lock, err := dirlock.Take(dir)
+	lock, err := disk.LockFolder(dir)
 	if err != nil {
 		return
 	}
 	if !extendable {
-		_ = checkpoint.Remove(dir)
+		_ = rundir.RemoveCheckpoint(dir)
 	}
 	_ = lock.Release()
 }

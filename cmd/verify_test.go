@@ -13,9 +13,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/models"
 	"ppal/trainer/session"
 	"ppal/trainer/session/verify"
@@ -78,10 +78,10 @@ func renewed(t *testing.T, run string) {
 	for _, path := range []string{dir.Model(), dir.Preparation()} {
 		data := require.Value(os.ReadFile(path))(t)
 		name := filepath.Base(path)
-		text = regexp.MustCompile(regexp.QuoteMeta(`"`+name+`": "`)+`\w{64}`).ReplaceAll(text, []byte(`"`+name+`": "`+seal.Sum(data)))
+		text = regexp.MustCompile(regexp.QuoteMeta(`"`+name+`": "`)+`\w{64}`).ReplaceAll(text, []byte(`"`+name+`": "`+disk.Sum(data)))
 	}
-	text = regexp.MustCompile(`"checksum": "\w{64}`).ReplaceAll(text, []byte(`"checksum": "`+seal.Blank))
-	seal.Close(text)
+	text = regexp.MustCompile(`"checksum": "\w{64}`).ReplaceAll(text, []byte(`"checksum": "`+disk.BlankSum))
+	disk.Seal(text)
 	require.NoError(t, os.WriteFile(dir.ModelDescription(), text, 0o644))
 	s, _ := rundir.ReadSummary(dir.Summary()) // it may have been changed
 	require.NoError(t, dir.WriteSummary(&s))
@@ -245,7 +245,7 @@ func TestForgedFiles(t *testing.T) {
 			}
 			if path == table {
 				config := rundir.Dir(run).Config()
-				text := bytes.ReplaceAll(whole[config], []byte(seal.Sum(data)), []byte(seal.Sum(now)))
+				text := bytes.ReplaceAll(whole[config], []byte(disk.Sum(data)), []byte(disk.Sum(now)))
 				require.NoError(t, os.WriteFile(config, text, 0o644))
 			}
 			renewed(t, run)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -118,7 +118,7 @@ func (w *watched) title() string {
 // look returns the result of the run, if there is one, and the last record so far. The error says
 // why the run ended without a result.
 func (w *watched) look() (*results.Summary, *trainer.Record, error) {
-	free := dirlock.Free(string(w.dir)) // before the files are read: the process may end in between
+	free := disk.Unlocked(string(w.dir)) // before the files are read: the process may end in between
 	if w.free++; !free {
 		w.free = 0
 	}

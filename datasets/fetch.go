@@ -15,8 +15,7 @@ import (
 	"time"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/atomicfile"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/inputfile"
 )
 
@@ -168,10 +167,10 @@ func complete(ctx context.Context, path string, file File, opts FetchOptions) (b
 const lockPoll = 100 * time.Millisecond
 
 // lockFolder locks the folder of a file. If another process holds the lock, lockFolder waits.
-func lockFolder(ctx context.Context, dir string, log *slog.Logger) (*dirlock.Lock, error) {
+func lockFolder(ctx context.Context, dir string, log *slog.Logger) (*disk.Lock, error) {
 	for told := false; ; told = true {
-		lock, err := dirlock.Take(dir)
-		if !errors.Is(err, dirlock.ErrHeld) {
+		lock, err := disk.LockFolder(dir)
+		if !errors.Is(err, disk.ErrHeld) {
 			if err != nil {
 				err = fmt.Errorf("datasets: %w", err)
 			}
@@ -218,7 +217,7 @@ func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptio
 
 // putInPlace syncs a complete file, renames it and syncs the folder.
 func putInPlace(part, path string) error {
-	if err := atomicfile.Move(part, path); err != nil {
+	if err := disk.Move(part, path); err != nil {
 		return fmt.Errorf("datasets: %w", err)
 	}
 	return nil

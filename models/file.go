@@ -12,9 +12,8 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 	"ppal/internal/safetensors"
-	"ppal/internal/seal"
 )
 
 // ErrFile says that a valid safetensors file holds no model, or a different model than expected.
@@ -172,7 +171,7 @@ func SaveFile(path string, m Model, dtype tensor.Dtype) error {
 	if err := Save(&b, m, dtype); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(path, b.Bytes(), 0o644); err != nil {
+	if err := disk.Write(path, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("models: save %s: %w", path, err)
 	}
 	return nil
@@ -209,7 +208,7 @@ func Load(r io.Reader, want Architecture) (Model, error) {
 // Where a run's model.json or summary.json beside it has the file's checksum, LoadFile compares the
 // checksum first; a damaged file, or one of another run, is an error.
 func LoadFile(path string, want Architecture) (Model, error) {
-	data, err := seal.ReadBeside(path)
+	data, err := disk.ReadBeside(path)
 	if err != nil {
 		return Model{}, fmt.Errorf("models: load: %w", err)
 	}

@@ -14,8 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ppal/internal/atomicfile"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/trainer/session/results"
@@ -92,9 +91,9 @@ func (f *folder) mark(part string) string { return filepath.Join(f.runs(), part+
 
 // Claim implements study.Shared: it locks the run.
 func (f *folder) Claim(part string) (release func() error, ok bool, err error) {
-	lock, err := dirlock.TakeFile(filepath.Join(f.runs(), part+".lock"))
+	lock, err := disk.LockFile(filepath.Join(f.runs(), part+".lock"))
 	switch {
-	case errors.Is(err, dirlock.ErrHeld):
+	case errors.Is(err, disk.ErrHeld):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, err
@@ -214,7 +213,7 @@ func (f *folder) Add(part string, r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Move(f.unfinished(part), f.records(part)); err != nil {
+	if err := disk.Move(f.unfinished(part), f.records(part)); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	text, err := json.Marshal(ended{Records: len(r.Records), SHA256: sum, Summary: r.Summary, Failure: r.Failure})

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/config"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/option"
 	"ppal/internal/require"
 	"ppal/trainer"
@@ -88,7 +88,7 @@ func TestTogether(t *testing.T) {
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*", "*.lock"))
-	if _, stat := os.Stat(filepath.Join(dir, dirlock.Name)); err != nil || len(left) > 0 || stat == nil {
+	if _, stat := os.Stat(filepath.Join(dir, disk.LockName)); err != nil || len(left) > 0 || stat == nil {
 		t.Errorf("locks are left: %v", left)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ppal/internal/disk"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/trainer/session/results"
 )
 
@@ -59,9 +59,9 @@ func ReadFile(path string) (*File, error) {
 const maxText = 16 << 20
 
 // ReadText reads a file of settings, of at most 16 MiB: a file of data given by mistake would fill
-// the memory. The errors are those of seal.ReadUpTo.
+// the memory. The errors are those of disk.ReadUpTo.
 func ReadText(path string) ([]byte, error) {
-	return seal.ReadUpTo(path, maxText)
+	return disk.ReadUpTo(path, maxText)
 }
 
 // Missing returns the error of a file that a flag names, by a format of the path and of the reason.

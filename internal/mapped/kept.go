@@ -12,7 +12,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
 // ErrDamaged is the error of a kept file whose bytes have changed, and of a file that is not a kept
@@ -71,7 +71,7 @@ func elements[T any](bytes []byte) []T {
 
 // Kept is a kept file whose rows the process uses.
 type Kept struct {
-	file   atomicfile.Handle
+	file   disk.Handle
 	path   string
 	end    int64 // end of the arrays in the file
 	record *keptRecord
@@ -100,7 +100,7 @@ func lines(size int64) int64 { return (size + keptLine - 1) / keptLine * keptLin
 // A process that uses an older file with this name can still read the older file. If a power
 // failure loses bytes, openKept reports that the file is damaged.
 func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err error) {
-	out, err := atomicfile.Create(path, keptMode)
+	out, err := disk.Create(path, keptMode)
 	if err != nil {
 		return fmt.Errorf("mapped: %w", err)
 	}
@@ -145,7 +145,7 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 }
 
 // moveTo moves the arrays to a file. bytes is the mapping of the file.
-func (d *Dir) moveTo(f atomicfile.Handle, bytes []byte, arrays []Array) error {
+func (d *Dir) moveTo(f disk.Handle, bytes []byte, arrays []Array) error {
 	at := int64(keptHead)
 	for _, a := range arrays {
 		for from := 0; from < len(a.bytes); from += pieceBytes {
@@ -281,7 +281,7 @@ func (d *Dir) Check() error {
 
 // blockSums returns the checksums of the blocks of the arrays, which end at position end. blockSums
 // reads the file and not its mapping, so that the pages do not become resident.
-func blockSums(f atomicfile.Handle, end int64) ([]uint32, error) {
+func blockSums(f disk.Handle, end int64) ([]uint32, error) {
 	smallPieces(f)
 	blocks := int((end - keptHead + keptBlock - 1) / keptBlock)
 	sums, workers := make([]uint32, blocks), max(1, min(runtime.GOMAXPROCS(0), blocks))

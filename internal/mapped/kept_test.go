@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 )
 
@@ -88,7 +88,7 @@ func TestMoveFromFile(t *testing.T) {
 // Whichever operation fails, the kept file is the old or the new one, and after one fault no other
 // file stays. Without files that have no name, there is a temporary name.
 func TestKeptFaults(t *testing.T) {
-	for f := range atomicfile.EveryFault() {
+	for f := range disk.EveryFault() {
 		path := filepath.Join(t.TempDir(), "rows")
 		keep(t, newDir(t, 0), path, []float64{1}, []int32{2}, "old")
 		d := newDir(t, 0)

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
 // ErrUnsupported is the error of an operating system on which ppal cannot map files.
@@ -73,8 +73,8 @@ func Make[T any](d *Dir, n int) ([]T, error) {
 }
 
 // create creates a file without a name.
-func (d *Dir) create() (atomicfile.Handle, error) {
-	f, err := atomicfile.Scratch(d.path)
+func (d *Dir) create() (disk.Handle, error) {
+	f, err := disk.Scratch(d.path)
 	if err != nil {
 		return nil, fmt.Errorf("mapped: %w", err)
 	}
@@ -87,7 +87,7 @@ func (d *Dir) fail(size int64, err error) error {
 }
 
 // mapFirst maps the first n elements of a file.
-func mapFirst[T any](d *Dir, f atomicfile.Handle, n int, writable bool) ([]T, error) {
+func mapFirst[T any](d *Dir, f disk.Handle, n int, writable bool) ([]T, error) {
 	size := int64(n) * int64(sizeOf[T]())
 	m, err := mapFile(f, size, writable)
 	if err != nil {
@@ -206,7 +206,7 @@ func (d *Dir) Close() error {
 // before Slice. A List without a Dir, such as the zero value, keeps the elements in memory.
 type List[T any] struct {
 	dir  *Dir
-	file atomicfile.Handle
+	file disk.Handle
 	rest []T // elements that are not yet in the file
 	n    int
 }

@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
 // reserve sets the size of a file, and allocates its space on the disk. Without the space, a write
 // to a mapped page on a full disk would end the process.
-func reserve(f atomicfile.Handle, size int64) error {
+func reserve(f disk.Handle, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) { // this file system cannot allocate space
 		err = writeZeros(f, size)
@@ -25,7 +25,7 @@ func reserve(f atomicfile.Handle, size int64) error {
 }
 
 // writeZeros writes size zeros from the beginning of a file.
-func writeZeros(f atomicfile.Handle, size int64) error {
+func writeZeros(f disk.Handle, size int64) error {
 	room := make([]byte, min(1<<20, size))
 	for at := int64(0); at < size; at += int64(len(room)) {
 		if _, err := f.WriteAt(room[:min(int64(len(room)), size-at)], at); err != nil {
@@ -42,10 +42,10 @@ func ours(f *os.File) bool {
 }
 
 // smallPieces makes the system cache the file in single pages; see pieceBytes.
-func smallPieces(f atomicfile.Handle) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
+func smallPieces(f disk.Handle) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
 
 // mapFile maps the first size bytes of a file.
-func mapFile(f atomicfile.Handle, size int64, writable bool) ([]byte, error) {
+func mapFile(f disk.Handle, size int64, writable bool) ([]byte, error) {
 	protection := unix.PROT_READ
 	if writable {
 		protection |= unix.PROT_WRITE

@@ -5,13 +5,13 @@ package mapped
 import (
 	"os"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
-func reserve(atomicfile.Handle, int64) error                 { return ErrUnsupported }
-func mapFile(atomicfile.Handle, int64, bool) ([]byte, error) { return nil, ErrUnsupported }
-func ours(*os.File) bool                                     { return false }
-func smallPieces(atomicfile.Handle)                          {}
-func unmap([]byte) error                                     { return nil }
-func giveBack([]byte)                                        {}
-func readAhead([]byte)                                       {}
+func reserve(disk.Handle, int64) error                 { return ErrUnsupported }
+func mapFile(disk.Handle, int64, bool) ([]byte, error) { return nil, ErrUnsupported }
+func ours(*os.File) bool                               { return false }
+func smallPieces(disk.Handle)                          {}
+func unmap([]byte) error                               { return nil }
+func giveBack([]byte)                                  {}
+func readAhead([]byte)                                 {}

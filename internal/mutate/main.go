@@ -2,7 +2,7 @@
 // another comparison, another operator, a removed statement, a condition that is always true), runs
 // the tests of the package, and lists the mutants that all tests pass.
 //
-//	go run ./internal/mutate ./trainer/step ./internal/checkpoint
+//	go run ./internal/mutate ./trainer/step ./internal/disk
 //
 // The program compiles all mutants of a package into one test binary, in which an environment
 // variable selects the active mutant, and runs each mutant only with the tests in which its place

@@ -9,11 +9,10 @@ import (
 	"strings"
 
 	"ppal/internal/chart"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -34,7 +33,7 @@ type run struct {
 // the run that calls; nil reads summary.json, and compares every file with the checksums there
 // before it is used. A run without a summary has not ended; its page shows the records so far.
 // WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no records of a
-// run, and seal.ErrChanged for a file that is damaged or belongs to another run.
+// run, and disk.ErrChanged for a file that is damaged or belongs to another run.
 func WriteRun(dir rundir.Dir, sum *results.Summary) error {
 	r, err := readRun(dir, sum)
 	if err != nil {
@@ -49,7 +48,7 @@ func readRun(dir rundir.Dir, sum *results.Summary) (*run, error) {
 	if sum == nil {
 		own, sums, _, err := rundir.ReadSealed(dir.Summary())
 		switch {
-		case err == nil && own.Status == string(trainer.Interrupted) && !dirlock.Free(string(dir)):
+		case err == nil && own.Status == string(trainer.Interrupted) && !disk.Unlocked(string(dir)):
 			// the run goes on, and the summary is that of its former part
 		case err == nil:
 			r.summary, sealed = &own, sums
@@ -62,7 +61,7 @@ func readRun(dir rundir.Dir, sum *results.Summary) (*run, error) {
 		r.records, err = rundir.ParseMetrics(dir.Metrics(), data)
 	}
 	switch {
-	case errors.Is(err, seal.ErrChanged) && r.summary.Status == string(trainer.Interrupted):
+	case errors.Is(err, disk.ErrChanged) && r.summary.Status == string(trainer.Interrupted):
 		return nil, fmt.Errorf("%w; if the run went on since, `ppal train --resume %s` continues it", err, option.ShellWord(string(dir)))
 	case err != nil && !absent(err, sealed, dir.Metrics()):
 		return nil, err

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppal/internal/disk"
 	"ppal/internal/require"
-	"ppal/internal/seal"
 )
 
 // readers lists every reader of the directory's files, by the name of the file.
@@ -39,11 +39,11 @@ func TestKindsOfFiles(t *testing.T) {
 		want error
 		put  func(path string) error
 	}{
-		"pipe":           {seal.ErrKind, func(path string) error { return unix.Mkfifo(path, 0o600) }},
-		"device":         {seal.ErrKind, func(path string) error { return os.Symlink("/dev/zero", path) }},
-		"directory":      {seal.ErrKind, func(path string) error { return os.Mkdir(path, 0o700) }},
-		"file too large": {seal.ErrSize, func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) }},
-		"link to a pipe": {seal.ErrKind, func(path string) error {
+		"pipe":           {disk.ErrKind, func(path string) error { return unix.Mkfifo(path, 0o600) }},
+		"device":         {disk.ErrKind, func(path string) error { return os.Symlink("/dev/zero", path) }},
+		"directory":      {disk.ErrKind, func(path string) error { return os.Mkdir(path, 0o700) }},
+		"file too large": {disk.ErrSize, func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) }},
+		"link to a pipe": {disk.ErrKind, func(path string) error {
 			return errors.Join(unix.Mkfifo(path+".pipe", 0o600), os.Symlink(path+".pipe", path))
 		}},
 		"link to nothing": {os.ErrNotExist, func(path string) error { return os.Symlink("nothing", path) }},
@@ -65,11 +65,11 @@ func TestKindsOfFiles(t *testing.T) {
 	}
 }
 
-// The packages that read a run's directory open its files by package seal only.
+// The packages that read a run's directory open its files by package disk only.
 func TestOneReader(t *testing.T) {
 	opens := regexp.MustCompile(`os\.(Open|ReadFile)\(|os\.OpenFile\(`)
 	for folder, may := range map[string][]string{
-		".": {"metrics.go", "rundir.go"}, "../../trainer/session/verify": nil, "../report": nil, "../checkpoint": {"file.go"}, "../../models": nil, "../../models/predictor": nil,
+		".": {"metrics.go", "rundir.go", "checkpoint_file.go"}, "../../trainer/session/verify": nil, "../report": nil, "../../models": nil, "../../models/predictor": nil,
 	} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || files == nil {

@@ -15,8 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/atomicfile"
-	"ppal/internal/seal"
+	"ppal/internal/disk"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
@@ -25,7 +24,7 @@ import (
 // Metrics writes metrics.jsonl, one JSON object and one line for each record. A record is in the
 // file when Record returns.
 type Metrics struct {
-	file atomicfile.Handle
+	file disk.Handle
 	size int64     // of complete lines
 	sum  hash.Hash // SHA-256 of complete lines
 }
@@ -39,7 +38,7 @@ func CreateMetrics(path string) (*Metrics, error) { return openMetrics(path, os.
 func (d Dir) CreateMetrics() (*Metrics, error) { return openMetrics(d.Metrics(), 0) }
 
 func openMetrics(path string, flags int) (*Metrics, error) {
-	f, err := atomicfile.Disk.OpenFile(path, flags|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := disk.Local.OpenFile(path, flags|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
@@ -50,7 +49,7 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 // the first record. sum is the SHA-256 of these bytes in hex; for a size of 0, sum does not count.
 // The error wraps ErrRecords if the file does not begin with these bytes.
 func (d Dir) ResumeMetrics(size int64, sum string) (*Metrics, error) {
-	f, err := seal.Open(d.Metrics(), os.O_RDWR|os.O_APPEND)
+	f, err := disk.OpenRegular(d.Metrics(), os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
@@ -157,9 +156,9 @@ func numbersOf(r *trainer.Record) map[string][]float64 {
 	return numbers
 }
 
-// ReadMetrics reads a metrics.jsonl. The errors are those of seal.ReadUpTo and ParseMetrics.
+// ReadMetrics reads a metrics.jsonl. The errors are those of disk.ReadUpTo and ParseMetrics.
 func ReadMetrics(path string) ([]trainer.Record, error) {
-	data, err := seal.ReadUpTo(path, seal.Records)
+	data, err := disk.ReadUpTo(path, disk.MostRecords)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
@@ -189,14 +188,14 @@ const lastBytes = 1 << 16
 // LastRecord reads the end of the file alone, and ignores a last line without an end. Errors name
 // the file.
 func LastRecord(path string) (*trainer.Record, error) {
-	file, err := seal.Open(path, os.O_RDONLY)
+	file, err := disk.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
 	defer file.Close()
 	size, err := file.Seek(0, io.SeekEnd)
-	if err == nil && size > seal.Records {
-		err = fmt.Errorf("%w: it has %d bytes", seal.ErrSize, size)
+	if err == nil && size > disk.MostRecords {
+		err = fmt.Errorf("%w: it has %d bytes", disk.ErrSize, size)
 	}
 	for most := int64(lastBytes); err == nil; most *= 2 {
 		from := max(0, size-most)

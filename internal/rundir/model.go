@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppal/internal/disk"
 	"ppal/internal/option"
-	"ppal/internal/seal"
 	"ppal/trainer/session/results"
 )
 
@@ -33,7 +33,7 @@ func (d Dir) WriteModel(m results.Model) error {
 		if err != nil {
 			return err
 		}
-		m.Files[name] = seal.Sum(data)
+		m.Files[name] = disk.Sum(data)
 	}
 	text, err := ModelText(m)
 	if err != nil {
@@ -48,14 +48,14 @@ func ModelText(m results.Model) ([]byte, error) {
 		m.Constraints = []string{}
 	}
 	if m.Checksum = ""; m.Schema > 1 {
-		m.Checksum = seal.Blank
+		m.Checksum = disk.BlankSum
 	}
 	text, err := indented(m)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: the model's description: %w", err)
 	}
 	if m.Checksum != "" {
-		seal.Close(text)
+		disk.Seal(text)
 	}
 	return text, nil
 }
@@ -71,7 +71,7 @@ func parts(m *results.Model) (names []string) {
 }
 
 // ReadModel reads model.json. Errors wrap ErrIncomplete if the directory has none, or has the
-// description of a later version, and seal.ErrChanged if the file has another checksum than it
+// description of a later version, and disk.ErrChanged if the file has another checksum than it
 // states.
 func (d Dir) ReadModel() (results.Model, error) {
 	m, _, err := d.ReadSealedModel()
@@ -103,7 +103,7 @@ func (d Dir) ReadSealedModel() (m results.Model, sealed Seal, err error) {
 func (d Dir) ParseModel(data []byte) (m results.Model, sealed Seal, err error) {
 	path := d.ModelDescription()
 	var closed bool
-	if sealed.Sums, closed, err = seal.SumsOf(path, data); errors.Is(err, seal.ErrChanged) {
+	if sealed.Sums, closed, err = disk.SumsOf(path, data); errors.Is(err, disk.ErrChanged) {
 		return m, sealed, fmt.Errorf("rundir: %w", err)
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -118,11 +118,11 @@ func (d Dir) ParseModel(data []byte) (m results.Model, sealed Seal, err error) {
 		case name != "" && (name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`)):
 			return m, sealed, fmt.Errorf("rundir: %s: %w: it names the file %q, which is not in the run's directory", path, ErrIncomplete, name)
 		case m.Schema > 1 && name != m.Rows && !sealed.Has(name):
-			return m, sealed, fmt.Errorf("rundir: %s: %w: it has no checksum of %s", path, seal.ErrChanged, name)
+			return m, sealed, fmt.Errorf("rundir: %s: %w: it has no checksum of %s", path, disk.ErrChanged, name)
 		}
 	}
 	if m.Schema > 1 && !closed {
-		return m, sealed, fmt.Errorf("rundir: %s: %w: it has no checksum", path, seal.ErrChanged)
+		return m, sealed, fmt.Errorf("rundir: %s: %w: it has no checksum", path, disk.ErrChanged)
 	}
 	return m, sealed, nil
 }

@@ -12,8 +12,8 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
+	"ppal/internal/disk"
 	"ppal/internal/require"
-	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/session/results"
@@ -34,7 +34,7 @@ func TestModelRoundTrip(t *testing.T) {
 	want.Files = map[string]string{}
 	for _, path := range []string{d.Model(), d.Preparation()} {
 		require.NoError(t, os.WriteFile(path, []byte(path), 0o644))
-		want.Files[filepath.Base(path)] = seal.Sum([]byte(path))
+		want.Files[filepath.Base(path)] = disk.Sum([]byte(path))
 	}
 	require.NoError(t, d.WriteModel(want))
 	got, err := d.ReadModel()
@@ -80,12 +80,12 @@ func TestModelChecksums(t *testing.T) {
 			text = []byte(strings.Replace(string(text), `"schema": 1`, `"schema": 2`, 1))
 		}
 		require.NoError(t, os.WriteFile(d.ModelDescription(), text, 0o644))
-		if _, err := d.ReadModel(); !errors.Is(err, seal.ErrChanged) {
+		if _, err := d.ReadModel(); !errors.Is(err, disk.ErrChanged) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	require.NoError(t, os.WriteFile(d.ModelDescription(), []byte(`{"schema": 2}`), 0o644))
-	if _, err := d.ReadModel(); !errors.Is(err, seal.ErrChanged) {
+	if _, err := d.ReadModel(); !errors.Is(err, disk.ErrChanged) {
 		t.Errorf("nothing but the schema: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ppal/internal/seal"
+	"ppal/internal/disk"
 	"ppal/trainer/session/results"
 )
 
@@ -19,7 +19,7 @@ func (d Dir) ReadProvenance() (p results.Provenance, sum string, err error) {
 		return p, "", err
 	}
 	p, err = d.ParseProvenance(data)
-	return p, seal.Sum(data), err
+	return p, disk.Sum(data), err
 }
 
 // ParseProvenance returns the provenance in the text of config.yaml.

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 	"ppal/trainer/session/results"
 )
 
@@ -45,7 +45,7 @@ func RowsName(list []results.Members) string {
 // rows.csv.gz, which takes about three bytes for each row.
 func (d Dir) WriteRows(list []results.Members) (name string, err error) {
 	name = RowsName(list)
-	out, err := atomicfile.Create(filepath.Join(string(d), name), 0o644)
+	out, err := disk.Create(filepath.Join(string(d), name), 0o644)
 	if err == nil {
 		defer func() { _ = out.Discard() }()
 		err = writeAll(out, list, name == rowsCompressed)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
 // ErrExists says that a directory is not empty.
@@ -116,7 +116,7 @@ func (d Dir) Discard() error {
 
 // WriteFile replaces the file atomically; if it fails, the file is unchanged.
 func WriteFile(path string, data []byte) error {
-	if err := atomicfile.Write(path, data, 0o644); err != nil {
+	if err := disk.Write(path, data, 0o644); err != nil {
 		return fmt.Errorf("rundir: %w", err)
 	}
 	return nil

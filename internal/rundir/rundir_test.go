@@ -18,9 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 	"ppal/internal/require"
-	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
@@ -254,7 +253,7 @@ func TestCreateAtOnce(t *testing.T) {
 // line only if the line cannot be cut off.
 func TestMetricsFaults(t *testing.T) {
 	list := records()
-	for f := range atomicfile.EveryFault() {
+	for f := range disk.EveryFault() {
 		path, recorded := filepath.Join(t.TempDir(), "metrics.jsonl"), 0
 		err := f.Run(func() error {
 			m, err := CreateMetrics(path)
@@ -307,13 +306,13 @@ func TestSeal(t *testing.T) {
 	require.NoError(t, os.WriteFile(dir.Config(), []byte("seed: 1\n"), 0o644))
 	s := results.Summary{Status: "iteration limit", Objective: 0.25}
 	require.NoError(t, dir.WriteSummary(&s))
-	if want := map[string]string{"config.yaml": seal.Sum([]byte("seed: 1\n"))}; len(s.Files) != 1 || s.Files["config.yaml"] != want["config.yaml"] {
+	if want := map[string]string{"config.yaml": disk.Sum([]byte("seed: 1\n"))}; len(s.Files) != 1 || s.Files["config.yaml"] != want["config.yaml"] {
 		t.Errorf("checksums %v, want %v", s.Files, want)
 	}
 	check := func(what string, wantHas, wantOK bool) {
 		t.Helper()
 		_, _, has, err := ReadSealed(dir.Summary())
-		if has != wantHas || (err == nil) == (has && !wantOK) || err != nil && !errors.Is(err, seal.ErrChanged) {
+		if has != wantHas || (err == nil) == (has && !wantOK) || err != nil && !errors.Is(err, disk.ErrChanged) {
 			t.Errorf("%s: has %t, %v", what, has, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"ppal/internal/seal"
+	"ppal/internal/disk"
 	"ppal/trainer/session/results"
 )
 
@@ -29,12 +29,12 @@ func WriteSummary(path string, s *results.Summary) error {
 	if s.Notes == nil {
 		s.Notes = []string{}
 	}
-	s.Schema, s.Checksum = Schema, seal.Blank
+	s.Schema, s.Checksum = Schema, disk.BlankSum
 	text, err := indented(s)
 	if err != nil {
 		return fmt.Errorf("rundir: the summary: %w", err)
 	}
-	s.Checksum = seal.Close(text)
+	s.Checksum = disk.Seal(text)
 	return WriteFile(path, text)
 }
 
@@ -60,26 +60,26 @@ func (d Dir) Sealed() []string {
 func (d Dir) checksums() (map[string]string, error) {
 	sums := map[string]string{}
 	for _, path := range d.Sealed() {
-		data, err := seal.Read(path)
+		data, err := disk.Read(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, fmt.Errorf("rundir: %w", err)
 		default:
-			sums[filepath.Base(path)] = seal.Sum(data)
+			sums[filepath.Base(path)] = disk.Sum(data)
 		}
 	}
 	return sums, nil
 }
 
 // Seal holds the checksums of a run's files. The zero value has none.
-type Seal struct{ seal.Sums }
+type Seal struct{ disk.Sums }
 
 // Read reads a file of the run's directory, and compares the file with its checksum. The error
-// wraps seal.ErrChanged for a file of another run or a damaged file, seal.ErrKind or seal.ErrSize,
+// wraps disk.ErrChanged for a file of another run or a damaged file, disk.ErrKind or disk.ErrSize,
 // or comes from the file system.
 func (s Seal) Read(path string) ([]byte, error) {
-	data, err := seal.Read(path)
+	data, err := disk.Read(path)
 	if err == nil {
 		err = s.Check(path, data)
 	}
@@ -91,16 +91,16 @@ func (s Seal) Read(path string) ([]byte, error) {
 
 // ReadSealed reads a summary.json and its checksums. closed is false for a summary without a
 // checksum of its own, which an earlier version of ppal wrote. With an error that wraps
-// seal.ErrChanged, ReadSealed also returns what the changed file says.
+// disk.ErrChanged, ReadSealed also returns what the changed file says.
 func ReadSealed(path string) (s results.Summary, sealed Seal, closed bool, err error) {
-	data, err := seal.Read(path)
+	data, err := disk.Read(path)
 	if err != nil {
 		return s, sealed, false, fmt.Errorf("rundir: %w", err)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, sealed, false, fmt.Errorf("rundir: %s: %w", path, err)
 	}
-	if sealed.Sums, closed, err = seal.SumsOf(path, data); err != nil {
+	if sealed.Sums, closed, err = disk.SumsOf(path, data); err != nil {
 		err = fmt.Errorf("rundir: %w", err)
 	}
 	return s, sealed, closed, err

@@ -11,17 +11,16 @@ import (
 	"slices"
 	"time"
 
-	"ppal/internal/atomicfile"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 )
 
 // Locked creates the directory dir, and calls work while dir is locked against other processes. The
-// error wraps dirlock.ErrHeld if another process is at work in dir.
+// error wraps disk.ErrHeld if another process is at work in dir.
 func Locked(dir string, work func() error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("%w; use another directory (--out)", err)
 	}
-	lock, err := dirlock.Take(dir)
+	lock, err := disk.LockFolder(dir)
 	if err != nil {
 		return err
 	}
@@ -32,11 +31,11 @@ func Locked(dir string, work func() error) error {
 var patience = 20 * time.Second
 
 // Patient is Locked for a short work: while another process does a short work in dir, it waits. The
-// error wraps dirlock.ErrHeld if the other one holds dir for longer.
+// error wraps disk.ErrHeld if the other one holds dir for longer.
 func Patient(ctx context.Context, dir string, work func() error) error {
 	for end := time.Now().Add(patience); ; {
 		err := Locked(dir, work)
-		if !errors.Is(err, dirlock.ErrHeld) || time.Now().After(end) {
+		if !errors.Is(err, disk.ErrHeld) || time.Now().After(end) {
 			return err
 		}
 		select {
@@ -69,18 +68,18 @@ func (d Description) Claim(dir string) error {
 	case err == nil:
 		err = d.Continues(have)
 	case errors.Is(err, fs.ErrNotExist):
-		err = d.empty(dir, dirlock.Name)
+		err = d.empty(dir, disk.LockName)
 	}
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, d.Content, 0o644)
+	return disk.Write(path, d.Content, 0o644)
 }
 
 // Release removes the description from a directory that holds nothing else, so that another study
 // can have the directory. The caller has locked it.
 func (d Description) Release(dir string) error {
-	if d.empty(dir, dirlock.Name, d.File) != nil {
+	if d.empty(dir, disk.LockName, d.File) != nil {
 		return nil
 	}
 	return os.Remove(filepath.Join(dir, d.File))

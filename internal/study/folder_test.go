@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 )
 
@@ -19,7 +19,7 @@ func TestLocked(t *testing.T) {
 	broken := errors.New("broken")
 	for _, want := range []error{broken, nil} {
 		err := Locked(dir, func() error {
-			if err := Locked(dir, func() error { t.Error("two works at a time"); return nil }); !errors.Is(err, dirlock.ErrHeld) {
+			if err := Locked(dir, func() error { t.Error("two works at a time"); return nil }); !errors.Is(err, disk.ErrHeld) {
 				t.Errorf("%v, want ErrHeld", err)
 			}
 			return want
@@ -87,9 +87,9 @@ func TestClaim(t *testing.T) {
 func TestPatient(t *testing.T) {
 	defer func(before time.Duration) { patience = before }(patience)
 	dir := t.TempDir()
-	lock := require.Value(dirlock.Take(dir))(t)
+	lock := require.Value(disk.LockFolder(dir))(t)
 	patience = time.Millisecond
-	if err := Patient(t.Context(), dir, func() error { return nil }); !errors.Is(err, dirlock.ErrHeld) {
+	if err := Patient(t.Context(), dir, func() error { return nil }); !errors.Is(err, disk.ErrHeld) {
 		t.Errorf("held: %v", err)
 	}
 	patience = time.Minute

@@ -9,7 +9,7 @@ import (
 	"os"
 	"sync"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
 // Journal is a Store in a file with a line of JSON for each record, in the order in which the jobs
@@ -134,9 +134,9 @@ func (j *Journal[T]) Add(key string, record T) error {
 // length.
 func (j *Journal[T]) append(line []byte) error {
 	if j.size == 0 { // also waits for the name of the file
-		return atomicfile.Write(j.path, line, 0o644)
+		return disk.Write(j.path, line, 0o644)
 	}
-	file, err := atomicfile.Disk.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
+	file, err := disk.Local.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}

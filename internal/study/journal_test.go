@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 )
 
@@ -64,7 +64,7 @@ func TestJournal(t *testing.T) {
 // others. After one fault, the same study can.
 func TestJournalFaults(t *testing.T) {
 	for _, name := range []string{"", "a"} {
-		for f := range atomicfile.EveryFault() {
+		for f := range disk.EveryFault() {
 			dir := t.TempDir()
 			j, want := open(t, dir), []entry{}
 			if name != "" {

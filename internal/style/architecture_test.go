@@ -173,7 +173,7 @@ func TestLibrariesLink(t *testing.T) {
 // TestRenames checks that files are renamed only by the packages that sync the file before and the
 // directory after. A rename without a sync can leave an empty file after a power failure.
 func TestRenames(t *testing.T) {
-	allowed, found := []string{"internal/atomicfile/atomicfile.go", "internal/atomicfile/system.go", "internal/checkpoint/file.go"}, []string{}
+	allowed, found := []string{"internal/disk/atomicfile.go", "internal/disk/system.go", "internal/rundir/checkpoint_file.go"}, []string{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -184,7 +184,7 @@ func TestRenames(t *testing.T) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		if err == nil && (bytes.Contains(text, []byte("os.Rename")) || bytes.Contains(text, []byte("Disk.Rename"))) {
+		if err == nil && (bytes.Contains(text, []byte("os.Rename")) || bytes.Contains(text, []byte("Local.Rename"))) {
 			path, err = filepath.Rel(root, path)
 			found = append(found, filepath.ToSlash(path))
 		}
@@ -192,6 +192,6 @@ func TestRenames(t *testing.T) {
 	})
 	require.NoError(t, err)
 	if !slices.Equal(found, allowed) {
-		t.Errorf("os.Rename or Disk.Rename in %q, want %q: use package atomicfile", found, allowed)
+		t.Errorf("os.Rename or Local.Rename in %q, want %q: use package disk", found, allowed)
 	}
 }

@@ -69,7 +69,7 @@ func (d Dir) state(k int) string { return filepath.Join(string(d), fmt.Sprintf("
 // Do runs the sweep in the directory dir. The directory is new, or holds an earlier, interrupted
 // run of the same sweep, which Do continues with the same result as without the interruption. If
 // ctx is cancelled, Do returns the context's error and keeps the finished points. Do locks the
-// directory: errors wrap dirlock.ErrHeld if another process is at work in dir, and ErrSweep if the
+// directory: errors wrap disk.ErrHeld if another process is at work in dir, and ErrSweep if the
 // directory holds another sweep. A sweep that fails before its first run frees the directory.
 func (s *Sweep) Do(ctx context.Context, dir Dir) (points []Point, err error) {
 	err = study.Locked(string(dir), func() error {

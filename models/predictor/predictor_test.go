@@ -15,10 +15,10 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/tabular"
+	"ppal/internal/disk"
 	"ppal/internal/newrows"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -171,8 +171,8 @@ func TestLoadErrors(t *testing.T) {
 		t.Helper()
 		path := rundir.Dir(dir).ModelDescription()
 		text := require.Value(os.ReadFile(path))(t)
-		text = regexp.MustCompile(`"checksum": "\w+"`).ReplaceAll(bytes.Replace(text, []byte(old), []byte(with), 1), []byte(`"checksum": "`+seal.Blank+`"`))
-		seal.Close(text)
+		text = regexp.MustCompile(`"checksum": "\w+"`).ReplaceAll(bytes.Replace(text, []byte(old), []byte(with), 1), []byte(`"checksum": "`+disk.BlankSum+`"`))
+		disk.Seal(text)
 		require.NoError(t, os.WriteFile(path, text, 0o644))
 	}
 	for _, tc := range [][3]string{

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"ppal/datasets/tabular"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/models"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -98,7 +98,7 @@ func TestMixedModels(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 		}
 		_, err := predictor.Load(dir)
-		if whole := mixture == 0 || mixture == 1<<len(names)-1; whole != (err == nil) || !whole && !errors.Is(err, seal.ErrChanged) {
+		if whole := mixture == 0 || mixture == 1<<len(names)-1; whole != (err == nil) || !whole && !errors.Is(err, disk.ErrChanged) {
 			t.Errorf("mixture %03b: %v", mixture, err)
 		}
 	}

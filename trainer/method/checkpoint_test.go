@@ -185,7 +185,8 @@ func TestStateHoldsCopies(t *testing.T) {
 
 // The names and the lengths of every state are the format of the checkpoint: a change makes old
 // checkpoints unreadable, and a missing name changes a resumed run. The file also has the counts of
-// gradients. After a change that is meant, raise checkpoint.Version and run the test with -update.
+// gradients. After a change that is meant, raise rundir.CheckpointVersion and run the test with
+// -update.
 func TestStateNames(t *testing.T) {
 	var text strings.Builder
 	all := resumable()

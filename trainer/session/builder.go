@@ -10,9 +10,9 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/disk"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -243,7 +243,7 @@ func (a *assembly) start() (models.Weights, error) {
 
 // readInit reads the model in the file of the initial weights, and identifies the file.
 func (a *assembly) readInit(path string) (models.Model, error) {
-	data, err := seal.ReadBeside(path)
+	data, err := disk.ReadBeside(path)
 	if err != nil {
 		return models.Model{}, err
 	}

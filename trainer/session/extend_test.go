@@ -11,10 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
-	"ppal/internal/checkpoint"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/session/results"
@@ -79,7 +78,7 @@ func TestExtend(t *testing.T) {
 				t.Errorf("the records differ (-whole +extended):\n%s", diff)
 			}
 			for _, path := range []func(rundir.Dir) string{rundir.Dir.Model, rundir.Dir.Best} {
-				if a, b := bytesOf(t, path(whole)), bytesOf(t, path(parts)); seal.Sum(a) != seal.Sum(b) {
+				if a, b := bytesOf(t, path(whole)), bytesOf(t, path(parts)); disk.Sum(a) != disk.Sum(b) {
 					t.Errorf("%s differs", filepath.Base(path(whole)))
 				}
 			}
@@ -143,7 +142,7 @@ func TestExtensionIsKilled(t *testing.T) {
 	limitedTo(t, whole, 120, 0, nil)
 	limitedTo(t, run, 100, 0, nil)
 	finished := map[string][]byte{}
-	for _, name := range []string{checkpoint.Name, "config.yaml", "metrics.jsonl"} {
+	for _, name := range []string{rundir.CheckpointName, "config.yaml", "metrics.jsonl"} {
 		finished[name] = bytesOf(t, filepath.Join(run, name))
 	}
 	resume := func(dir string, iterations int) {
@@ -172,7 +171,7 @@ func TestExtensionIsKilled(t *testing.T) {
 			t.Errorf("%s: the records differ (-whole +extended):\n%s", dir, diff)
 		}
 	}
-	require.NoError(t, checkpoint.Remove(run))
+	require.NoError(t, rundir.RemoveCheckpoint(run))
 	s := own(t, func(o *Options) { o.Settings.Iterations = 150 })
 	if _, err := s.Extend(run, 120); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "no checkpoint") {
 		t.Errorf("a run without a checkpoint: %v", err)

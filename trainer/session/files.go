@@ -262,7 +262,7 @@ func Extendable(status trainer.Status) bool { return save.Extendable(status) }
 //
 // The notes say where the run continues, and what differs. The error wraps ErrResume if the
 // checkpoint is damaged or belongs to another version, to other settings or to other data,
-// dirlock.ErrHeld if another process runs in the directory, or comes from the file system.
+// disk.ErrHeld if another process runs in the directory, or comes from the file system.
 func (s *Session) Resume(dir string) (notes []string, err error) { return s.resume(dir, nil) }
 
 // Extend is Resume for a finished run that a limit ended: the session has longer limits, and

@@ -16,9 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/datasets/picture"
-	"ppal/internal/atomicfile"
-	"ppal/internal/checkpoint"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -137,7 +135,7 @@ func resumes(t *testing.T, change func(o *Options)) {
 		if diff := cmp.Diff(want.Training.Trend, got.Training.Trend, cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("%s: the trend differs (-whole +resumed):\n%s", dir, diff)
 		}
-		if _, err := checkpoint.Read(dir); !errors.Is(err, checkpoint.ErrNone) { // these runs write none
+		if _, err := rundir.ReadCheckpoint(dir); !errors.Is(err, rundir.ErrNoCheckpoint) { // these runs write none
 			t.Errorf("%s: a finished run has a checkpoint: %v", dir, err)
 		}
 	}
@@ -164,8 +162,8 @@ func TestResumeRefuses(t *testing.T) {
 		err     error
 		text    string
 	}{
-		"damaged":         {alter(checkpoint.Name, "numbers.", "nUmbers."), nil, ErrResume, "damaged checkpoint"},
-		"another format":  {alter(checkpoint.Name, `"version":"`+strconv.Itoa(checkpoint.Version)+`"`, `"version":"`+strconv.Itoa(checkpoint.Version+1)+`"`), nil, ErrResume, ", which wrote the run, or start a new run with --config"},
+		"damaged":         {alter(rundir.CheckpointName, "numbers.", "nUmbers."), nil, ErrResume, "damaged checkpoint"},
+		"another format":  {alter(rundir.CheckpointName, `"version":"`+strconv.Itoa(rundir.CheckpointVersion)+`"`, `"version":"`+strconv.Itoa(rundir.CheckpointVersion+1)+`"`), nil, ErrResume, ", which wrote the run, or start a new run with --config"},
 		"another program": {nil, func(o *Options) { o.Files.Version = "v9" }, ErrResume, "the version"},
 		"other settings":  {alter("config.yaml", "iterations: 300", "iterations: 301"), nil, ErrResume, "config.yaml has changed"},
 		"other records":   {alter("metrics.jsonl", `"iteration":0`, `"iteration":9`), nil, ErrResume, "records"},
@@ -176,9 +174,9 @@ func TestResumeRefuses(t *testing.T) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "config.yaml")))
 		}, nil, os.ErrNotExist, "config.yaml"},
 		"another process": {func(t *testing.T, dir string) {
-			l := require.Value(dirlock.Take(dir))(t)
+			l := require.Value(disk.LockFolder(dir))(t)
 			t.Cleanup(func() { _ = l.Release() })
-		}, nil, dirlock.ErrHeld, "another ppal is at work"},
+		}, nil, disk.ErrHeld, "another ppal is at work"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
@@ -300,11 +298,11 @@ func TestRescueRows(t *testing.T) {
 
 // fullDisk refuses what is written to metrics.jsonl once it is full.
 type fullDisk struct {
-	atomicfile.System
+	disk.System
 	full bool
 }
 
-func (d *fullDisk) OpenFile(path string, flags int, perm os.FileMode) (atomicfile.Handle, error) {
+func (d *fullDisk) OpenFile(path string, flags int, perm os.FileMode) (disk.Handle, error) {
 	h, err := d.System.OpenFile(path, flags, perm)
 	if filepath.Base(path) == "metrics.jsonl" {
 		return &fullFile{h, d}, err
@@ -313,7 +311,7 @@ func (d *fullDisk) OpenFile(path string, flags int, perm os.FileMode) (atomicfil
 }
 
 type fullFile struct {
-	atomicfile.Handle
+	disk.Handle
 	disk *fullDisk
 }
 
@@ -328,12 +326,12 @@ func (f *fullFile) Write(p []byte) (int, error) {
 func TestRecordRefused(t *testing.T) {
 	require.NoRace(t, "TestResume runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "run")
-	disk := &fullDisk{System: atomicfile.Disk}
-	atomicfile.Disk = disk
-	defer func() { atomicfile.Disk = disk.System }()
+	full := &fullDisk{System: disk.Local}
+	disk.Local = full
+	defer func() { disk.Local = full.System }()
 	s := own(t, func(o *Options) {
 		o.Settings.RecordEvery = 10
-		o.Settings.Recorder = observer(func(iteration int) { disk.full = disk.full || iteration == 100 })
+		o.Settings.Recorder = observer(func(iteration int) { full.full = full.full || iteration == 100 })
 	})
 	require.NoError(t, s.Open(dir))
 	r := require.Value(s.Train(t.Context()))(t)

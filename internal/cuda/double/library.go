@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 )
 
 // recipe says how the library is made.
@@ -105,7 +105,7 @@ func (r recipe) build(folder string) (file string, err error) {
 	if err := r.compile(dir, made); err != nil {
 		return "", err
 	}
-	return file, atomicfile.Move(made, file)
+	return file, disk.Move(made, file)
 }
 
 // name returns the library's name, which tells its sources, compilers and options.

@@ -12,7 +12,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/atomicfile"
+	"ppal/internal/disk"
 	"ppal/trainer/session"
 )
 
@@ -115,11 +115,11 @@ func (r *Rows) Write(dir string) error {
 			}
 		}
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "features.npy"), data, 0o644); err != nil {
+	if err := disk.Write(filepath.Join(dir, "features.npy"), data, 0o644); err != nil {
 		return err
 	}
 	for name, column := range map[string][]uint8{"labels": r.labels, "groups": r.groups, "splits": r.splits} {
-		if err := atomicfile.Write(filepath.Join(dir, name+".npy"), append(npyHeader("|u1", n), column...), 0o644); err != nil {
+		if err := disk.Write(filepath.Join(dir, name+".npy"), append(npyHeader("|u1", n), column...), 0o644); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/disk"
 	"ppal/internal/require"
-	"ppal/internal/seal"
 	"ppal/trainer/session"
 )
 
@@ -67,9 +67,9 @@ func forged(old any) []any {
 func reseal(t *testing.T, path string, v any) {
 	t.Helper()
 	text := require.Value(json.MarshalIndent(v, "", "  "))(t)
-	text = regexp.MustCompile(`"checksum": "\w+"`).ReplaceAll(text, []byte(`"checksum": "`+seal.Blank+`"`))
-	if bytes.Contains(text, []byte(seal.Blank)) {
-		seal.Close(text)
+	text = regexp.MustCompile(`"checksum": "\w+"`).ReplaceAll(text, []byte(`"checksum": "`+disk.BlankSum+`"`))
+	if bytes.Contains(text, []byte(disk.BlankSum)) {
+		disk.Seal(text)
 	}
 	require.NoError(t, os.WriteFile(path, text, 0o644))
 }

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ppal/internal/disk"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/trainer/session/results"
 )
 
@@ -58,7 +58,7 @@ func (c *check) rebuild(before results.Provenance) error {
 	}
 	for _, path := range []string{c.dir.Model(), c.dir.Preparation()} {
 		if data := c.content[path]; data != nil && own.Schema > 1 {
-			want.Files[filepath.Base(path)] = seal.Sum(data)
+			want.Files[filepath.Base(path)] = disk.Sum(data)
 		}
 	}
 	text, err := rundir.ModelText(want)

@@ -13,9 +13,9 @@ import (
 	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/disk"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -105,7 +105,7 @@ func (c *check) files() (err error) {
 	var closed bool
 	c.summary, sealed, closed, err = rundir.ReadSealed(c.dir.Summary())
 	switch {
-	case errors.Is(err, seal.ErrChanged):
+	case errors.Is(err, disk.ErrChanged):
 		r.problem("summary.json has been changed: its checksum does not match")
 	case errors.Is(err, fs.ErrNotExist):
 		return c.unfinished()
@@ -114,7 +114,7 @@ func (c *check) files() (err error) {
 	case !closed:
 		r.skip("whether a file was changed: an earlier version of ppal wrote summary.json, without checksums")
 	default:
-		r.Files = append(r.Files, seal.SummaryName)
+		r.Files = append(r.Files, disk.SummaryName)
 	}
 	if c.summary.Status == string(trainer.Failed) {
 		return fmt.Errorf("verify: %s: the run failed, and there are no weights to check: %s", c.dir, c.summary.Error)
@@ -123,7 +123,7 @@ func (c *check) files() (err error) {
 	for _, path := range c.dir.Sealed() {
 		name := filepath.Base(path)
 		known[name] = true
-		data, err := seal.Read(path)
+		data, err := disk.Read(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !sealed.Has(path):
 			continue

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"ppal/internal/checkpoint"
+	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -29,7 +29,7 @@ type keeper struct {
 	written  bool          // the directory has a checkpoint of this run
 	at       int           // iteration of that checkpoint
 	failed   bool          // the last write failed
-	writer   checkpoint.Writer
+	writer   rundir.CheckpointWriter
 }
 
 var _ trainer.Checkpointer = (*keeper)(nil)
@@ -37,7 +37,7 @@ var _ trainer.Checkpointer = (*keeper)(nil)
 // Keep returns the checkpointer of a training that begins now. every is the least time between
 // checkpoints.
 func (d *Directory) Keep(every time.Duration, progress func() Progress) trainer.Checkpointer {
-	d.keeper = &keeper{d: d, progress: progress, next: time.Now().Add(every), every: every, writer: checkpoint.Writer{Dir: string(d.Path)}}
+	d.keeper = &keeper{d: d, progress: progress, next: time.Now().Add(every), every: every, writer: rundir.CheckpointWriter{Dir: string(d.Path)}}
 	return d.keeper
 }
 
@@ -75,8 +75,8 @@ func (k *keeper) write(state *trainer.State, at problem.Point) error {
 		return err
 	}
 	p := k.progress()
-	return k.writer.Write(&checkpoint.Checkpoint{
-		Program: p.Program, Config: k.d.config, Records: checkpoint.Prefix{Bytes: size, SHA256: sum},
+	return k.writer.Write(&rundir.Checkpoint{
+		Program: p.Program, Config: k.d.config, Records: rundir.RecordPrefix{Bytes: size, SHA256: sum},
 		Warnings: p.Warnings, Spent: p.Spent, At: at, State: state,
 	})
 }

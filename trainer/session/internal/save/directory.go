@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"time"
 
-	"ppal/internal/checkpoint"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/internal/tensorboard"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
@@ -22,12 +20,12 @@ import (
 type Directory struct {
 	Path rundir.Dir
 	// Resumed is the checkpoint from which the run continues; nil: from the start.
-	Resumed *checkpoint.Checkpoint
+	Resumed *rundir.Checkpoint
 
 	options  Options
 	metrics  *rundir.Metrics       // nil after CloseRecords
 	events   *tensorboard.Recorder // nil without TensorBoard, and after CloseRecords
-	lock     *dirlock.Lock
+	lock     *disk.Lock
 	config   string                 // SHA-256 of config.yaml
 	rows     func() (string, error) // waits for rows.csv and returns its name; nil: not begun
 	curves   func() error           // waits for the plots of the records; nil: not begun
@@ -51,7 +49,7 @@ func Create(dir, task, method string, o Options) (*Directory, error) {
 		return nil, err
 	}
 	d := &Directory{Path: made, options: o}
-	if d.lock, err = dirlock.Take(string(made)); err != nil {
+	if d.lock, err = disk.LockFolder(string(made)); err != nil {
 		return nil, Join(err, d.Discard())
 	}
 	return d, nil
@@ -98,7 +96,7 @@ func (d *Directory) Begin(b Beginning) error {
 	if failure := preparation(); err != nil || failure != nil {
 		return cmp.Or(err, failure)
 	}
-	d.config = seal.Sum(b.Config)
+	d.config = disk.Sum(b.Config)
 	if d.metrics, err = d.Path.CreateMetrics(); err != nil {
 		return err
 	}

@@ -6,10 +6,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"ppal/internal/atomicfile"
-	"ppal/internal/checkpoint"
+	"ppal/internal/disk"
 	"ppal/internal/rundir"
-	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -32,7 +30,7 @@ type Extension struct {
 // extend makes the finished run one with the new limits that was interrupted at the checkpoint c.
 // It removes summary.json before it writes config.yaml: after a crash, the run therefore continues
 // with the old or the new limits.
-func (d *Directory) extend(c *checkpoint.Checkpoint, x *Extension, from func(first int) error) error {
+func (d *Directory) extend(c *rundir.Checkpoint, x *Extension, from func(first int) error) error {
 	e := &results.Extended{Config: c.Config, Iterations: x.Before}
 	if d.extended != nil {
 		e.Iterations, e.Notes = d.extended.Iterations, slices.Clip(d.extended.Notes)
@@ -48,15 +46,15 @@ func (d *Directory) extend(c *checkpoint.Checkpoint, x *Extension, from func(fir
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Disk.Remove(d.Path.Summary()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Local.Remove(d.Path.Summary()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("session: %w", err)
 	}
-	if err := atomicfile.SyncFolder(d.Path.Summary()); err != nil {
+	if err := disk.SyncFolder(d.Path.Summary()); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
 	if err := rundir.WriteFile(d.Path.Config(), config); err != nil {
 		return err
 	}
-	d.config, d.extended = seal.Sum(config), e
+	d.config, d.extended = disk.Sum(config), e
 	return nil
 }

@@ -3,7 +3,6 @@ package save
 import (
 	"time"
 
-	"ppal/internal/checkpoint"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/trainer/session/results"
@@ -63,7 +62,7 @@ func (d *Directory) Save(f *Finish) (rescued string, err error) {
 		rescued, failure = d.rescue(f, sum, failure)
 	}
 	if failure == nil && !f.Continues && !d.keeper.ends(f.Model.Training) {
-		failure = checkpoint.Remove(string(d.Path)) // the run needs none
+		failure = rundir.RemoveCheckpoint(string(d.Path)) // the run needs none
 	}
 	return rescued, Join(failure, d.Close())
 }

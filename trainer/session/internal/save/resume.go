@@ -6,8 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"ppal/internal/checkpoint"
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -21,7 +20,7 @@ var ErrResume = errors.New("cannot resume")
 func Reopen(dir string, o Options) (*Directory, error) {
 	d := &Directory{Path: rundir.Dir(dir), options: o}
 	var err error
-	if d.lock, err = dirlock.Take(dir); err != nil {
+	if d.lock, err = disk.LockFolder(dir); err != nil {
 		return nil, Join(err, d.Close())
 	}
 	return d, nil
@@ -66,19 +65,19 @@ func (d *Directory) Resume(now Continuing) (r Continued, err error) {
 	if !sameInit(before.Init, now.Init) {
 		return refuse("%s is not the file of initial weights that the run read: restore the file, or start a new run", now.Init.Name)
 	}
-	c, err := checkpoint.Read(string(d.Path))
-	r.Fresh = errors.Is(err, checkpoint.ErrNone)
+	c, err := rundir.ReadCheckpoint(string(d.Path))
+	r.Fresh = errors.Is(err, rundir.ErrNoCheckpoint)
 	switch {
 	case r.Fresh && now.Extension != nil:
 		return refuse("the run has no checkpoint at its end: start a new run with --config and --init")
 	case r.Fresh && before.Version != now.Version:
 		return refuse("the version %s of ppal wrote the run, and this is %s: use that version, or start a new run", before.Version, now.Version)
 	case r.Fresh:
-		c, err = &checkpoint.Checkpoint{Config: sum}, nil
+		c, err = &rundir.Checkpoint{Config: sum}, nil
 		r.Notes = append(r.Notes, fmt.Sprintf("%s has no checkpoint: the run begins at the first iteration", d.Path))
-	case errors.Is(err, checkpoint.ErrVersion):
+	case errors.Is(err, rundir.ErrCheckpointVersion):
 		return refuse("%w: use the version %s of ppal, which wrote the run, or start a new run with --config", err, before.Version)
-	case errors.Is(err, checkpoint.ErrDamaged):
+	case errors.Is(err, rundir.ErrDamagedCheckpoint):
 		return refuse("%w: start a new run with --config", err)
 	case err != nil:
 		return r, err

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package atomicfile
+package disk
 
 func hasUnnamed(string) bool { return false }

@@ -1,4 +1,4 @@
-package seal
+package disk
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ func closed(files map[string]string) []byte {
 	for name, content := range files {
 		list = append(list, fmt.Sprintf("%q:%q", name, Sum([]byte(content))))
 	}
-	text := []byte(fmt.Sprintf(`{"files":{%s},"checksum":%q}`, strings.Join(list, ","), Blank))
-	Close(text)
-	return text
+	mostText := []byte(fmt.Sprintf(`{"files":{%s},"checksum":%q}`, strings.Join(list, ","), BlankSum))
+	Seal(mostText)
+	return mostText
 }
 
 func write(t *testing.T, path string, data []byte) {
@@ -29,8 +29,8 @@ func write(t *testing.T, path string, data []byte) {
 
 // A changed byte anywhere in a closed text is found, and a text without a checksum is not closed.
 func TestSumsOf(t *testing.T) {
-	text := closed(map[string]string{"a": "1"})
-	s, has, err := SumsOf("dir/x.json", text)
+	mostText := closed(map[string]string{"a": "1"})
+	s, has, err := SumsOf("dir/x.json", mostText)
 	if err != nil || !has || !s.Has("dir/a") || s.Has("dir/b") {
 		t.Fatal(s, has, err)
 	}
@@ -43,8 +43,8 @@ func TestSumsOf(t *testing.T) {
 	if err := s.Check("dir/a", []byte("2")); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "dir/a: ") || !strings.Contains(err.Error(), "x.json") {
 		t.Error(err)
 	}
-	for i := range text {
-		changed := append([]byte{}, text...)
+	for i := range mostText {
+		changed := append([]byte{}, mostText...)
 		changed[i] ^= 1
 		if _, _, err := SumsOf("x.json", changed); err == nil {
 			t.Errorf("byte %d: no error for %s", i, changed)
@@ -103,7 +103,7 @@ func TestRead(t *testing.T) {
 	if _, err := Read(dir); !errors.Is(err, ErrKind) {
 		t.Errorf("a directory: %v", err)
 	}
-	for name, limit := range map[string]int64{modelName: text, "x": otherFile, "details.json": details, "metrics.jsonl": Records, "w.safetensors": Weights, "checkpoint": State} {
+	for name, limit := range map[string]int64{modelName: mostText, "x": mostOther, "details.json": mostDetails, "metrics.jsonl": MostRecords, "w.safetensors": MostWeights, "checkpoint": MostState} {
 		path := filepath.Join(t.TempDir(), name)
 		write(t, path, nil)
 		if err := os.Truncate(path, limit+1); err != nil { // a file with a hole takes no space

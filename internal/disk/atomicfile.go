@@ -1,6 +1,8 @@
-// Package atomicfile replaces files atomically. It has the only way to the file system for writers
-// of durable files, so that tests can inject faults in all of them (Faults).
-package atomicfile
+// Package disk keeps files whole. It replaces files atomically, reads files of bounded size,
+// compares their checksums, and locks folders against other processes of ppal. It has the only way
+// to the file system for writers of durable files, so that tests can inject faults in all of them
+// (Faults).
+package disk
 
 import (
 	"errors"
@@ -34,14 +36,14 @@ func Write(path string, data []byte, perm os.FileMode) error {
 // Move renames the file from to path, which is in the same file system, after it has synced the
 // file. Move then syncs the directory of path.
 func Move(from, path string) error {
-	f, err := Disk.OpenFile(from, os.O_RDWR, 0)
+	f, err := Local.OpenFile(from, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := Disk.Rename(from, path); err != nil {
+	if err := Local.Rename(from, path); err != nil {
 		return err
 	}
 	return SyncFolder(path)
@@ -68,7 +70,7 @@ func DiscardAll() {
 	unfinished.Range(func(f, _ any) bool {
 		unfinished.Delete(f)
 		if temp := f.(*File).temp; temp != "" {
-			_ = Disk.Remove(temp) // there is none if Replace has just ended
+			_ = Local.Remove(temp) // there is none if Replace has just ended
 		}
 		return true
 	})
@@ -104,7 +106,7 @@ func Scratch(folder string) (Handle, error) {
 	if err != nil || temp == "" {
 		return h, err
 	}
-	if err := Disk.Remove(temp); err != nil {
+	if err := Local.Remove(temp); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
@@ -112,11 +114,11 @@ func Scratch(folder string) (Handle, error) {
 
 // unnamed creates a file without a name in the directory of path, or with a temporary name.
 func unnamed(path string, perm os.FileMode) (h Handle, temp string, err error) {
-	if h, err = Disk.Unnamed(path, perm); err == nil {
+	if h, err = Local.Unnamed(path, perm); err == nil {
 		return h, "", nil
 	}
 	err = newName(path, func(name string) (err error) {
-		h, err = Disk.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		h, err = Local.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		return err
 	})
 	if err != nil {
@@ -163,12 +165,12 @@ func (f *File) Replace() error {
 		return fmt.Errorf("%s: %w", f.path, fs.ErrClosed) // DiscardAll
 	}
 	if f.temp == "" {
-		if err := newName(f.path, func(name string) error { f.temp = name; return Disk.Link(f.handle, name) }); err != nil {
+		if err := newName(f.path, func(name string) error { f.temp = name; return Local.Link(f.handle, name) }); err != nil {
 			f.temp = ""
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
 	}
-	if err := Disk.Rename(f.temp, f.path); err != nil {
+	if err := Local.Rename(f.temp, f.path); err != nil {
 		return err
 	}
 	f.ended = true
@@ -185,7 +187,7 @@ func (f *File) Discard() error {
 	unfinished.Delete(f)
 	err := f.handle.Close()
 	if f.temp != "" {
-		err = errors.Join(err, Disk.Remove(f.temp))
+		err = errors.Join(err, Local.Remove(f.temp))
 	}
 	return err
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package dirlock
+package disk
 
 import (
 	"os"
@@ -19,11 +19,11 @@ func TestLockWaits(t *testing.T) {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
-	defer func(old func()) { wait = old }(wait)
+	defer func(old func()) { lockWait = old }(lockWait)
 	for _, c := range []struct {
 		moments, waits int // the other process holds the lock for so many waits
 		held           bool
-	}{{0, 0, false}, {3, 3, false}, {looks - 1, looks - 1, false}, {looks, looks - 1, true}} {
+	}{{0, 0, false}, {3, 3, false}, {lockLooks - 1, lockLooks - 1, false}, {lockLooks, lockLooks - 1, true}} {
 		name := filepath.Join(t.TempDir(), "lock")
 		looking, waits := open(name), 0
 		operation := unix.LOCK_SH
@@ -31,14 +31,14 @@ func TestLockWaits(t *testing.T) {
 			operation = unix.LOCK_UN
 		}
 		require.NoError(t, unix.Flock(int(looking.Fd()), operation))
-		wait = func() {
+		lockWait = func() {
 			if waits++; waits == c.moments {
 				if err := unix.Flock(int(looking.Fd()), unix.LOCK_UN); err != nil {
 					t.Error(err)
 				}
 			}
 		}
-		held, err := lock(open(name))
+		held, err := tryLock(open(name))
 		if err != nil || held != c.held || waits != c.waits {
 			t.Errorf("%+v: held %v after %d waits, %v", c, held, waits, err)
 		}

@@ -1,4 +1,4 @@
-package dirlock_test
+package disk_test
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ppal/internal/dirlock"
+	"ppal/internal/disk"
 	"ppal/internal/require"
 )
 
@@ -21,7 +21,7 @@ const holdVariable = "PPAL_TEST_HOLD"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holdVariable); dir != "" {
-		l, err := dirlock.Take(dir)
+		l, err := disk.LockFolder(dir)
 		if err != nil {
 			panic(err)
 		}
@@ -34,12 +34,12 @@ func TestMain(m *testing.M) {
 
 func TestTake(t *testing.T) {
 	dir := t.TempDir()
-	l, err := dirlock.Take(dir)
+	l, err := disk.LockFolder(dir)
 	require.NoError(t, err)
-	if _, err := dirlock.Take(dir); !errors.Is(err, dirlock.ErrHeld) {
+	if _, err := disk.LockFolder(dir); !errors.Is(err, disk.ErrHeld) {
 		t.Errorf("the second lock: %v, want ErrHeld", err)
 	}
-	if dirlock.Free(dir) {
+	if disk.Unlocked(dir) {
 		t.Error("the held lock is free")
 	}
 	for range 2 {
@@ -50,7 +50,7 @@ func TestTake(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("after Release: %v, %v, want an empty directory", entries, err)
 	}
-	l, err = dirlock.Take(dir)
+	l, err = disk.LockFolder(dir)
 	if err != nil {
 		t.Fatalf("after Release: %v", err)
 	}
@@ -58,7 +58,7 @@ func TestTake(t *testing.T) {
 	if err := l.Release(); err != nil {
 		t.Errorf("in a removed directory: %v", err)
 	}
-	if _, err := dirlock.Take(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := disk.LockFolder(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 }
@@ -73,15 +73,15 @@ func TestKilled(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if _, err := dirlock.Take(dir); !errors.Is(err, dirlock.ErrHeld) {
+	if _, err := disk.LockFolder(dir); !errors.Is(err, disk.ErrHeld) {
 		t.Errorf("held by another process: %v, want ErrHeld", err)
 	}
 	require.NoError(t, holder.Process.Kill())
 	_ = holder.Wait()
-	if _, err := os.Stat(filepath.Join(dir, dirlock.Name)); err != nil || !dirlock.Free(dir) {
+	if _, err := os.Stat(filepath.Join(dir, disk.LockName)); err != nil || !disk.Unlocked(dir) {
 		t.Errorf("the killed process still holds its lock, %v", err)
 	}
-	l, err := dirlock.Take(dir)
+	l, err := disk.LockFolder(dir)
 	if err != nil {
 		t.Fatalf("after the process was killed: %v", err)
 	}
@@ -93,7 +93,7 @@ func TestKilled(t *testing.T) {
 // A process that looks at a lock again and again keeps no other process from taking it.
 func TestFreeDoesNotDisturb(t *testing.T) {
 	dir := t.TempDir()
-	if !dirlock.Free(dir) {
+	if !disk.Unlocked(dir) {
 		t.Error("a directory without a lock is not free")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -108,7 +108,7 @@ func TestFreeDoesNotDisturb(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					dirlock.Free(dir)
+					disk.Unlocked(dir)
 					time.Sleep(100 * time.Microsecond)
 				}
 			}
@@ -117,9 +117,9 @@ func TestFreeDoesNotDisturb(t *testing.T) {
 	defer looking.Wait()
 	defer close(stop)
 	for range 200 {
-		l, err := dirlock.Take(dir)
-		for again := 0; errors.Is(err, dirlock.ErrHeld) && again < 5; again++ { // a looker stands still on a busy machine
-			l, err = dirlock.Take(dir)
+		l, err := disk.LockFolder(dir)
+		for again := 0; errors.Is(err, disk.ErrHeld) && again < 5; again++ { // a looker stands still on a busy machine
+			l, err = disk.LockFolder(dir)
 		}
 		require.NoError(t, err)
 		require.NoError(t, l.Release())
@@ -134,8 +134,8 @@ func TestExclusive(t *testing.T) {
 	for range 4 {
 		takers.Go(func() {
 			for range 200 {
-				l, err := dirlock.Take(dir)
-				if errors.Is(err, dirlock.ErrHeld) {
+				l, err := disk.LockFolder(dir)
+				if errors.Is(err, disk.ErrHeld) {
 					continue
 				}
 				if err != nil {
@@ -161,13 +161,13 @@ func TestExclusive(t *testing.T) {
 
 // Release reports that the file cannot be removed, and closes the file once.
 func TestRelease(t *testing.T) {
-	var none *dirlock.Lock
+	var none *disk.Lock
 	if err := none.Release(); err != nil {
 		t.Errorf("no lock: %v", err)
 	}
 	dir := t.TempDir()
-	l := require.Value(dirlock.Take(dir))(t)
-	name := filepath.Join(dir, dirlock.Name)
+	l := require.Value(disk.LockFolder(dir))(t)
+	name := filepath.Join(dir, disk.LockName)
 	require.NoError(t, errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o755)))
 	if err := l.Release(); err == nil || errors.Is(err, os.ErrClosed) {
 		t.Errorf("a directory in the place of the file: %v, want an error of the file system", err)
@@ -175,7 +175,7 @@ func TestRelease(t *testing.T) {
 	if err := l.Release(); err != nil {
 		t.Errorf("the second Release: %v", err)
 	}
-	if _, err := dirlock.Take(dir); err == nil {
+	if _, err := disk.LockFolder(dir); err == nil {
 		t.Error("Take accepts a directory in the place of the file")
 	}
 }

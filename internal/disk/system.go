@@ -1,4 +1,4 @@
-package atomicfile
+package disk
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 // System is the part of a file system that the writers of durable files use.
 type System interface {
-	// OpenFile opens a file as os.OpenFile does.
+	// OpenShared opens a file as os.OpenFile does.
 	OpenFile(path string, flags int, perm os.FileMode) (Handle, error)
 	Rename(from, to string) error
 	Remove(path string) error
@@ -38,17 +38,17 @@ type Handle interface {
 // OS is the file system of the operating system.
 type OS struct{}
 
-// OpenFile implements System.
+// OpenShared implements System.
 func (OS) OpenFile(path string, flags int, perm os.FileMode) (Handle, error) {
-	f, err := OpenFile(path, flags, perm)
+	f, err := OpenShared(path, flags, perm)
 	if err != nil {
 		return nil, err // without a Handle that holds a nil *os.File
 	}
 	return f, nil
 }
 
-// OpenFile is os.OpenFile for files that are renamed or removed while they are open.
-func OpenFile(path string, flags int, perm os.FileMode) (*os.File, error) {
+// OpenShared is os.OpenFile for files that are renamed or removed while they are open.
+func OpenShared(path string, flags int, perm os.FileMode) (*os.File, error) {
 	if runtime.GOOS == "windows" {
 		return openShared(path, flags, perm)
 	}
@@ -75,12 +75,12 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove implements System.
 func (OS) Remove(path string) error { return os.Remove(path) }
 
-// Disk is the file system to which the program writes. Only tests replace it: see Faults.
-var Disk System = OS{}
+// Local is the file system to which the program writes. Only tests replace it: see Faults.
+var Local System = OS{}
 
 // Put writes data to the file at path, in place, and makes the contents durable, but not the name.
 func Put(path string, data []byte) error {
-	f, err := Disk.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := Local.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil // it syncs files only
 	}
-	dir, err := Disk.OpenFile(filepath.Dir(path), os.O_RDONLY, 0)
+	dir, err := Local.OpenFile(filepath.Dir(path), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,4 @@
-// Package seal reads the files of a run's directory, and compares them with the checksums that the
-// run wrote. A reader of such a file calls Read once, compares the bytes, and then parses them.
-package seal
+package disk
 
 import (
 	"errors"
@@ -23,20 +21,20 @@ var (
 
 // The largest sizes of files, in bytes.
 const (
-	text      = 64 << 20 // settings and descriptions
-	details   = 1 << 30  // summary.json and details.json, which may hold thousands of groups or pictures
-	Records   = 4 << 30  // metrics.jsonl and the splits of the rows
-	Weights   = 8 << 30  // weights
-	State     = 32 << 30 // checkpoints
-	otherFile = text     // a file with another name
+	mostText    = 64 << 20 // settings and descriptions
+	mostDetails = 1 << 30  // summary.json and details.json, which may hold thousands of groups or pictures
+	MostRecords = 4 << 30  // metrics.jsonl and the splits of the rows
+	MostWeights = 8 << 30  // weights
+	MostState   = 32 << 30 // checkpoints
+	mostOther   = mostText // a file with another name
 )
 
 // limits has the largest size of each file of a run, by name.
 var limits = map[string]int64{
-	"config.yaml": text, "preparation.yaml": text, modelName: text,
-	SummaryName: details, "details.json": details,
-	"metrics.jsonl": Records, "rows.csv": Records, "rows.csv.gz": Records,
-	"checkpoint": State, "checkpoint.previous": State,
+	"config.yaml": mostText, "preparation.yaml": mostText, modelName: mostText,
+	SummaryName: mostDetails, "details.json": mostDetails,
+	"metrics.jsonl": MostRecords, "rows.csv": MostRecords, "rows.csv.gz": MostRecords,
+	"checkpoint": MostState, "checkpoint.previous": MostState,
 }
 
 // limitOf returns the largest size of the file at path.
@@ -46,9 +44,9 @@ func limitOf(path string) int64 {
 		return limit
 	}
 	if filepath.Ext(name) == ".safetensors" {
-		return Weights
+		return MostWeights
 	}
-	return otherFile
+	return mostOther
 }
 
 // Read returns the content of a file of a run, of at most the size that its name allows. The errors
@@ -59,7 +57,7 @@ func Read(path string) ([]byte, error) { return ReadUpTo(path, limitOf(path)) }
 // writer of a named pipe. The errors are *fs.PathError and wrap ErrKind or ErrSize,
 // or come from the file system.
 func ReadUpTo(path string, limit int64) ([]byte, error) {
-	f, err := Open(path, os.O_RDONLY)
+	f, err := OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +78,9 @@ func ReadUpTo(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Open opens a regular file with the flags of os.OpenFile. It does not wait for the writer of a
-// named pipe. The error wraps ErrKind for anything but a regular file.
-func Open(path string, flags int) (*os.File, error) {
+// OpenRegular opens a regular file with the flags of os.OpenFile. It does not wait for the writer
+// of a named pipe. The error wraps ErrKind for anything but a regular file.
+func OpenRegular(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package dirlock
+package disk
 
 import (
 	"errors"
@@ -15,14 +15,14 @@ func TestRemovedFile(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		dir, rounds := t.TempDir(), 0
 		var other *Lock
-		l, err := take(filepath.Join(dir, Name), func() {
+		l, err := takeLock(filepath.Join(dir, LockName), func() {
 			if rounds++; rounds > 1 {
 				return
 			}
-			require.NoError(t, os.Remove(filepath.Join(dir, Name)))
+			require.NoError(t, os.Remove(filepath.Join(dir, LockName)))
 			if again {
 				var err error
-				if other, err = Take(dir); err != nil {
+				if other, err = LockFolder(dir); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -32,7 +32,7 @@ func TestRemovedFile(t *testing.T) {
 		}
 		if !again {
 			other = l
-			if _, err := os.Stat(filepath.Join(dir, Name)); err != nil {
+			if _, err := os.Stat(filepath.Join(dir, LockName)); err != nil {
 				t.Errorf("the lock has no file: %v", err)
 			}
 		}

@@ -1,4 +1,4 @@
-package atomicfile
+package disk
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 func TestEveryFault(t *testing.T) {
 	var got []string
 	for f := range EveryFault() {
-		_ = f.Run(func() error { return Disk.Remove(filepath.Join(t.TempDir(), "none")) })
+		_ = f.Run(func() error { return Local.Remove(filepath.Join(t.TempDir(), "none")) })
 		got = append(got, fmt.Sprint(f.At, f.Once, f.Short, f.Torn))
 	}
 	var want []string

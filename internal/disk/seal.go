@@ -1,4 +1,4 @@
-package seal
+package disk
 
 import (
 	"bytes"
@@ -24,14 +24,14 @@ func Sum(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Blank stands for the checksum of a text in the text itself while the checksum is computed.
-var Blank = strings.Repeat("0", 2*sha256.Size)
+// BlankSum stands for the checksum of a text in the text itself while the checksum is computed.
+var BlankSum = strings.Repeat("0", 2*sha256.Size)
 
-// Close computes the SHA-256 of a JSON text whose key "checksum" is Blank, and writes it in place
+// Seal computes the SHA-256 of a JSON text whose key "checksum" is Blank, and writes it in place
 // of the last Blank.
-func Close(text []byte) (sum string) {
-	sum = Sum(text)
-	copy(text[bytes.LastIndex(text, []byte(Blank)):], sum)
+func Seal(mostText []byte) (sum string) {
+	sum = Sum(mostText)
+	copy(mostText[bytes.LastIndex(mostText, []byte(BlankSum)):], sum)
 	return sum
 }
 
@@ -45,12 +45,12 @@ type Sums struct {
 // closed is false for a text without a checksum of its own, which an earlier version of ppal wrote.
 // The error wraps ErrChanged if the text has another checksum than it states. A text that is not
 // JSON gives the error of its parser.
-func SumsOf(path string, text []byte) (s Sums, closed bool, err error) {
+func SumsOf(path string, mostText []byte) (s Sums, closed bool, err error) {
 	var head struct {
 		Files    map[string]string `json:"files"`
 		Checksum *string           `json:"checksum"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
+	if err := json.Unmarshal(mostText, &head); err != nil {
 		return s, false, err
 	}
 	s = Sums{filepath.Base(path), head.Files}
@@ -60,9 +60,9 @@ func SumsOf(path string, text []byte) (s Sums, closed bool, err error) {
 		}
 		return s, false, nil
 	}
-	if at := bytes.LastIndex(text, []byte(*head.Checksum)); at >= 0 && len(*head.Checksum) == len(Blank) {
-		blank := bytes.Clone(text)
-		copy(blank[at:], Blank)
+	if at := bytes.LastIndex(mostText, []byte(*head.Checksum)); at >= 0 && len(*head.Checksum) == len(BlankSum) {
+		blank := bytes.Clone(mostText)
+		copy(blank[at:], BlankSum)
 		if Sum(blank) == *head.Checksum {
 			return s, true, nil
 		}
@@ -85,20 +85,20 @@ func (s Sums) Check(path string, data []byte) error {
 // ReadBeside reads a file of weights. If a model.json or a summary.json in the same directory has a
 // checksum of the file, ReadBeside compares it. The errors are those of Read, SumsOf and Check.
 func ReadBeside(path string) ([]byte, error) {
-	data, err := ReadUpTo(path, Weights)
+	data, err := ReadUpTo(path, MostWeights)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range []string{modelName, SummaryName} {
 		beside := filepath.Join(filepath.Dir(path), name)
-		text, err := Read(beside)
+		mostText, err := Read(beside)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		s, _, err := SumsOf(beside, text)
+		s, _, err := SumsOf(beside, mostText)
 		switch {
 		case errors.Is(err, ErrChanged):
 			return nil, err

@@ -1,4 +1,4 @@
-package atomicfile
+package disk
 
 import (
 	"fmt"
@@ -43,12 +43,12 @@ func EveryFault() iter.Seq[*Faults] {
 	}
 }
 
-// Run calls act with f as the Disk, and returns its error. Files that act leaves open work without
+// Run calls act with f as Local, and returns its error. Files that act leaves open work without
 // faults afterwards.
 func (f *Faults) Run(act func() error) error {
-	before := Disk
-	defer func() { Disk, f.ended = before, true }()
-	Disk = f
+	before := Local
+	defer func() { Local, f.ended = before, true }()
+	Local = f
 	return act()
 }
 
@@ -82,7 +82,7 @@ func (f *Faults) fault(call string, paths ...string) error {
 	return syscall.ENOSPC
 }
 
-// OpenFile implements System.
+// OpenShared implements System.
 func (f *Faults) OpenFile(path string, flags int, perm os.FileMode) (Handle, error) {
 	if err := f.fault("open", path); err != nil {
 		return nil, err
