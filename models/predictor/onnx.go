@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"ppal/datasets/tabular"
-	"ppal/internal/onnx"
 	"ppal/trainer/session/results"
 )
 
@@ -47,7 +46,7 @@ const (
 //
 // The error wraps models.ErrSpec if the model is of a kind that has no form in ONNX.
 func (m *Model) ONNX(o ONNXOptions) ([]byte, error) {
-	g := &onnxGraph{Graph: onnx.Graph{Name: "ppal", Producer: "ppal", Version: o.Version,
+	g := &onnxGraph{onnxEncoder: onnxEncoder{Name: "ppal", Producer: "ppal", Version: o.Version,
 		Doc: fmt.Sprintf("%s, trained by ppal for the task %s", m.description.Kind, m.description.Task)}}
 	var x string
 	in := m.description.Input
@@ -60,7 +59,7 @@ func (m *Model) ONNX(o ONNXOptions) ([]byte, error) {
 		x = g.pictures(in)
 	default:
 		x = "x"
-		g.Input(x, onnx.Double, onnx.Rows, onnx.Size(in.Features))
+		g.Input(x, onnxDouble, onnxRows, onnxSize(in.Features))
 	}
 	scores, err := m.model.ONNX(modelGraph{g}, x)
 	if err != nil {
@@ -73,7 +72,7 @@ func (m *Model) ONNX(o ONNXOptions) ([]byte, error) {
 // onnxGraph adds the parts of a model to a graph. The names of values inside the graph begin with a
 // slash, so that they differ from the names of columns.
 type onnxGraph struct {
-	onnx.Graph
+	onnxEncoder
 	values int
 }
 
@@ -84,7 +83,7 @@ func (g *onnxGraph) value() string {
 }
 
 // apply adds a node with one of ONNX's own operators and one output, and returns the output's name.
-func (g *onnxGraph) apply(op string, inputs []string, attributes ...onnx.Attribute) string {
+func (g *onnxGraph) apply(op string, inputs []string, attributes ...onnxAttribute) string {
 	out := g.value()
 	g.Node(op, "", inputs, []string{out}, attributes...)
 	return out
@@ -98,8 +97,8 @@ func (g *onnxGraph) doubles(data []float64, shape ...int) string {
 }
 
 // cast converts the elements.
-func (g *onnxGraph) cast(x string, to onnx.Type) string {
-	return g.apply("Cast", []string{x}, onnx.Attribute{Name: "to", Value: int64(to)})
+func (g *onnxGraph) cast(x string, to onnxType) string {
+	return g.apply("Cast", []string{x}, onnxAttribute{Name: "to", Value: int64(to)})
 }
 
 // flat returns the elements in one dimension.
@@ -120,7 +119,7 @@ func (g *onnxGraph) columns(p *tabular.Preparation, o ONNXOptions) string {
 			features = append(features, g.category(e, p.Absent, o))
 		}
 	}
-	return g.apply("Concat", features, onnx.Attribute{Name: "axis", Value: int64(1)})
+	return g.apply("Concat", features, onnxAttribute{Name: "axis", Value: int64(1)})
 }
 
 // title returns the name of the first feature of a number: the column, or the column and a part of
@@ -132,7 +131,7 @@ func title(p *tabular.Preparation, i int) string {
 
 // number adds the features of a number: (x - center)/scale, and the flag of a missing value.
 func (g *onnxGraph) number(e *tabular.Encoding, name string) []string {
-	g.Input(name, onnx.Double, onnx.Rows, onnx.Size(1))
+	g.Input(name, onnxDouble, onnxRows, onnxSize(1))
 	centered := g.apply("Sub", []string{name, g.doubles([]float64{e.Center}, 1)})
 	x := g.apply("Div", []string{centered, g.doubles([]float64{e.Scale}, 1)})
 	if !e.Missing {
@@ -140,13 +139,13 @@ func (g *onnxGraph) number(e *tabular.Encoding, name string) []string {
 	}
 	missing := g.apply("IsNaN", []string{name})
 	known := g.apply("Where", []string{missing, g.doubles([]float64{0}, 1), x})
-	return []string{known, g.cast(missing, onnx.Double)}
+	return []string{known, g.cast(missing, onnxDouble)}
 }
 
 // category adds the indicators of a category: the one-hot vector of all texts times a matrix that
 // selects the levels, and the flag of missing values.
 func (g *onnxGraph) category(e *tabular.Encoding, absent []string, o ONNXOptions) string {
-	g.Input(e.Column, onnx.String, onnx.Rows, onnx.Size(1))
+	g.Input(e.Column, onnxString, onnxRows, onnxSize(1))
 	texts, levels := slices.Clone(e.Categories), e.Levels
 	if len(levels) == 0 {
 		levels = e.Categories
@@ -175,14 +174,14 @@ func (g *onnxGraph) category(e *tabular.Encoding, absent []string, o ONNXOptions
 		zeros = 1
 	}
 	hot := g.value()
-	g.Node("OneHotEncoder", onnx.ML, []string{g.flat(e.Column)}, []string{hot},
-		onnx.Attribute{Name: "cats_strings", Value: texts}, onnx.Attribute{Name: "zeros", Value: zeros})
-	return g.apply("MatMul", []string{g.cast(hot, onnx.Double), g.doubles(selection, len(texts), width)})
+	g.Node("OneHotEncoder", onnxML, []string{g.flat(e.Column)}, []string{hot},
+		onnxAttribute{Name: "cats_strings", Value: texts}, onnxAttribute{Name: "zeros", Value: zeros})
+	return g.apply("MatMul", []string{g.cast(hot, onnxDouble), g.doubles(selection, len(texts), width)})
 }
 
 // numbers adds the input of LIBSVM's features and selects the model's features.
 func (g *onnxGraph) numbers(p *tabular.Preparation) string {
-	g.Input("x", onnx.Double, onnx.Rows, onnx.Size(p.Indices))
+	g.Input("x", onnxDouble, onnxRows, onnxSize(p.Indices))
 	if len(p.Numbers) == p.Indices {
 		return g.singly("x", p)
 	}
@@ -192,7 +191,7 @@ func (g *onnxGraph) numbers(p *tabular.Preparation) string {
 	}
 	list := g.value()
 	g.Ints(list, columns, len(columns))
-	return g.singly(g.apply("Gather", []string{"x", list}, onnx.Attribute{Name: "axis", Value: int64(1)}), p)
+	return g.singly(g.apply("Gather", []string{"x", list}, onnxAttribute{Name: "axis", Value: int64(1)}), p)
 }
 
 // singly adds what Preparation.Singly does.
@@ -200,23 +199,23 @@ func (g *onnxGraph) singly(x string, p *tabular.Preparation) string {
 	if len(p.Centers) == 0 {
 		return x
 	}
-	rounded := func(x string) string { return g.cast(g.cast(x, onnx.Float), onnx.Double) }
+	rounded := func(x string) string { return g.cast(g.cast(x, onnxFloat), onnxDouble) }
 	centered := g.apply("Sub", []string{rounded(x), g.doubles(p.Centers, 1, len(p.Centers))})
 	return rounded(g.apply("Div", []string{centered, g.doubles(p.Scales, 1, len(p.Scales))}))
 }
 
 // pictures adds the input of bytes and returns the features.
 func (g *onnxGraph) pictures(in results.Input) string {
-	shape := []onnx.Dim{onnx.Rows, onnx.Size(in.Features)}
+	shape := []onnxDim{onnxRows, onnxSize(in.Features)}
 	if len(in.Shape) > 0 {
 		shape = shape[:1]
 		for _, n := range in.Shape {
-			shape = append(shape, onnx.Size(n))
+			shape = append(shape, onnxSize(n))
 		}
 	}
-	g.Input("pixels", onnx.Uint8, shape...)
-	bytes := g.apply("Flatten", []string{"pixels"}, onnx.Attribute{Name: "axis", Value: int64(1)})
-	return g.apply("Mul", []string{g.cast(bytes, onnx.Double), g.doubles([]float64{in.Scale}, 1)})
+	g.Input("pixels", onnxUint8, shape...)
+	bytes := g.apply("Flatten", []string{"pixels"}, onnxAttribute{Name: "axis", Value: int64(1)})
+	return g.apply("Mul", []string{g.cast(bytes, onnxDouble), g.doubles([]float64{in.Scale}, 1)})
 }
 
 // modelGraph is the graph as an architecture sees it.
@@ -224,13 +223,13 @@ type modelGraph struct{ *onnxGraph }
 
 // Apply implements models.ONNXGraph.
 func (g modelGraph) Apply(op string, inputs []string, attributes map[string]any) string {
-	var list []onnx.Attribute
+	var list []onnxAttribute
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		value := attributes[name]
 		if n, ok := value.(int); ok {
 			value = int64(n)
 		}
-		list = append(list, onnx.Attribute{Name: name, Value: value})
+		list = append(list, onnxAttribute{Name: name, Value: value})
 	}
 	return g.apply(op, inputs, list...)
 }
@@ -253,33 +252,33 @@ func (g *onnxGraph) decide(m *Model, scores string) {
 		keys[k] = int64(k)
 	}
 	label := func(class, output string) {
-		g.Node("LabelEncoder", onnx.ML, []string{class}, []string{output},
-			onnx.Attribute{Name: "keys_int64s", Value: keys}, onnx.Attribute{Name: "values_strings", Value: classes})
-		g.Output(output, onnx.String, onnx.Rows)
+		g.Node("LabelEncoder", onnxML, []string{class}, []string{output},
+			onnxAttribute{Name: "keys_int64s", Value: keys}, onnxAttribute{Name: "values_strings", Value: classes})
+		g.Output(output, onnxString, onnxRows)
 	}
 	if m.Outputs() > 1 {
 		g.Node("Identity", "", []string{scores}, []string{onnxScores})
-		g.Output(onnxScores, onnx.Double, onnx.Rows, onnx.Size(m.Outputs()))
-		label(g.apply("ArgMax", []string{scores}, onnx.Attribute{Name: "axis", Value: int64(1)}, onnx.Attribute{Name: "keepdims", Value: int64(0)}), onnxClass)
+		g.Output(onnxScores, onnxDouble, onnxRows, onnxSize(m.Outputs()))
+		label(g.apply("ArgMax", []string{scores}, onnxAttribute{Name: "axis", Value: int64(1)}, onnxAttribute{Name: "keepdims", Value: int64(0)}), onnxClass)
 		if s := m.description.Decision.Probabilities; s != nil {
 			z := g.apply("Mul", []string{scores, g.doubles([]float64{s.Slope}, 1)})
 			z = g.apply("Add", []string{z, g.doubles(s.Intercepts, len(s.Intercepts))})
-			g.Node("Softmax", "", []string{z}, []string{onnxProbabilities}, onnx.Attribute{Name: "axis", Value: int64(1)})
-			g.Output(onnxProbabilities, onnx.Double, onnx.Rows, onnx.Size(m.Outputs()))
+			g.Node("Softmax", "", []string{z}, []string{onnxProbabilities}, onnxAttribute{Name: "axis", Value: int64(1)})
+			g.Output(onnxProbabilities, onnxDouble, onnxRows, onnxSize(m.Outputs()))
 		}
 		return
 	}
 	score := g.flat(scores)
 	g.Node("Identity", "", []string{score}, []string{onnxScore})
-	g.Output(onnxScore, onnx.Double, onnx.Rows)
+	g.Output(onnxScore, onnxDouble, onnxRows)
 	if m.Ranks() {
 		return
 	}
-	label(g.cast(g.apply("Greater", []string{score, g.doubles([]float64{0}, 1)}), onnx.Int64), onnxDecision)
+	label(g.cast(g.apply("Greater", []string{score, g.doubles([]float64{0}, 1)}), onnxInt64), onnxDecision)
 	if s := m.description.Decision.Probability; s != nil {
 		z := g.apply("Mul", []string{score, g.doubles([]float64{s.Slope}, 1)})
 		z = g.apply("Add", []string{z, g.doubles([]float64{s.Intercept}, 1)})
 		g.Node("Sigmoid", "", []string{z}, []string{onnxProbability})
-		g.Output(onnxProbability, onnx.Double, onnx.Rows)
+		g.Output(onnxProbability, onnxDouble, onnxRows)
 	}
 }
