@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 )
 
@@ -15,7 +14,7 @@ type conflict struct {
 	before   float64   // least infeasibility of the records before
 	started  bool      // before has a value
 	spent    float64   // cost of the searches, in gradient evaluations
-	proof    *infeasible.Certificate
+	proof    *certify.Infeasibility
 	attained bool // a search found a point that meets the constraints
 	met      bool // an iterate on the schedule met the constraints
 }
@@ -80,9 +79,9 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	if steps < 1 || steps < searchLeast && !ending {
 		return false, nil
 	}
-	var o infeasible.Outcome
+	var o certify.SearchOutcome
 	err = t.aside(func() (err error) {
-		o, err = infeasible.Search(t.ctx, t.full, infeasible.Settings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
+		o, err = certify.SearchFeasible(t.ctx, t.full, certify.InfeasibleSettings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
 		return err
 	})
 	if err != nil {

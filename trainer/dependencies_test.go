@@ -18,20 +18,17 @@ func TestDependencies(t *testing.T) {
 		t.Skip("no go tool: ", err)
 	}
 	const (
-		vec, option      = "internal/vec", "internal/option"
-		problem, step    = "trainer/problem", "trainer/step"
-		certify, near    = "trainer/certify", "trainer/certify/near"
-		infeasible, loop = "trainer/certify/infeasible", "trainer"
-		qp, estimate     = "trainer/internal/qp", "trainer/internal/estimate"
+		vec, option   = "internal/vec", "internal/option"
+		problem, step = "trainer/problem", "trainer/step"
+		certify, loop = "trainer/certify", "trainer"
+		qp, estimate  = "trainer/internal/qp", "trainer/internal/estimate"
 	)
-	all := []string{option, problem, step, certify, near, infeasible, vec, qp, estimate, loop}
+	all := []string{option, problem, step, certify, vec, qp, estimate, loop}
 	for room, below := range map[string][]string{
 		option:            {},
 		problem:           {option, vec},
 		step:              {option, problem, vec, qp},
-		certify:           {option, problem, vec, qp},
-		near:              {option, problem, certify, vec, qp, estimate},
-		infeasible:        {option, problem, step, vec, qp},
+		certify:           {option, problem, step, vec, qp, estimate},
 		loop:              all,
 		"internal/decide": all,
 		"trainer/method":  all,

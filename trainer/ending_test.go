@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/require"
-	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -116,7 +116,7 @@ func TestSearchConditions(t *testing.T) {
 		r.at.GradientEvaluations, r.recorded, r.last = 400, 0, Record{Infeasibility: 5, MaxViolation: 5}
 		c.change(r)
 		steps := r.searchSteps(c.ending)
-		o := require.Value(infeasible.Search(t.Context(), begin(t, fn, 4), infeasible.Settings{Iterations: steps, Tolerance: 0.25}))(t)
+		o := require.Value(certify.SearchFeasible(t.Context(), begin(t, fn, 4), certify.InfeasibleSettings{Iterations: steps, Tolerance: 0.25}))(t)
 		cost := float64(o.Evaluations) / 2
 		proven, err := r.searchConflict(c.ending)
 		if err != nil || r.conflict.spent != 0 && r.conflict.spent != cost || (r.conflict.spent > 0) != c.searched || proven != (r.conflict.proof != nil) || proven && r.conflict.attained {

@@ -1,7 +1,7 @@
 package trainer
 
 import (
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 )
 
@@ -36,7 +36,7 @@ func (t *run) near(r *Record, ending bool) error {
 	if t.set.NearEvery == 0 || r.Iteration%(t.every*t.set.NearEvery) != 0 && !ending {
 		return nil
 	}
-	n, err := near.Measure(t.ctx, t.full, t.fullAt, t.set.Near)
+	n, err := certify.MeasureNear(t.ctx, t.full, t.fullAt, t.set.Near)
 	r.NearStationarity, r.NearReason = &n, n.Reason
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/require"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -262,5 +262,5 @@ func TestMeasured(t *testing.T) {
 }
 
 func newNearRecord(distance float64, reason string) *Record {
-	return &Record{NearStationarity: &near.Stationarity{Distance: distance}, NearReason: reason}
+	return &Record{NearStationarity: &certify.Stationarity{Distance: distance}, NearReason: reason}
 }

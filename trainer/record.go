@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
 )
 
@@ -35,7 +34,7 @@ type Record struct {
 	Sample int
 
 	// NearStationarity is nil at records that Settings.NearEvery does not select.
-	NearStationarity *near.Stationarity
+	NearStationarity *certify.Stationarity
 	NearReason       string
 
 	// Certificate uses the method's own multiplier (Report.Nu) if the method has one.

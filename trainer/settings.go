@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
 )
 
@@ -155,7 +154,7 @@ type Settings struct {
 	NearEvery int
 	// Near holds the settings of near stationarity. For a RhoHat of 0 the run estimates rho^ at the
 	// start x_0 and keeps the estimate.
-	Near near.Settings
+	Near certify.NearSettings
 }
 
 // Sample makes automatic records cheap where all rows cost too much. Records before the last one

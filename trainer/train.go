@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 )
 
@@ -44,7 +43,7 @@ type Result struct {
 	Certificate certify.Certificate
 	// Infeasible proves that the constraints cannot be met near the last iterate; nil unless the
 	// status is Infeasible.
-	Infeasible *infeasible.Certificate
+	Infeasible *certify.Infeasibility
 	Trend      Trend
 	// Attainable says that a search from an infeasible iterate found a point that meets the
 	// constraints within Settings.FeasibilityTolerance.

@@ -17,7 +17,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/require"
 	"ppal/trainer"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -302,7 +302,7 @@ func TestShown(t *testing.T) {
 // The note counts the records without near stationarity and gives the reason.
 func TestNearNote(t *testing.T) {
 	near := func(reason string) trainer.Record {
-		return trainer.Record{NearStationarity: &near.Stationarity{Distance: 1}, NearReason: reason}
+		return trainer.Record{NearStationarity: &certify.Stationarity{Distance: 1}, NearReason: reason}
 	}
 	o := &Outcome{Study: discStudy(), Runs: []Run{
 		{Contender: "ppala", Records: []trainer.Record{near(""), {}, near("it is infeasible"), near("")}},

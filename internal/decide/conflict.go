@@ -5,14 +5,14 @@ import (
 	"context"
 
 	"ppal/trainer"
-	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/certify"
 )
 
 // conflict searches for a proof that the bounds of the smooth problem cannot be met.
 type conflict struct {
-	spent  float64                 // cost of the searches, in gradient evaluations
-	inARow int                     // rounds in a row with a proof
-	proof  *infeasible.Certificate // proof of the last round; nil: no proof
+	spent  float64                // cost of the searches, in gradient evaluations
+	inARow int                    // rounds in a row with a proof
+	proof  *certify.Infeasibility // proof of the last round; nil: no proof
 }
 
 const (
@@ -46,7 +46,7 @@ func (l *loop) searchConflict(ctx context.Context, last bool) error {
 		c.inARow = 0
 		return nil
 	}
-	o, err := infeasible.Search(ctx, smooth, infeasible.Settings{Iterations: steps, Tolerance: tolerance, Sphere: l.set.Certificate.Sphere})
+	o, err := certify.SearchFeasible(ctx, smooth, certify.InfeasibleSettings{Iterations: steps, Tolerance: tolerance, Sphere: l.set.Certificate.Sphere})
 	if err != nil {
 		return err
 	}

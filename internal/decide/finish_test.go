@@ -16,7 +16,6 @@ import (
 	"ppal/internal/vec"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -48,7 +47,7 @@ func TestRoundsSearchNoMultiplier(t *testing.T) {
 
 // TestFinish finishes runs whose best round is the last, an earlier one, and one before a resume.
 func TestFinish(t *testing.T) {
-	proof := &infeasible.Certificate{Relaxation: 3}
+	proof := &certify.Infeasibility{Relaxation: 3}
 	for name, change := range map[string]func(l *loop, want *trainer.Result){
 		"last":     func(*loop, *trainer.Result) {},
 		"at limit": func(l *loop, want *trainer.Result) { l.at.Iteration, want.Status = 100, trainer.IterationLimit },

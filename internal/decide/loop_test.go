@@ -14,7 +14,6 @@ import (
 	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -261,7 +260,7 @@ func TestSearchConflict(t *testing.T) {
 	never := []problem.AffineRow{{Coefficients: []float64{1, 0}, Bound: -1}, {Coefficients: []float64{-1, 0}, Bound: -1}}
 	attained := []problem.AffineRow{{Coefficients: []float64{1, 0}}}
 	cost := func(rows []problem.AffineRow, steps int) float64 {
-		o, err := infeasible.Search(t.Context(), affineOf(t, 3, rows...), infeasible.Settings{Iterations: steps, Tolerance: 1e-3})
+		o, err := certify.SearchFeasible(t.Context(), affineOf(t, 3, rows...), certify.InfeasibleSettings{Iterations: steps, Tolerance: 1e-3})
 		if err != nil || (o.Certificate == nil) == (len(rows) == 2) {
 			t.Fatalf("%+v, %v", o, err)
 		}
@@ -269,7 +268,7 @@ func TestSearchConflict(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	begun := require.Value(infeasible.Search(cancelled, affineOf(t, 3, never...), infeasible.Settings{Iterations: 250}))(t)
+	begun := require.Value(certify.SearchFeasible(cancelled, affineOf(t, 3, never...), certify.InfeasibleSettings{Iterations: 250}))(t)
 	for name, tc := range map[string]struct {
 		rows   []problem.AffineRow
 		change func(l *loop)
@@ -293,7 +292,7 @@ func TestSearchConflict(t *testing.T) {
 	} {
 		l := &loop{f: Feedback{Smooth: affineOf(t, 3, tc.rows...)}, at: problem.Point{GradientEvaluations: 1000, Iteration: 10},
 			result: &Result{Result: &trainer.Result{Certificate: certify.Certificate{Infeasibility: 2}}}, best: &solution{round: Round{Exact: Exact{Violation: 0.25}}},
-			conflict: conflict{inARow: 1, proof: &infeasible.Certificate{}}}
+			conflict: conflict{inARow: 1, proof: &certify.Infeasibility{}}}
 		if tc.change != nil {
 			tc.change(l)
 		}

@@ -12,7 +12,7 @@ import (
 	"ppal/internal/require"
 	"ppal/internal/study"
 	"ppal/trainer"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 )
 
 // outcome builds a comparison from a run of each contender, which is the same with each of five
@@ -85,9 +85,9 @@ func TestSeedsDecide(t *testing.T) {
 
 func TestLastNear(t *testing.T) {
 	distant := func(distance float64) trainer.Record {
-		return trainer.Record{NearStationarity: &near.Stationarity{Distance: distance}}
+		return trainer.Record{NearStationarity: &certify.Stationarity{Distance: distance}}
 	}
-	infeasible := trainer.Record{NearStationarity: &near.Stationarity{Distance: math.NaN()}, NearReason: "infeasible"}
+	infeasible := trainer.Record{NearStationarity: &certify.Stationarity{Distance: math.NaN()}, NearReason: "infeasible"}
 	o := outcome(run("a", distant(2), distant(1), trainer.Record{}), run("b", distant(3), infeasible), run("c", infeasible))
 	judge(t, "the last one measured", ahead("a", []string{"b"}, lastNear()), o, true, study.Confirmed, "a 1; b 3")
 	judge(t, "a missing one could be smaller", ahead("a", []string{"b", "c"}, lastNear()), o, true, study.CannotTell, "c none (infeasible)")

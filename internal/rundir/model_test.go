@@ -15,7 +15,7 @@ import (
 	"ppal/internal/disk"
 	"ppal/internal/require"
 	"ppal/trainer"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/session/results"
 )
 
@@ -197,12 +197,12 @@ func TestPreparationErrors(t *testing.T) {
 // neither.
 func TestNearStationarityJSON(t *testing.T) {
 	for _, test := range []struct {
-		near *near.Stationarity
+		near *certify.Stationarity
 		want string
 	}{
 		{nil, ""},
-		{&near.Stationarity{Distance: 0.25}, `"near_stationarity":0.25`},
-		{&near.Stationarity{Distance: math.NaN(), Reason: "infeasible"},
+		{&certify.Stationarity{Distance: 0.25}, `"near_stationarity":0.25`},
+		{&certify.Stationarity{Distance: math.NaN(), Reason: "infeasible"},
 			`"near_stationarity":null,"near_stationarity_reason":"infeasible"`},
 	} {
 		r := trainer.Record{NearStationarity: test.near}

@@ -22,7 +22,6 @@ import (
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
 )
@@ -169,7 +168,7 @@ func TestSummary(t *testing.T) {
 	if want := `"not_resolved":true,"own":{"epsilon":3,"stationarity":0,"complementarity":0,"nu":[4]}`; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("a certificate that replaced the method's own multiplier: %s, %v, want %s", text, err, want)
 	}
-	proof := results.NewInfeasibility(&infeasible.Certificate{Shares: []float64{0, 0.4, 0.6}, Values: []float64{-1, 2, 3}, Relaxation: 2.6}, []string{"a", "b", "c"})
+	proof := results.NewInfeasibility(&certify.Infeasibility{Shares: []float64{0, 0.4, 0.6}, Values: []float64{-1, 2, 3}, Relaxation: 2.6}, []string{"a", "b", "c"})
 	order := []results.Conflicting{{Constraint: "c", Share: 0.6, Excess: 3}, {Constraint: "b", Share: 0.4, Excess: 2}}
 	if diff := cmp.Diff(order, proof.Conflict); diff != "" || proof.MaxViolation != 3 || results.NewInfeasibility(nil, nil) != nil {
 		t.Errorf("%+v: %s", proof, diff)

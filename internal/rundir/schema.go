@@ -6,7 +6,6 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/near"
 )
 
 // Schema is the version of the keys of summary.json, config.yaml and metrics.jsonl. A key that is
@@ -17,29 +16,29 @@ const Schema = 1
 // the same fields in the same order. The keys of near stationarity and of the measures follow
 // (encode).
 type record struct {
-	Iteration           int                 `json:"iteration"`
-	Epoch               float64             `json:"epoch"`
-	Seconds             float64             `json:"seconds"`
-	GradientEvaluations int                 `json:"gradient_evaluations"`
-	Objective           float64             `json:"objective"`
-	Constraints         []float64           `json:"constraints"`
-	MaxViolation        float64             `json:"max_violation"`
-	Infeasibility       float64             `json:"feasibility"`
-	Stationarity        float64             `json:"stationarity"`
-	Complementarity     float64             `json:"complementarity"`
-	Multipliers         []float64           `json:"multipliers"`
-	Auxiliary           []float64           `json:"auxiliary_multipliers"`
-	Slack               []float64           `json:"slack"`
-	Delta               *float64            `json:"delta"`
-	StepSize            *float64            `json:"step_size"`
-	MeanStationarity    *float64            `json:"mean_stationarity"`
-	MeanInfeasibility   *float64            `json:"mean_feasibility"`
-	MeanComplementarity *float64            `json:"mean_complementarity"`
-	Sample              int                 `json:"sample,omitempty"`
-	NearStationarity    *near.Stationarity  `json:"-"`
-	NearReason          string              `json:"-"`
-	Certificate         certify.Certificate `json:"-"`
-	Measures            map[string]float64  `json:"-"`
+	Iteration           int                   `json:"iteration"`
+	Epoch               float64               `json:"epoch"`
+	Seconds             float64               `json:"seconds"`
+	GradientEvaluations int                   `json:"gradient_evaluations"`
+	Objective           float64               `json:"objective"`
+	Constraints         []float64             `json:"constraints"`
+	MaxViolation        float64               `json:"max_violation"`
+	Infeasibility       float64               `json:"feasibility"`
+	Stationarity        float64               `json:"stationarity"`
+	Complementarity     float64               `json:"complementarity"`
+	Multipliers         []float64             `json:"multipliers"`
+	Auxiliary           []float64             `json:"auxiliary_multipliers"`
+	Slack               []float64             `json:"slack"`
+	Delta               *float64              `json:"delta"`
+	StepSize            *float64              `json:"step_size"`
+	MeanStationarity    *float64              `json:"mean_stationarity"`
+	MeanInfeasibility   *float64              `json:"mean_feasibility"`
+	MeanComplementarity *float64              `json:"mean_complementarity"`
+	Sample              int                   `json:"sample,omitempty"`
+	NearStationarity    *certify.Stationarity `json:"-"`
+	NearReason          string                `json:"-"`
+	Certificate         certify.Certificate   `json:"-"`
+	Measures            map[string]float64    `json:"-"`
 }
 
 // The keys of near stationarity in metrics.jsonl: the distance, null with a reason if there is
@@ -80,7 +79,7 @@ func readNear(r *trainer.Record, all map[string]json.RawMessage) error {
 			return err
 		}
 		if distance != nil {
-			r.NearStationarity = &near.Stationarity{Distance: *distance}
+			r.NearStationarity = &certify.Stationarity{Distance: *distance}
 		}
 	}
 	if value, ok := all[nearReasonKey]; ok {

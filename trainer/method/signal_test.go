@@ -7,7 +7,7 @@ import (
 	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/trainer"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -26,7 +26,7 @@ func TestEverySignalEndsTheRun(t *testing.T) {
 	for _, e := range entries {
 		for limit, set := range map[int]trainer.Settings{
 			30: {Iterations: 200, RecordEvery: 100},
-			58: {Iterations: 2, NearEvery: 1, Near: near.Settings{RhoHat: 8}},
+			58: {Iterations: 2, NearEvery: 1, Near: certify.NearSettings{RhoHat: 8}},
 		} {
 			evaluations, at, total := 0, 0, 0
 			var stop context.CancelFunc

@@ -17,7 +17,7 @@ import (
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
 )
@@ -107,7 +107,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 }
 
 // nearRecords keeps the measurements of near stationarity of a run.
-type nearRecords struct{ near []near.Stationarity }
+type nearRecords struct{ near []certify.Stationarity }
 
 // Record implements trainer.Recorder.
 func (l *nearRecords) Record(r *trainer.Record) error {

@@ -13,7 +13,6 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/near"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/load"
@@ -299,7 +298,7 @@ func (o *Options) runSettings() (flags []*option.Option, beyond []string) {
 		{"the state that the run resumes", s.Resume != nil},
 		{"the tolerances of the certificate", s.Certificate != (certify.Settings{})},
 		{"that the run goes on although its bounds cannot be met", s.IgnoreConflict},
-		{"the settings of near stationarity", s.Near != (near.Settings{})},
+		{"the settings of near stationarity", s.Near != (certify.NearSettings{})},
 	} {
 		if part.set {
 			beyond = append(beyond, part.name)
@@ -317,7 +316,7 @@ func (o *Options) runSettings() (flags []*option.Option, beyond []string) {
 func (o Options) Served() (served Options, folds, held int) {
 	s := &o.Settings
 	s.TimeLimit, s.CheckEvery, s.Deadline, s.Gradients, s.Resume = 0, 0, time.Time{}, 0, nil
-	s.Certificate, s.IgnoreConflict, s.Near = certify.Settings{}, false, near.Settings{}
+	s.Certificate, s.IgnoreConflict, s.Near = certify.Settings{}, false, certify.NearSettings{}
 	if t, ok := readFrom(o.Data).(Table); ok {
 		folds, held, t.Folds, t.Held = t.Folds, t.Held, 0, 0
 		o.Data = t

@@ -9,14 +9,14 @@ import (
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
-	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/certify"
 )
 
 // trace holds everything that a run computes, without times.
 type trace struct {
 	Records    []trainer.Record
 	Status     trainer.Status
-	Infeasible *infeasible.Certificate
+	Infeasible *certify.Infeasibility
 	Weights    models.Weights
 	Result     *Result
 }

@@ -7,11 +7,10 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 )
 
 // Infeasibility is the proof that a run's constraints cannot be met near its weights
-// (infeasible.Certificate), with the keys of summary.json. It describes the point of the least
+// (certify.Infeasibility), with the keys of summary.json. It describes the point of the least
 // violation that a search from the last iterate found. The file infeasible.safetensors has the
 // weights of the point.
 type Infeasibility struct {
@@ -39,7 +38,7 @@ type Conflicting struct {
 }
 
 // NewInfeasibility returns the proof c for constraints with the given names; nil for nil.
-func NewInfeasibility(c *infeasible.Certificate, names []string) *Infeasibility {
+func NewInfeasibility(c *certify.Infeasibility, names []string) *Infeasibility {
 	if c == nil {
 		return nil
 	}

@@ -9,13 +9,13 @@ import (
 
 	"ppal/constraints"
 	"ppal/trainer"
-	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
 )
 
 // gradients is the largest number of gradients in the scale of the proof's stationarity
-// (infeasible.Certificate).
+// (certify.Infeasibility).
 const gradients = 8
 
 // proofTolerance is the relative tolerance of the gradients in a proof of infeasibility, which the
@@ -147,7 +147,7 @@ func (c *check) combination(proof *results.Infeasibility, n model, at point, e f
 	if proof.Radius < low*(1-tolerance) || proof.Radius > high*(1+tolerance) {
 		r.problem("infeasibility.radius: summary.json says %v, the check computes %v", proof.Radius, radius(residual))
 	}
-	if claimed := (&infeasible.Certificate{Stationarity: proof.Stationarity, Radius: proof.Radius}); !claimed.Proves() {
+	if claimed := (&certify.Infeasibility{Stationarity: proof.Stationarity, Radius: proof.Radius}); !claimed.Proves() {
 		r.problem("infeasibility: a stationarity of %.3g and a radius of %.3g prove no conflict", proof.Stationarity, proof.Radius)
 	}
 	return nil

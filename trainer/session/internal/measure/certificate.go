@@ -3,7 +3,6 @@ package measure
 import (
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 )
 
@@ -53,7 +52,7 @@ func measureProof(p problem.Problem, r *trainer.Result, sphere float64, solved *
 	x := make([]float64, p.Space().Len())
 	p.Space().Read(x, problem.Iterate)
 	defer p.Space().Write(problem.Iterate, x)
-	proof, err := infeasible.Measure(p, r.Infeasible.X, infeasible.Settings{Sphere: sphere})
+	proof, err := certify.MeasureViolation(p, r.Infeasible.X, certify.InfeasibleSettings{Sphere: sphere})
 	if err == nil && proof.Proves() {
 		r.Infeasible = proof
 	}

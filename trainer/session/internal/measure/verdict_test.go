@@ -12,7 +12,6 @@ import (
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/results"
 )
@@ -113,14 +112,14 @@ func TestVerdicts(t *testing.T) {
 		}, ""},
 		"infeasible": {func(r *trainer.Result, _ *results.Summary, _ *Circumstances) {
 			r.Status = trainer.Infeasible
-			r.Infeasible = &infeasible.Certificate{Shares: []float64{0.25, 0.75, 0}, Values: []float64{0.1, 0.3, -0.2}, Relaxation: 0.25}
+			r.Infeasible = &certify.Infeasibility{Shares: []float64{0.25, 0.75, 0}, Values: []float64{0.1, 0.3, -0.2}, Relaxation: 0.25}
 		}, "The bounds cannot be met together near these weights: a search for the least violation ended where no small change of the weights lowers the violation. " +
 			"These constraints conflict: coat <= 0.05 (share 75%, missed by 0.3), shirt <= 0.05 (share 25%, missed by 0.1). " +
 			"Relax every bound by at least about 0.25; relaxed by 0.3, a point of the search meets all bounds. Use another --seed."},
 		"one bound": {func(r *trainer.Result, sum *results.Summary, _ *Circumstances) {
 			decided(sum)
 			r.Status = trainer.Infeasible
-			r.Infeasible = &infeasible.Certificate{Shares: []float64{0, 0, 1}, Values: []float64{-0.1, -0.3, 0.2}, Relaxation: 0.2}
+			r.Infeasible = &certify.Infeasibility{Shares: []float64{0, 0, 1}, Values: []float64{-0.1, -0.3, 0.2}, Relaxation: 0.2}
 		}, "A bound cannot be met near these weights: no threshold of the best round meets the bounds on decisions, and in the smooth problem a search for the " +
 			"least violation ended where no small change of the weights lowers the violation. The constraint is dress <= 0.1 (share 100%, missed by 0.2). " +
 			"Relax this bound by about 0.2. Use another --seed."},

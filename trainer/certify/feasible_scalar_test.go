@@ -1,4 +1,4 @@
-package infeasible
+package certify
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// scalar is a set of constraints on one number in [lo, hi].
-type scalar struct {
+// searchScalar is a set of constraints on one number in [lo, hi].
+type searchScalar struct {
 	g, slope []func(x float64) float64
 	lo, hi   float64
 }
@@ -22,8 +22,8 @@ type trace struct {
 	attained, certified bool
 }
 
-// follow is Search by projected gradients in one variable, written from its description.
-func (s *scalar) follow(x float64, set Settings) (o trace) {
+// follow is SearchFeasible by projected gradients in one variable, written from its description.
+func (s *searchScalar) follow(x float64, set InfeasibleSettings) (o trace) {
 	var g []float64
 	forward := func(x float64) float64 {
 		o.points, o.evaluations = append(o.points, x), o.evaluations+1
@@ -151,14 +151,14 @@ type recorded struct {
 
 func (r *recorded) NonSmooth() bool { return r.kinks }
 
-var errPass = errors.New("a failed pass")
+var errSearchPass = errors.New("a failed pass")
 
 func (r *recorded) Forward(g []float64) (float64, error) {
 	x := []float64{0}
 	r.Space().Read(x, problem.Iterate)
 	r.points = append(r.points, x[0])
 	if r.passes++; r.passes == r.failing {
-		return 0, errPass
+		return 0, errSearchPass
 	}
 	return r.Problem.Forward(g)
 }
@@ -168,12 +168,12 @@ func (r *recorded) Backward(coefficients []float64, d problem.Vector) error {
 		return errors.New("a gradient of f")
 	}
 	if r.passes++; r.passes == r.failing {
-		return errPass
+		return errSearchPass
 	}
 	return r.Problem.Backward(coefficients, d)
 }
 
-func (s *scalar) problem(t *testing.T, x float64, r problem.Regularizer) problem.Problem {
+func (s *searchScalar) problem(t *testing.T, x float64, r problem.Regularizer) problem.Problem {
 	t.Helper()
 	p := require.Value(problem.Functions{N: 1, M: len(s.g), Regularizer: r,
 		F:        func([]float64) float64 { return 0 },
@@ -199,16 +199,16 @@ func TestSearchInOneVariable(t *testing.T) {
 	line := func(a, b float64) func(float64) float64 { return func(x float64) float64 { return a*x + b } }
 	constant := func(a float64) func(float64) float64 { return func(float64) float64 { return a } }
 	inf := math.Inf(1)
-	apart := scalar{functions{line(1, 1), line(-1, 1), constant(0)}, functions{constant(1), constant(-1), constant(5)}, -inf, inf}
+	apart := searchScalar{functions{line(1, 1), line(-1, 1), constant(0)}, functions{constant(1), constant(-1), constant(5)}, -inf, inf}
 	bounded := apart
 	bounded.lo, bounded.hi = 0.5, 2
-	waves := scalar{functions{func(x float64) float64 { return 1.5 + math.Sin(3*x) }, func(x float64) float64 { return x*x/8 - 0.25 }},
+	waves := searchScalar{functions{func(x float64) float64 { return 1.5 + math.Sin(3*x) }, func(x float64) float64 { return x*x/8 - 0.25 }},
 		functions{func(x float64) float64 { return 3 * math.Cos(3*x) }, func(x float64) float64 { return x / 4 }}, -inf, inf}
-	steep := scalar{functions{func(x float64) float64 { return 2 - math.Exp(-x*x) }}, functions{func(x float64) float64 { return 2 * x * math.Exp(-x*x) }}, -inf, inf}
-	quartic := scalar{functions{func(x float64) float64 { return 1 + x*x*x*x }, line(1, -3)}, functions{func(x float64) float64 { return 4 * x * x * x }, constant(1)}, -inf, inf}
-	feasible := scalar{functions{line(1, 0), line(-1, -5)}, functions{constant(1), constant(-1)}, -inf, inf}
+	steep := searchScalar{functions{func(x float64) float64 { return 2 - math.Exp(-x*x) }}, functions{func(x float64) float64 { return 2 * x * math.Exp(-x*x) }}, -inf, inf}
+	quartic := searchScalar{functions{func(x float64) float64 { return 1 + x*x*x*x }, line(1, -3)}, functions{func(x float64) float64 { return 4 * x * x * x }, constant(1)}, -inf, inf}
+	feasible := searchScalar{functions{line(1, 0), line(-1, -5)}, functions{constant(1), constant(-1)}, -inf, inf}
 	for name, c := range map[string]struct {
-		s     scalar
+		s     searchScalar
 		start []float64
 	}{
 		"apart": {apart, []float64{2.5, -0.5, 0}}, "bounded": {bounded, []float64{2, 0.5, 1}}, "waves": {waves, []float64{0.3, 1, 2, -3, 7, 20, -7.1, -5.3, -2.2, 3.3, 4.1, 5.7, 6.3, 8.9, 11, 13}},
@@ -216,18 +216,18 @@ func TestSearchInOneVariable(t *testing.T) {
 	} {
 		for _, x := range c.start {
 			for _, iterations := range []int{0, 7, 40, 200} {
-				set := Settings{Iterations: iterations, Tolerance: 1e-3}
+				set := InfeasibleSettings{Iterations: iterations, Tolerance: 1e-3}
 				r := problem.Regularizer{Kind: problem.L1, Weight: 3} // has no domain
 				if c.s.lo > math.Inf(-1) {
 					r = problem.Regularizer{Kind: problem.Box, Lower: c.s.lo, Upper: c.s.hi}
 				}
 				p := &recorded{Problem: c.s.problem(t, x, r), kinks: true}
-				got := require.Value(Search(t.Context(), p, set))(t)
+				got := require.Value(SearchFeasible(t.Context(), p, set))(t)
 				want := c.s.follow(x, set)
 				if want.certified {
 					want.points = append(want.points, p.points[len(p.points)-2]) // of the certificate's values
 				}
-				points := append(want.points, x) // Search restores the iterate
+				points := append(want.points, x) // SearchFeasible restores the iterate
 				if len(p.points) != len(points) || got.Attained != want.attained || (got.Certificate != nil) != want.certified || got.Evaluations != want.evaluations {
 					t.Errorf("%s from %v, %d steps: %d points, %+v, want %d points, %d evaluations, attained %v, certified %v", name, x, iterations,
 						len(p.points), got, len(points), want.evaluations, want.attained, want.certified)
@@ -249,16 +249,16 @@ func TestSearchInOneVariable(t *testing.T) {
 
 // Each failed pass ends the search with the error.
 func TestSearchFails(t *testing.T) {
-	s := scalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
+	s := searchScalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
 		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
 	for _, kinks := range []bool{false, true} {
 		whole := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks}
-		if o, err := Search(t.Context(), whole, Settings{Iterations: 100}); err != nil || o.Certificate == nil {
+		if o, err := SearchFeasible(t.Context(), whole, InfeasibleSettings{Iterations: 100}); err != nil || o.Certificate == nil {
 			t.Fatalf("kinks %v: %+v, %v", kinks, o, err)
 		}
 		for failing := 1; failing <= whole.passes; failing++ {
 			p := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks, failing: failing}
-			if _, err := Search(t.Context(), p, Settings{Iterations: 100}); !errors.Is(err, errPass) {
+			if _, err := SearchFeasible(t.Context(), p, InfeasibleSettings{Iterations: 100}); !errors.Is(err, errSearchPass) {
 				t.Errorf("kinks %v: a failure in pass %d of %d: %v", kinks, failing, whole.passes, err)
 			}
 		}

@@ -1,4 +1,4 @@
-package infeasible
+package certify
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Certificate is the evidence that no point near x meets all constraints. x is the result of
-// Search, a stationary point of v. The evidence is a combination of the constraints that is
+// Infeasibility is the evidence that no point near x meets all constraints. x is the result of
+// SearchFeasible, a stationary point of v. The evidence is a combination of the constraints that is
 // positive and stationary at x:
 //
 //	y = max(0, g)/||max(0, g)||_1,   y.g > 0,   -J^T y in the normal cone of r's domain,
@@ -22,7 +22,7 @@ import (
 //
 // which is a theorem of the alternative (Farkas). Without convexity the statement holds to first
 // order, near x.
-type Certificate struct {
+type Infeasibility struct {
 	X      []float64 // x, as problem.Space.Read returns it
 	Shares []float64 // y, length m; the sum is 1; 0 for a constraint that x meets
 	Values []float64 // g(x)
@@ -44,24 +44,25 @@ const (
 	// Where they cannot be met, it falls below 0.01 within 60 steps.
 	stationary = 0.03
 	// clearance is the smallest Radius that proves infeasibility. On the shirts the largest
-	// measured is 0.5.
+	// searchMeasured is 0.5.
 	clearance = 2
 	// rounding is the least Stationarity with which Radius is computed, because gradients are
 	// rounded. So Radius is finite where two gradients are exactly opposite.
 	rounding = 0x1p-52
-	// measured is the largest number of gradients whose norms stand for all norms in Stationarity.
-	measured = 8
+	// searchMeasured is the largest number of gradients whose norms stand for all norms in
+	// Stationarity.
+	searchMeasured = 8
 )
 
 // Proves reports whether the certificate proves that the constraints cannot be met near x:
 // Stationarity is at most 0.03, and Radius at least 2.
-func (c *Certificate) Proves() bool { return c.Stationarity <= stationary && c.Radius >= clearance }
+func (c *Infeasibility) Proves() bool { return c.Stationarity <= stationary && c.Radius >= clearance }
 
 // certify returns the certificate at the iterate, without Values. It costs a backward pass, and one
 // for each of up to 8 violated constraints.
-func (r *search) certify() (*Certificate, error) {
+func (r *search) certify() (*Infeasibility, error) {
 	total := r.total()
-	c := &Certificate{X: make([]float64, r.space.Len()), Shares: make([]float64, len(r.g)), Relaxation: 2 * r.value() / total}
+	c := &Infeasibility{X: make([]float64, r.space.Len()), Shares: make([]float64, len(r.g)), Relaxation: 2 * r.value() / total}
 	var largest []int
 	for j, g := range r.g {
 		if c.Shares[j] = max(0, g) / total; g > 0 {
@@ -71,7 +72,7 @@ func (r *search) certify() (*Certificate, error) {
 	slices.SortStableFunc(largest, func(a, b int) int { return cmp.Compare(c.Shares[b], c.Shares[a]) })
 	lengths, shares := 0.0, 0.0
 	d := make([]float64, r.space.Len())
-	for _, j := range largest[:min(len(largest), measured)] {
+	for _, j := range largest[:min(len(largest), searchMeasured)] {
 		if err := r.gradient(j, r.next); err != nil {
 			return nil, err
 		}
@@ -93,7 +94,7 @@ func (r *search) certify() (*Certificate, error) {
 
 // complete replaces the shares of the pieces of p by the shares of p's constraints, and sets
 // Values. It makes x the iterate of p.
-func (c *Certificate) complete(p problem.Problem) error {
+func (c *Infeasibility) complete(p problem.Problem) error {
 	p.Space().Write(problem.Iterate, c.X)
 	c.Values = make([]float64, problem.Constraints(p))
 	if _, err := p.Forward(c.Values); err != nil {

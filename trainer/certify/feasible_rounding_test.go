@@ -1,4 +1,4 @@
-package infeasible_test
+package certify_test
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 
 	"ppal/internal/require"
 	"ppal/internal/testkit"
-	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -64,10 +64,10 @@ func rates(rows int) problem.Functions {
 		}}
 }
 
-// kinked says that the constraints may have kinks.
-type kinked struct{ problem.Problem }
+// searchKinked says that the constraints may have kinks.
+type feasibleKinked struct{ problem.Problem }
 
-func (kinked) NonSmooth() bool { return true }
+func (feasibleKinked) NonSmooth() bool { return true }
 
 // Bounds on rates that conflict are proven in float32 from every start, by quasi-Newton steps to
 // the rounding of the gradient, and by projected gradients, which g with kinks needs. A search that
@@ -89,9 +89,9 @@ func TestConflictOfRates(t *testing.T) {
 			for range 2 {
 				p := testkit.NewNarrow(t, fn, x)
 				if kinks {
-					p = kinked{p}
+					p = feasibleKinked{p}
 				}
-				o, err := infeasible.Search(t.Context(), p, infeasible.Settings{Iterations: 100, Tolerance: 1e-3})
+				o, err := certify.SearchFeasible(t.Context(), p, certify.InfeasibleSettings{Iterations: 100, Tolerance: 1e-3})
 				if err != nil || o.Certificate == nil || o.Certificate.Stationarity > most || o.Evaluations > passes {
 					t.Fatalf("start %d, kinks %v: %+v, %+v, %v", seed, kinks, o, o.Certificate, err)
 				}
@@ -105,7 +105,7 @@ func TestConflictOfRates(t *testing.T) {
 func TestSearchFreesVectors(t *testing.T) {
 	p := testkit.NewNarrow(t, rates(40), []float64{1, 2, 3, 4})
 	for range 40 {
-		require.Value(infeasible.Search(t.Context(), p, infeasible.Settings{Iterations: 10}))(t)
+		require.Value(certify.SearchFeasible(t.Context(), p, certify.InfeasibleSettings{Iterations: 10}))(t)
 	}
 	for range 4 { // the first two may be the copy of the start and a gradient
 		if v := p.Space().New(); v > 50 {

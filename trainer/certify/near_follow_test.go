@@ -1,4 +1,4 @@
-package near
+package certify
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// scalar is min f(y) s.t. g(y) <= 0 in one variable, with the derivatives.
-type scalar struct{ f, df, g, dg func(y float64) float64 }
+// nearScalar is min f(y) s.t. g(y) <= 0 in one variable, with the derivatives.
+type nearScalar struct{ f, df, g, dg func(y float64) float64 }
 
 // course is the course of a solver: the points of its forward passes, and its end.
 type course struct {
@@ -24,7 +24,7 @@ type course struct {
 }
 
 // follow is the moving balls method in one variable from x, written from its description.
-func (s *scalar) follow(x, rho, strong, beyond, tolerance float64, limit int) (o course) {
+func (s *nearScalar) follow(x, rho, strong, beyond, tolerance float64, limit int) (o course) {
 	u := 0x1p-53
 	f := func(y float64) float64 { return s.f(y) + rho/2*(y-x)*(y-x) }
 	g := func(y float64) float64 { return s.g(y) + rho/2*(y-x)*(y-x) }
@@ -145,26 +145,26 @@ type traced struct {
 	passes, n int // n counts from 1; 0: none
 }
 
-var errPass = errors.New("a failed pass")
+var errNearPass = errors.New("a failed pass")
 
 func (p *traced) Forward(g []float64) (float64, error) {
 	x := []float64{0}
 	p.Space().Read(x, problem.Iterate)
 	p.points = append(p.points, x[0])
 	if p.passes++; p.passes == p.n {
-		return 0, errPass
+		return 0, errNearPass
 	}
 	return p.Problem.Forward(g)
 }
 
 func (p *traced) Backward(coefficients []float64, d problem.Vector) error {
 	if p.passes++; p.passes == p.n {
-		return errPass
+		return errNearPass
 	}
 	return p.Problem.Backward(coefficients, d)
 }
 
-func (s *scalar) at(t *testing.T, x float64) problem.Problem {
+func (s *nearScalar) at(t *testing.T, x float64) problem.Problem {
 	t.Helper()
 	p := require.Value(problem.Functions{N: 1, M: 1,
 		F: func(x []float64) float64 { return s.f(x[0]) }, Gradient: func(dst, x []float64) { dst[0] = s.df(x[0]) },
@@ -173,8 +173,8 @@ func (s *scalar) at(t *testing.T, x float64) problem.Problem {
 	return p
 }
 
-func scalars() map[string]*scalar {
-	return map[string]*scalar{
+func scalars() map[string]*nearScalar {
+	return map[string]*nearScalar{
 		"line":    {func(y float64) float64 { return (y - 3) * (y - 3) / 2 }, func(y float64) float64 { return y - 3 }, func(y float64) float64 { return y - 1 }, func(float64) float64 { return 1 }},
 		"quartic": {func(y float64) float64 { return y * y * y * y }, func(y float64) float64 { return 4 * y * y * y }, func(y float64) float64 { return y*y - 2 }, func(y float64) float64 { return 2 * y }},
 		"waves":   {func(y float64) float64 { return math.Sin(2 * y) }, func(y float64) float64 { return 2 * math.Cos(2*y) }, func(y float64) float64 { return math.Cos(y) - 0.5 }, func(y float64) float64 { return -math.Sin(y) }},
@@ -191,7 +191,7 @@ func TestSolverInOneVariable(t *testing.T) {
 	solved := 0
 	for name, s := range scalars() {
 		for _, x := range []float64{-4, -1.3, 0, 0.25, 0.9, 1, 1.2, 1.4, 2.5, 7} {
-			for _, set := range []Settings{{RhoHat: 1, Modulus: 0.25}, {RhoHat: 5, Modulus: 4.5}, {RhoHat: 20, Modulus: 1}} {
+			for _, set := range []NearSettings{{RhoHat: 1, Modulus: 0.25}, {RhoHat: 5, Modulus: 4.5}, {RhoHat: 20, Modulus: 1}} {
 				if name == "grazing" && set.RhoHat != 1 {
 					continue // without a multiplier
 				}
@@ -228,7 +228,7 @@ func TestMeasureFails(t *testing.T) {
 		p := &traced{Problem: scalars()["quartic"].at(t, 1.2), n: n}
 		at := problem.NewPoint(p)
 		require.NoError(t, at.Forward(p.Problem))
-		r, err := Measure(t.Context(), p, &at, Settings{})
+		r, err := MeasureNear(t.Context(), p, &at, NearSettings{})
 		return p, r, err
 	}
 	whole, r, err := run(0)
@@ -237,7 +237,7 @@ func TestMeasureFails(t *testing.T) {
 	}
 	for n := 1; n <= whole.passes; n++ {
 		p, r, err := run(n)
-		if !errors.Is(err, errPass) || r.Distance != 0 {
+		if !errors.Is(err, errNearPass) || r.Distance != 0 {
 			t.Errorf("a failure in pass %d of %d: %+v, %v", n, whole.passes, r, err)
 		}
 		if v := p.Space().New(); v > 7 {
@@ -250,7 +250,7 @@ func TestMeasureFails(t *testing.T) {
 func TestConcludeFails(t *testing.T) {
 	s := scalars()["quartic"]
 	run := func(n int) (*traced, Stationarity, error) {
-		solver := newNearSolver(s.at(t, 1.2), Settings{RhoHat: 5, Iterations: 1}, estimate.Curvature{})
+		solver := newNearSolver(s.at(t, 1.2), NearSettings{RhoHat: 5, Iterations: 1}, estimate.Curvature{})
 		p := &traced{Problem: solver.q.Problem, n: n}
 		solver.q.Problem = p
 		r, err := solver.run(t.Context())
@@ -261,7 +261,7 @@ func TestConcludeFails(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for n := 1; n <= whole.passes; n++ {
-		if _, r, err := run(n); !errors.Is(err, errPass) || r.Reason != "" {
+		if _, r, err := run(n); !errors.Is(err, errNearPass) || r.Reason != "" {
 			t.Errorf("a failure in pass %d of %d: %+v, %v", n, whole.passes, r, err)
 		}
 	}
@@ -271,30 +271,30 @@ func TestConcludeFails(t *testing.T) {
 // are in split form. The default of the limit is 500.
 func TestNewSolverByHand(t *testing.T) {
 	line := scalars()["line"]
-	n := newNearSolver(line.at(t, 0), Settings{RhoHat: 2, Modulus: 0.25}, estimate.Curvature{Weak: 0.5, Objective: 3, Constraint: 4})
-	if n.strong != 1.5 || n.rho != 2 || n.beyond != 4 || n.limit != DefaultIterations || len(n.values) != 1 {
+	n := newNearSolver(line.at(t, 0), NearSettings{RhoHat: 2, Modulus: 0.25}, estimate.Curvature{Weak: 0.5, Objective: 3, Constraint: 4})
+	if n.strong != 1.5 || n.rho != 2 || n.beyond != 4 || n.limit != DefaultNearIterations || len(n.values) != 1 {
 		t.Errorf("%+v", n)
 	}
-	n = newNearSolver(line.at(t, 0), Settings{RhoHat: 2, Modulus: 0.75, Iterations: 7}, estimate.Curvature{Weak: 0.5, Objective: 3, Constraint: 2})
+	n = newNearSolver(line.at(t, 0), NearSettings{RhoHat: 2, Modulus: 0.75, Iterations: 7}, estimate.Curvature{Weak: 0.5, Objective: 3, Constraint: 2})
 	if n.strong != 1.25 || n.beyond != 3 || n.limit != 7 {
 		t.Errorf("%+v", n)
 	}
 	fn := problem.Functions{N: 1, M: 1, Pieces: problem.Abs(1), F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { dst[0] = 0 },
 		G: func(dst, x []float64) { dst[0] = x[0] }, JacobianT: func(dst, _, w []float64) { dst[0] = w[0] }}
 	p := require.Value(fn.New([]float64{0}))(t)
-	if n := newNearSolver(p, Settings{RhoHat: 2}, estimate.Curvature{}); len(n.values) != 2 || len(n.coefficients) != 3 {
+	if n := newNearSolver(p, NearSettings{RhoHat: 2}, estimate.Curvature{}); len(n.values) != 2 || len(n.coefficients) != 3 {
 		t.Errorf("|x| <= 1 has %d constraints in split form", len(n.values))
 	}
 }
 
 // A rho^ of exactly the estimated modulus of weak convexity is too small.
 func TestMeasureNeedsMoreThanTheModulus(t *testing.T) {
-	s := &scalar{func(y float64) float64 { return -y * y }, func(y float64) float64 { return -2 * y }, func(float64) float64 { return -1 }, func(float64) float64 { return 0 }}
+	s := &nearScalar{func(y float64) float64 { return -y * y }, func(y float64) float64 { return -2 * y }, func(float64) float64 { return -1 }, func(float64) float64 { return 0 }}
 	p := s.at(t, 1)
 	at := problem.NewPoint(p)
 	require.NoError(t, at.Forward(p))
-	measured := require.Value(estimate.Curvatures(p, &at, true))(t)
-	r, err := Measure(t.Context(), p, &at, Settings{RhoHat: measured.Weak})
+	nearMeasured := require.Value(estimate.Curvatures(p, &at, true))(t)
+	r, err := MeasureNear(t.Context(), p, &at, NearSettings{RhoHat: nearMeasured.Weak})
 	if err != nil || !strings.Contains(r.Reason, "at most the modulus of weak convexity") || !math.IsNaN(r.Distance) {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -303,15 +303,15 @@ func TestMeasureNeedsMoreThanTheModulus(t *testing.T) {
 // The accuracy is the tolerance, or the rounding error 128 u (1 + ||v|| + max ||a_j||) + 16 u s
 // ||y||, at least 1e-7. The certificate divides the stationarity by 1 + ||nu||_1.
 func TestAccuracyByHand(t *testing.T) {
-	n := newNearSolver(scalars()["line"].at(t, 0), Settings{RhoHat: 2}, estimate.Curvature{})
+	n := newNearSolver(scalars()["line"].at(t, 0), NearSettings{RhoHat: 2}, estimate.Curvature{})
 	u := n.q.Space().Roundoff()
 	n.model = lineModel(problem.Regularizer{}, -3e9, 4e9, 5, 0, [2]float64{0, -2e10}, [2]float64{0, 1e10})
 	if got, want := n.accuracy(), u*(128*(1+4e9+2e10)+16*5*3e9); !closeTo(got, want) || want < 2e-7 {
 		t.Errorf("accuracy %v, want %v", got, want)
 	}
 	n.model = lineModel(problem.Regularizer{}, 3, 4, 5, 0)
-	if got := n.accuracy(); got != DefaultTolerance {
-		t.Errorf("accuracy %v, want %v", got, DefaultTolerance)
+	if got := n.accuracy(); got != DefaultNearTolerance {
+		t.Errorf("accuracy %v, want %v", got, DefaultNearTolerance)
 	}
 	n.tolerance = 1e-12
 	if got := n.accuracy(); got != 1e-12 {
@@ -322,12 +322,12 @@ func TestAccuracyByHand(t *testing.T) {
 // At y = 1.5, min y^2/2 s.t. y <= 1 with the multiplier 1 has the stationarity 2.5, the
 // complementarity 0.5 and the infeasibility 0.5. 2.5/(1 + 1) is the largest number that counts.
 func TestCertifyByHand(t *testing.T) {
-	s := &scalar{func(y float64) float64 { return y * y / 2 }, func(y float64) float64 { return y }, func(y float64) float64 { return y - 1 }, func(float64) float64 { return 1 }}
+	s := &nearScalar{func(y float64) float64 { return y * y / 2 }, func(y float64) float64 { return y }, func(y float64) float64 { return y - 1 }, func(float64) float64 { return 1 }}
 	for _, c := range []struct {
 		y, nu, tolerance float64
 		want             bool
 	}{{1.5, 1, 1.25, true}, {1.5, 1, 1.249, false}, {1.5, -1.5, 0.5, true}, {1.5, -1.5, 0.499, false}, {-3, 3, 3, true}, {-3, 3, 2.999, false}} {
-		n := newNearSolver(s.at(t, c.y), Settings{RhoHat: 2, Tolerance: c.tolerance}, estimate.Curvature{})
+		n := newNearSolver(s.at(t, c.y), NearSettings{RhoHat: 2, Tolerance: c.tolerance}, estimate.Curvature{})
 		n.working, n.multipliers = []int{0}, []float64{c.nu}
 		require.NoError(t, n.at.Forward(n.q))
 		result := Stationarity{Distance: -1}

@@ -1,4 +1,4 @@
-package near_test
+package certify_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 	"ppal/internal/require"
 	"ppal/internal/testkit"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -52,7 +52,7 @@ func TestNearStationarityOfNearlyOppositeConstraints(t *testing.T) {
 			for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
 				"float64": testkit.New, "float32": testkit.NewNarrow} {
 				p := make(t, fn, []float64{0, 0})
-				n := require.Value(near.Measure(t.Context(), p, evaluated(t, p), near.Settings{RhoHat: 1}))(t)
+				n := require.Value(certify.MeasureNear(t.Context(), p, evaluated(t, p), certify.NearSettings{RhoHat: 1}))(t)
 				if n.Reason != "" || math.Abs(n.Distance-want) > math.Min(n.Error+p.Space().Roundoff(), 1e-3) {
 					t.Errorf("%s, bend %v, e %v: distance %v with error %v, reason %q, want %v", form, bend, e, n.Distance, n.Error, n.Reason, want)
 				}
@@ -93,7 +93,7 @@ func TestNearStationarityOfABall(t *testing.T) {
 	for _, rho := range []float64{0.1, 1, 10} {
 		for _, x := range [][]float64{{0, 0, 0}, {0.2, 0.5, 0.1}, {0.9, 0.9, 0}, {0.8017837257372732, -0.2672612419124244, 0.5345224838248488}} {
 			p := testkit.New(t, fn, x)
-			n := require.Value(near.Measure(t.Context(), p, evaluated(t, p), near.Settings{RhoHat: rho}))(t)
+			n := require.Value(certify.MeasureNear(t.Context(), p, evaluated(t, p), certify.NearSettings{RhoHat: rho}))(t)
 			centre, free, solution := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 			xx, cc := 0.0, 0.0
 			for i, v := range x {
@@ -157,8 +157,8 @@ func TestNearStationarityUnderRegularizers(t *testing.T) {
 			}
 			fn.Pieces, fn.Regularizer = problem.Abs(eps...), r
 			p := testkit.New(t, fn, normal(0.1*float64(seed%3)))
-			set := near.Settings{RhoHat: 3}
-			got := require.Value(near.Measure(t.Context(), p, evaluated(t, p), set))(t)
+			set := certify.NearSettings{RhoHat: 3}
+			got := require.Value(certify.MeasureNear(t.Context(), p, evaluated(t, p), set))(t)
 			c := got.Certificate
 			if solved := got.Reason == ""; !solved && !strings.Contains(got.Reason, "infeasible") || solved &&
 				(c.Infeasibility > 1e-7 || math.Max(c.Stationarity, c.Complementarity) > 1e-7*(1+absSum1(c.Nu)) || got.Error > 1e-3) {
@@ -167,7 +167,7 @@ func TestNearStationarityUnderRegularizers(t *testing.T) {
 			if seed%3 == 0 && got.Reason != "" {
 				t.Errorf("%s, seed %d: not solved from the feasible start 0: %s", name, seed, got.Reason)
 			}
-			again, err := near.Measure(t.Context(), p, evaluated(t, p), set)
+			again, err := certify.MeasureNear(t.Context(), p, evaluated(t, p), set)
 			if err != nil || again.Distance != got.Distance && got.Reason == "" || again.Reason != got.Reason {
 				t.Errorf("%s, seed %d: again %+v, %v, first %+v", name, seed, again, err, got)
 			}
@@ -190,7 +190,7 @@ func TestNearStationarityNeedsConvexity(t *testing.T) {
 		Gradient: func(dst, x []float64) { dst[0], dst[1] = -2*x[0], -2*x[1] }}
 	for rho, convex := range map[float64]bool{1: false, 3: true} {
 		p := testkit.Start(t, fn, 1, 1)
-		n := require.Value(near.Measure(t.Context(), p, evaluated(t, p), near.Settings{RhoHat: rho}))(t)
+		n := require.Value(certify.MeasureNear(t.Context(), p, evaluated(t, p), certify.NearSettings{RhoHat: rho}))(t)
 		// At rho^ = 3 the solution is 3 x.
 		if got := strings.Contains(n.Reason, "at the iterate, 2:"); got == convex || convex && math.Abs(n.Distance-2*math.Sqrt2) > 1e-6 {
 			t.Errorf("rho^ %v: distance %v, reason %q", rho, n.Distance, n.Reason)

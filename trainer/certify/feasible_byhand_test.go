@@ -1,4 +1,4 @@
-package infeasible
+package certify
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 
 // certificateAt returns the certificate at the point (x, y) for the constraints a x + b y + c <= 0
 // of the rows (a, b, c).
-func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Certificate {
+func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Infeasibility {
 	t.Helper()
 	p := require.Value(problem.Functions{N: 2, M: len(rows),
 		F:        func(x []float64) float64 { return 0 },
@@ -28,7 +28,7 @@ func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Certificate 
 			}
 		}}.New([]float64{x, y}))(t)
 	q := newViolation(p)
-	r := &search{violation: q, set: Settings{Sphere: 1e-12}, next: q.space.New()}
+	r := &search{violation: q, set: InfeasibleSettings{Sphere: 1e-12}, next: q.space.New()}
 	require.Value(r.forward())(t)
 	return require.Value(r.certify())(t)
 }
@@ -67,7 +67,7 @@ func TestOppositeGradients(t *testing.T) {
 
 // Both limits of a proof count as proven.
 func TestProvesAtTheLimits(t *testing.T) {
-	if c := (&Certificate{Stationarity: stationary, Radius: clearance}); !c.Proves() {
+	if c := (&Infeasibility{Stationarity: stationary, Radius: clearance}); !c.Proves() {
 		t.Errorf("%+v proves nothing", c)
 	}
 }
@@ -90,7 +90,7 @@ func (p *placed) back() error {
 func TestBestCertificateByHand(t *testing.T) {
 	s := newAdvance(t, 0.5)
 	p := &placed{violation: s.violation}
-	r := &search{violation: s.violation, steps: p, set: Settings{Sphere: 1e-12}, next: s.next}
+	r := &search{violation: s.violation, steps: p, set: InfeasibleSettings{Sphere: 1e-12}, next: s.next}
 	for _, c := range []struct{ x, v, want float64 }{
 		{0.05, 0, 0.05}, {0.01, 0, 0.01}, {0.03, 0, 0.01}, {0.04, 1.0016 / 0.979, 0.04}, {0.05, 1.0025 / 0.981, 0.04},
 	} {
@@ -113,7 +113,7 @@ func TestProves(t *testing.T) {
 	}{
 		{0.01, 3, true}, {0.01, 1, false}, {0.1, 3, false}, {0.1, 1, false},
 	} {
-		c := &Certificate{Stationarity: test.stationarity, Radius: test.radius}
+		c := &Infeasibility{Stationarity: test.stationarity, Radius: test.radius}
 		if got := c.Proves(); got != test.want {
 			t.Errorf("stationarity %v and radius %v prove a conflict: %t", test.stationarity, test.radius, got)
 		}

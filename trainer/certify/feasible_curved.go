@@ -1,4 +1,4 @@
-package infeasible
+package certify
 
 import (
 	"ppal/trainer/problem"

@@ -1,4 +1,4 @@
-package near_test
+package certify_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
-	"ppal/trainer/certify/near"
+	"ppal/trainer/certify"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -48,7 +48,7 @@ func TestNearStationarityByHand(t *testing.T) {
 			"float64": testkit.New, "float32": testkit.NewNarrow} {
 			p := make(t, testkit.Line(), []float64{test.x})
 			at := evaluated(t, p)
-			n := require.Value(near.Measure(t.Context(), p, at, near.Settings{RhoHat: 1, Modulus: 0.25}))(t)
+			n := require.Value(certify.MeasureNear(t.Context(), p, at, certify.NearSettings{RhoHat: 1, Modulus: 0.25}))(t)
 			if test.reason != "" {
 				if !math.IsNaN(n.Distance) || !strings.Contains(n.Reason, test.reason) {
 					t.Errorf("%s, x = %v: distance %v, reason %q, want %q", form, test.x, n.Distance, n.Reason, test.reason)
@@ -70,13 +70,13 @@ func TestNearStationarityOfKinksInABall(t *testing.T) {
 		G:         func(dst, x []float64) { dst[0] = x[0] + x[1] },
 		JacobianT: func(dst, _, w []float64) { dst[0], dst[1] = w[0], w[0] }}
 	p := testkit.Start(t, fn, 2, 2)
-	n := require.Value(near.Measure(t.Context(), p, evaluated(t, p), near.Settings{RhoHat: 0.4}))(t)
+	n := require.Value(certify.MeasureNear(t.Context(), p, evaluated(t, p), certify.NearSettings{RhoHat: 0.4}))(t)
 	if want := 2*math.Sqrt2 - 1; n.Reason != "" || math.Abs(n.Distance-want) > 1e-6 {
 		t.Errorf("distance %v, reason %q, want %v to the ball", n.Distance, n.Reason, want)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	n = require.Value(near.Measure(cancelled, p, evaluated(t, p), near.Settings{RhoHat: 0.4}))(t)
+	n = require.Value(certify.MeasureNear(cancelled, p, evaluated(t, p), certify.NearSettings{RhoHat: 0.4}))(t)
 	if !strings.Contains(n.Reason, "not solved") || n.Iterations != 0 {
 		t.Errorf("cancelled: %+v", n)
 	}
@@ -91,7 +91,7 @@ func TestNearStationarityAtKKTPoints(t *testing.T) {
 		}
 		p := testkit.ProblemOf(t, tp)
 		p.Space().Write(problem.Iterate, tp.Optimum)
-		n := require.Value(near.Measure(t.Context(), p, evaluated(t, p), near.Settings{}))(t)
+		n := require.Value(certify.MeasureNear(t.Context(), p, evaluated(t, p), certify.NearSettings{}))(t)
 		if n.Reason == "" && n.Distance > math.Min(n.Error+1e-7, 1e-3) {
 			t.Errorf("%s: distance %v with error %v", tp.Name, n.Distance, n.Error)
 		}
@@ -136,7 +136,7 @@ func TestNearStationarityLeavesNoTrace(t *testing.T) {
 		p := newCounting(testkit.Start(t, testkit.Line(), x))
 		at := evaluated(t, p)
 		before := *at
-		require.Value(near.Measure(t.Context(), p, at, near.Settings{}))(t)
+		require.Value(certify.MeasureNear(t.Context(), p, at, certify.NearSettings{}))(t)
 		if p.used.count != 0 {
 			t.Errorf("%d vectors not given back", p.used.count)
 		}
@@ -152,9 +152,9 @@ func TestNearStationarityLeavesNoTrace(t *testing.T) {
 
 func TestNearStationaritySettingsAreRefused(t *testing.T) {
 	p := testkit.Start(t, testkit.Line(), 0)
-	for name, s := range map[string]near.Settings{
+	for name, s := range map[string]certify.NearSettings{
 		"rho": {RhoHat: -1}, "modulus": {RhoHat: 1, Modulus: 1}, "tolerance": {Tolerance: math.NaN()}, "iterations": {Iterations: -1}} {
-		_, err := near.Measure(t.Context(), p, evaluated(t, p), s)
+		_, err := certify.MeasureNear(t.Context(), p, evaluated(t, p), s)
 		if !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("%s: error %v, want ErrSettings", name, err)
 		}

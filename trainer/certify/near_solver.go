@@ -1,4 +1,4 @@
-package near
+package certify
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"ppal/internal/vec"
-	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
 )
@@ -64,17 +63,17 @@ type nearSolver struct {
 }
 
 // newNearSolver returns the solver for the proximal problem at p's iterate.
-func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature) *nearSolver {
-	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(measured.Objective, measured.Constraint)}
-	n.rho, n.strong = estimate.Proximity(set.RhoHat, set.Modulus, measured)
-	n.strong = math.Min(n.strong, n.rho-measured.Weak)
+func newNearSolver(p problem.Problem, set NearSettings, nearMeasured estimate.Curvature) *nearSolver {
+	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(nearMeasured.Objective, nearMeasured.Constraint)}
+	n.rho, n.strong = estimate.Proximity(set.RhoHat, set.Modulus, nearMeasured)
+	n.strong = math.Min(n.strong, n.rho-nearMeasured.Weak)
 	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
 		n.q = problem.NewProximal(problem.Split(pw), n.rho)
 	} else {
 		n.q = problem.NewProximal(p, n.rho)
 	}
 	if n.limit == 0 {
-		n.limit = DefaultIterations
+		n.limit = DefaultNearIterations
 	}
 	variables, m := n.q.Dims()
 	n.v, n.model = n.q.Space().New(), newBallModel(variables, p.Space().Regularizer)
@@ -128,7 +127,7 @@ func (n *nearSolver) certify(result *Stationarity) (bool, error) {
 	for i, j := range n.working {
 		nu[j] = n.multipliers[i]
 	}
-	c, err := certify.Measure(n.q, &n.at, nu, certify.Settings{})
+	c, err := Measure(n.q, &n.at, nu, Settings{})
 	if err != nil {
 		return false, err
 	}
@@ -168,11 +167,11 @@ func (n *nearSolver) accuracy() float64 {
 	}
 	gradients := 1 + math.Sqrt(b.Dot(b.v, b.v)) + math.Sqrt(steepest)
 	moved := b.curvature * math.Sqrt(b.Dot(b.y, b.y))
-	return math.Max(DefaultTolerance, n.q.Space().Roundoff()*(nearRounding*gradients+nearMoved*moved))
+	return math.Max(DefaultNearTolerance, n.q.Space().Roundoff()*(nearRounding*gradients+nearMoved*moved))
 }
 
 // bound returns Stationarity.Error.
-func (n *nearSolver) bound(c certify.Certificate) float64 {
+func (n *nearSolver) bound(c Certificate) float64 {
 	nu := vec.Norm1(c.Nu)
 	s, v := 2*n.strong*(1+nu), c.Stationarity
 	return (v + math.Sqrt(v*v+2*s*(nu*c.Infeasibility+c.Complementarity))) / s

@@ -1,4 +1,4 @@
-package infeasible
+package certify
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 // x^2 + 1 in [-1, 1] and (1 + |x|)^2/2 outside.
 func newAdvance(t *testing.T, x float64) *projected {
 	t.Helper()
-	s := scalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
+	s := searchScalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
 		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
 	q := newViolation(s.problem(t, x, problem.Regularizer{}))
 	r := newProjected(q, problem.NewScratch(q.space))
@@ -69,16 +69,16 @@ func TestBackByHand(t *testing.T) {
 	}
 	r.smooth = &recorded{Problem: r.smooth, failing: 2}
 	r.lowest = 1
-	if err := r.back(); err != errPass {
+	if err := r.back(); err != errSearchPass {
 		t.Errorf("a failed backward pass: %v", err)
 	}
 }
 
 // A start that is not finite ends the search at once.
 func TestSearchFromNaN(t *testing.T) {
-	s := scalar{functions{func(x float64) float64 { return 1 + math.Sqrt(-x) }, func(x float64) float64 { return 1 + x }},
+	s := searchScalar{functions{func(x float64) float64 { return 1 + math.Sqrt(-x) }, func(x float64) float64 { return 1 + x }},
 		functions{func(float64) float64 { return -1 }, func(float64) float64 { return 1 }}, 0, 0}
-	o, err := Search(t.Context(), s.problem(t, 5, problem.Regularizer{}), Settings{Iterations: 50})
+	o, err := SearchFeasible(t.Context(), s.problem(t, 5, problem.Regularizer{}), InfeasibleSettings{Iterations: 50})
 	if err != nil || o.Certificate != nil || o.Attained || o.Evaluations != 1 {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -113,7 +113,7 @@ func slow(t *testing.T) problem.Problem {
 // apart. Here v falls until the test after 10 steps.
 func TestFourTestsProve(t *testing.T) {
 	for iterations, certified := range map[int]bool{40: false, 49: false, 50: true, 200: true} {
-		o, err := Search(t.Context(), slow(t), Settings{Iterations: iterations})
+		o, err := SearchFeasible(t.Context(), slow(t), InfeasibleSettings{Iterations: iterations})
 		if err != nil || (o.Certificate != nil) != certified || certified && o.Evaluations != 156 {
 			t.Errorf("%d steps: %+v, %v", iterations, o, err)
 		}
@@ -122,7 +122,7 @@ func TestFourTestsProve(t *testing.T) {
 
 func TestSphereByHand(t *testing.T) {
 	for _, c := range []struct{ set, roundoff, want float64 }{{0, 0x1p-53, 1e-12}, {0, 0x1p-24, 1e-6}, {1e-3, 0x1p-53, 1e-3}, {1e-3, 0x1p-24, 1e-3}} {
-		if got := (Settings{Sphere: c.set}).sphere(c.roundoff); got != c.want {
+		if got := (InfeasibleSettings{Sphere: c.set}).sphere(c.roundoff); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -1,17 +1,16 @@
-package near
+package certify
 
 import (
 	"context"
 	"fmt"
 	"math"
 
-	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
 )
 
-// Settings are the settings of Measure. The zero value works.
-type Settings struct {
+// NearSettings are the settings of Measure. The zero value works.
+type NearSettings struct {
 	// RhoHat is rho^ > 0, the weight of the proximal term, above the moduli of weak convexity of f
 	// and g; 0 is the default: the default of method.ProximalPoint, estimated at the iterate.
 	// Distances are comparable only at the same rho^. If the modulus estimated at the iterate is at
@@ -32,8 +31,8 @@ type Settings struct {
 
 // The defaults of Settings.
 const (
-	DefaultTolerance  = 1e-7
-	DefaultIterations = 500
+	DefaultNearTolerance  = 1e-7
+	DefaultNearIterations = 500
 )
 
 // Stationarity is the distance of the iterate x to the solution x^ of its proximal problem,
@@ -52,39 +51,40 @@ type Stationarity struct {
 	//	S = 2 s (1 + ||nu||_1),  v = stationarity.
 	Error       float64
 	RhoHat      float64
-	Certificate certify.Certificate // certificate of the proximal problem, in its split form, at the computed solution
-	Iterations  int                 // solver iterations
+	Certificate Certificate // certificate of the proximal problem, in its split form, at the computed solution
+	Iterations  int         // solver iterations
 	// Reason says why Measure returns no distance: the proximal problem is infeasible, not convex,
 	// or was not solved. "" if Distance is valid.
 	Reason string
 }
 
-// Measure solves the proximal problem at the iterate by the moving balls method of Auslender, Shefi
-// and Teboulle (SIAM Journal on Optimization 20, 2010), with maxima in split form. at holds f and g
-// of the last Forward at the iterate; Measure restores the iterate and its forward pass. It costs 5
-// to 20 iterations, each a forward pass and a backward pass for f and for each of the few relevant
-// constraints, and 18 gradients for the curvature of f and of each of up to 4 terms of the
+// MeasureNear solves the proximal problem at the iterate by the moving balls method of Auslender,
+// Shefi and Teboulle (SIAM Journal on Optimization 20, 2010), with maxima in split form. at holds f
+// and g of the last Forward at the iterate; Measure restores the iterate and its forward pass. It
+// costs 5 to 20 iterations, each a forward pass and a backward pass for f and for each of the few
+// relevant constraints, and 18 gradients for the curvature of f and of each of up to 4 terms of the
 // constraints; at counts none of them.
 //
-// Measure recognises an infeasible problem by a positive lower bound of the constraints' maximum:
-// phi - ||v||^2/(2 s) > 0. phi and v are the value and the gradient of a convex combination of the
-// constraints. If r is an indicator, the bound is the minimum over the ball or the box.
+// MeasureNear recognises an infeasible problem by a positive lower bound of the constraints'
+// maximum: phi - ||v||^2/(2 s) > 0. phi and v are the value and the gradient of a convex
+// combination of the constraints. If r is an indicator, the bound is the minimum over the ball or
+// the box.
 //
 // If ctx is cancelled, Measure takes no more steps.
-func Measure(ctx context.Context, p problem.Problem, at *problem.Point, set Settings) (Stationarity, error) {
+func MeasureNear(ctx context.Context, p problem.Problem, at *problem.Point, set NearSettings) (Stationarity, error) {
 	if err := set.Validate(); err != nil {
 		return Stationarity{}, err
 	}
 	uncounted := *at
-	measured, err := estimate.Curvatures(p, &uncounted, true)
+	nearMeasured, err := estimate.Curvatures(p, &uncounted, true)
 	if err != nil {
 		return Stationarity{}, fmt.Errorf("near: near stationarity: %w", err)
 	}
-	if set.RhoHat > 0 && set.RhoHat <= measured.Weak {
+	if set.RhoHat > 0 && set.RhoHat <= nearMeasured.Weak {
 		return Stationarity{Distance: math.NaN(), RhoHat: set.RhoHat, Reason: fmt.Sprintf(
-			"rho^ = %.3g is at most the modulus of weak convexity at the iterate, %.3g: the proximal problem is not convex", set.RhoHat, measured.Weak)}, nil
+			"rho^ = %.3g is at most the modulus of weak convexity at the iterate, %.3g: the proximal problem is not convex", set.RhoHat, nearMeasured.Weak)}, nil
 	}
-	n := newNearSolver(p, set, measured)
+	n := newNearSolver(p, set, nearMeasured)
 	result, err := n.run(ctx)
 	if e := n.close(p, at); err == nil {
 		err = e
@@ -96,7 +96,7 @@ func Measure(ctx context.Context, p problem.Problem, at *problem.Point, set Sett
 }
 
 // Validate returns an error that wraps problem.ErrSettings for settings out of their range.
-func (s Settings) Validate() error {
+func (s NearSettings) Validate() error {
 	if !(s.Tolerance >= 0) || s.Iterations < 0 {
 		return fmt.Errorf("near: %w: near stationarity's tolerance is %v and the number of iterations %d, want positive numbers",
 			problem.ErrSettings, s.Tolerance, s.Iterations)

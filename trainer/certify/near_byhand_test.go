@@ -1,4 +1,4 @@
-package near
+package certify
 
 import (
 	"math"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"ppal/internal/require"
-	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
 )
@@ -17,7 +16,7 @@ func closeTo(x, y float64) bool { return math.Abs(x-y) <= 1e-14*(1+math.Abs(y)) 
 // nu): s = 4, v = 3, nu = 3.
 func TestBoundByHand(t *testing.T) {
 	n := &nearSolver{strong: 0.5}
-	c := certify.Certificate{Nu: []float64{1, 2}, Stationarity: 3, Infeasibility: 0.1, Complementarity: 0.2}
+	c := Certificate{Nu: []float64{1, 2}, Stationarity: 3, Infeasibility: 0.1, Complementarity: 0.2}
 	if got, want := n.bound(c), (3+math.Sqrt(9+2*4*(0.3+0.2)))/4; !closeTo(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -29,7 +28,7 @@ func TestNeededByHand(t *testing.T) {
 	p := require.Value(problem.Functions{N: 1, M: 1,
 		F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, _ []float64) { dst[0] = 1 },
 		G: func(dst, x []float64) { dst[0] = x[0] }, JacobianT: func(dst, _, w []float64) { dst[0] = w[0] }}.New([]float64{1}))(t)
-	n := newNearSolver(p, Settings{}, estimate.Curvature{})
+	n := newNearSolver(p, NearSettings{}, estimate.Curvature{})
 	b, u := n.model, n.q.Space().Roundoff()
 	if got, want := n.forgiven(-3), nearForgiven*u*4; got != want {
 		t.Errorf("forgiven: %v, want %v", got, want)
@@ -57,7 +56,7 @@ func TestNeededByHand(t *testing.T) {
 // - 1 = 4, divided by length (1 + l_1). Steps of at most 1000 u (1 + |y|) and infinite gradients
 // change nothing.
 func TestAdaptByHand(t *testing.T) {
-	n := newNearSolver(scalars()["line"].at(t, 0), Settings{RhoHat: 1}, estimate.Curvature{})
+	n := newNearSolver(scalars()["line"].at(t, 0), NearSettings{RhoHat: 1}, estimate.Curvature{})
 	u := n.q.Space().Roundoff()
 	n.model = lineModel(problem.Regularizer{}, -3, 6, 5, 0, [2]float64{0, -2})
 	n.last = n.model.New()
@@ -85,7 +84,7 @@ func TestAdmitByHand(t *testing.T) {
 			}
 		}}
 	p := require.Value(fn.New([]float64{0}))(t)
-	n := newNearSolver(p, Settings{RhoHat: 1}, estimate.Curvature{})
+	n := newNearSolver(p, NearSettings{RhoHat: 1}, estimate.Curvature{})
 	require.NoError(t, n.at.Forward(n.q))
 	copy(n.values, n.at.Constraints)
 	if k := n.admit(0.5, 1); k != 1 || !slices.Equal(n.working, []int{1}) {

@@ -1,4 +1,4 @@
-package infeasible
+package certify
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// Settings are the settings of Search.
-type Settings struct {
+// InfeasibleSettings are the settings of Search.
+type InfeasibleSettings struct {
 	Iterations int     // largest number of steps
 	Tolerance  float64 // the violation up to which all constraints count as met
 	// Sphere is the relative distance to the boundary of r's domain within which x counts as on the
@@ -18,11 +18,11 @@ type Settings struct {
 	Sphere float64
 }
 
-// Outcome is the result of Search.
-type Outcome struct {
-	Certificate *Certificate // nil unless the constraints cannot be met near the point
-	Attained    bool         // a point of the search meets all constraints
-	Evaluations int          // forward and backward passes
+// SearchOutcome is the result of SearchFeasible.
+type SearchOutcome struct {
+	Certificate *Infeasibility // nil unless the constraints cannot be met near the point
+	Attained    bool           // a point of the search meets all constraints
+	Evaluations int            // forward and backward passes
 }
 
 const (
@@ -32,21 +32,22 @@ const (
 	nearly   = 0.98 // ratio of the least v to that of a certificate from which the certificate counts
 )
 
-// Search minimises v(x) = ||max(0, g(x))||^2/2 over the domain of r from the iterate of p. v is the
-// augmented Lagrangian of the objective 0 with multipliers 0 and penalty 1, so that the steps are
-// the quasi-Newton steps of package step, which compare gradients where v falls by less than its
-// rounding errors. In a box, and where g has kinks, the steps are projected gradients. A step costs
-// a forward and a backward pass.
+// SearchFeasible minimises v(x) = ||max(0, g(x))||^2/2 over the domain of r from the iterate of p.
+// v is the augmented Lagrangian of the objective 0 with multipliers 0 and penalty 1, so that the
+// steps are the quasi-Newton steps of package step, which compare gradients where v falls by less
+// than its rounding errors. In a box, and where g has kinks, the steps are projected gradients. A
+// step costs a forward and a backward pass.
 //
-// Search ends with a certificate if v is positive and stationary (Certificate.Proves), and does not
-// fall in four tests in a row, 10 steps apart, or if no step lowers v. The certificate is the one
-// with the least Stationarity of all tests with almost the least v. A single test would depend on
-// luck: where v differs by rounding errors only, or where the least v is far away because sigmoids
-// saturate, the gradients at one of the points say little.
+// SearchFeasible ends with a certificate if v is positive and stationary (Infeasibility.Proves),
+// and does not fall in four tests in a row, 10 steps apart, or if no step lowers v. The certificate
+// is the one with the least Stationarity of all tests with almost the least v. A single test would
+// depend on luck: where v differs by rounding errors only, or where the least v is far away because
+// sigmoids saturate, the gradients at one of the points say little.
 //
-// Search ends without a certificate if a point meets the constraints within the tolerance, and
-// after Iterations steps, or if ctx is cancelled. Search restores the iterate and its forward pass.
-func Search(ctx context.Context, p problem.Problem, s Settings) (Outcome, error) {
+// SearchFeasible ends without a certificate if a point meets the constraints within the tolerance,
+// and after Iterations steps, or if ctx is cancelled. SearchFeasible restores the iterate and its
+// forward pass.
+func SearchFeasible(ctx context.Context, p problem.Problem, s InfeasibleSettings) (SearchOutcome, error) {
 	q := newViolation(p)
 	s.Sphere = s.sphere(q.space.Roundoff())
 	vectors := problem.NewScratch(q.space)
@@ -61,7 +62,7 @@ func Search(ctx context.Context, p problem.Problem, s Settings) (Outcome, error)
 		r.steps = newProjected(q, vectors)
 	}
 	if err != nil {
-		return Outcome{}, fmt.Errorf("infeasible: %w", err)
+		return SearchOutcome{}, fmt.Errorf("infeasible: %w", err)
 	}
 	defer r.steps.free()
 	o, err := r.run(ctx)
@@ -79,9 +80,9 @@ func Search(ctx context.Context, p problem.Problem, s Settings) (Outcome, error)
 	return o, nil
 }
 
-// Measure returns the certificate at x without a search, which may prove nothing. It costs a
-// forward pass, and the passes of a test of Search. The iterate of p is x afterwards.
-func Measure(p problem.Problem, x []float64, s Settings) (*Certificate, error) {
+// MeasureViolation returns the certificate at x without a search, which may prove nothing. It costs
+// a forward pass, and the passes of a test of Search. The iterate of p is x afterwards.
+func MeasureViolation(p problem.Problem, x []float64, s InfeasibleSettings) (*Infeasibility, error) {
 	q := newViolation(p)
 	s.Sphere = s.sphere(q.space.Roundoff())
 	vectors := problem.NewScratch(q.space)
@@ -102,7 +103,7 @@ func Measure(p problem.Problem, x []float64, s Settings) (*Certificate, error) {
 }
 
 // sphere returns Sphere, or its default for the precision.
-func (s Settings) sphere(roundoff float64) float64 {
+func (s InfeasibleSettings) sphere(roundoff float64) float64 {
 	switch {
 	case s.Sphere > 0:
 		return s.Sphere
@@ -131,14 +132,14 @@ type steps interface {
 type search struct {
 	*violation
 	steps steps
-	set   Settings
+	set   InfeasibleSettings
 	next  problem.Vector // for a gradient
-	best  *Certificate   // the certificate with the least Stationarity, at almost the least v
+	best  *Infeasibility // the certificate with the least Stationarity, at almost the least v
 	v     float64        // v of best
 }
 
 // run searches from the iterate until ctx is cancelled.
-func (r *search) run(ctx context.Context) (o Outcome, err error) {
+func (r *search) run(ctx context.Context) (o SearchOutcome, err error) {
 	if err = r.steps.begin(); err != nil {
 		return o, err
 	}

@@ -1,4 +1,4 @@
-package infeasible_test
+package certify_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"ppal/internal/require"
 	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
-	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -34,11 +34,11 @@ func affine(r problem.Regularizer, rows ...[3]float64) problem.Functions {
 
 // search searches from x with 300 steps, and checks that the iterate and its forward pass are
 // restored.
-func search(t *testing.T, p problem.Problem) infeasible.Outcome {
+func search(t *testing.T, p problem.Problem) certify.SearchOutcome {
 	t.Helper()
 	m := problem.Constraints(p)
 	x, g, d := testkit.Iterate(p), make([]float64, m), p.Space().New()
-	o := require.Value(infeasible.Search(t.Context(), p, infeasible.Settings{Iterations: 300, Tolerance: 1e-6}))(t)
+	o := require.Value(certify.SearchFeasible(t.Context(), p, certify.InfeasibleSettings{Iterations: 300, Tolerance: 1e-6}))(t)
 	for i, v := range testkit.Iterate(p) {
 		if v != x[i] {
 			t.Errorf("the search moved the iterate from %v to %v", x, testkit.Iterate(p))
@@ -83,7 +83,7 @@ func TestConflicts(t *testing.T) {
 			if c == nil {
 				t.Fatalf("no certificate: %+v", o)
 			}
-			if again, err := infeasible.Measure(testkit.New(t, test.fn, test.x), c.X, infeasible.Settings{}); err != nil ||
+			if again, err := certify.MeasureViolation(testkit.New(t, test.fn, test.x), c.X, certify.InfeasibleSettings{}); err != nil ||
 				again.Relaxation != c.Relaxation || again.Stationarity != c.Stationarity || again.Radius != c.Radius || !slices.Equal(again.Values, c.Values) {
 				t.Errorf("measured at the same point: %+v, %v, want %+v", again, err, c)
 			}
