@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/datatest"
 	"ppal/internal/require"
 	"ppal/internal/tensorboard"
-	"ppal/internal/tensorboard/eventfile"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 )
@@ -28,12 +28,12 @@ func TestRecorder(t *testing.T) {
 		Measures: map[string]float64{"train_error": 0.1, "test_error_of_rows": 0.2},
 	}
 	require.NoError(t, r.Record(&record))
-	list := eventfile.Files(t, dir)
+	list := datatest.EventFiles(t, dir)
 	if len(list) != 1 || !strings.HasPrefix(filepath.Base(list[0]), "events.out.tfevents.1700000001.") {
 		t.Fatalf("files %q", list)
 	}
 	none, noText := map[string]float32{}, map[string]string{}
-	want := []eventfile.Event{
+	want := []datatest.Event{
 		{Time: 1_700_000_001.5, Version: "brain.Event:2", Scalars: none, Texts: noText},
 		{Time: 1_700_000_002.5, Scalars: none, Texts: map[string]string{"settings": "```yaml\nseed: 1\n```\n"}},
 		{Time: 1_700_000_003.5, Step: 7, Texts: noText, Scalars: map[string]float32{
@@ -44,7 +44,7 @@ func TestRecorder(t *testing.T) {
 			"train/error": 0.1, "test/error_of_rows": 0.2,
 		}},
 	}
-	if diff := cmp.Diff(want, eventfile.Read(t, list[0])); diff != "" { // the record is in the file before Close
+	if diff := cmp.Diff(want, datatest.ReadEvents(t, list[0])); diff != "" { // the record is in the file before Close
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if err := r.Close(); err != nil {
@@ -58,11 +58,11 @@ func TestContinue(t *testing.T) {
 	dir := t.TempDir()
 	for k, seconds := range []int64{1_700_000_000, 1_700_000_000, 1_600_000_000} {
 		w := require.Value(tensorboard.Create(dir, time.Unix(seconds, 0), int64(10*k)))(t)
-		list := eventfile.Files(t, dir)
+		list := datatest.EventFiles(t, dir)
 		if len(list) != k+1 || !strings.Contains(list[k], fmt.Sprint(1_700_000_000+k)) {
 			t.Fatalf("files %q", list)
 		}
-		events := eventfile.Read(t, list[k])
+		events := datatest.ReadEvents(t, list[k])
 		if started := len(events) == 2 && events[1].Start && events[1].Step == int64(10*k); started != (k > 0) {
 			t.Errorf("start at step %d: %+v", 10*k, events)
 		}
@@ -71,8 +71,8 @@ func TestContinue(t *testing.T) {
 		}
 	}
 	w := require.Value(tensorboard.Create(dir, time.Now(), 0))(t)
-	if err := w.Remove(); err != nil || len(eventfile.Files(t, dir)) != 3 {
-		t.Errorf("%q, %v", eventfile.Files(t, dir), err)
+	if err := w.Remove(); err != nil || len(datatest.EventFiles(t, dir)) != 3 {
+		t.Errorf("%q, %v", datatest.EventFiles(t, dir), err)
 	}
 	if _, err := tensorboard.Create(filepath.Join(dir, "none"), time.Now(), 0); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Error(err)

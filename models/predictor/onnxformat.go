@@ -61,14 +61,14 @@ type onnxEncoder struct {
 // The numbers of the messages' fields, from onnx.proto3.
 const (
 	modelIRVersion, modelProducer, modelVersion, modelDoc, modelBody, modelOpset = 1, 2, 3, 6, 7, 8
-	opsetDomain, opsetVersion                                                     = 1, 2
-	graphNode, graphName, graphInitializer, graphInput, graphOutput               = 1, 2, 5, 11, 12
-	nodeInput, nodeOutput, nodeName, nodeOp, nodeAttribute, nodeDomain            = 1, 2, 3, 4, 5, 7
-	attributeName, attributeInt, attributeInts, attributeStrings, attributeType   = 1, 3, 8, 9, 20
-	typeInt, typeInts, typeStrings                                                = 2, 7, 8
-	tensorDims, tensorType, tensorName, tensorRaw                                 = 1, 2, 8, 9
-	valueName, valueType, valueTensor, valueElement, valueShape                   = 1, 2, 1, 1, 2
-	shapeDim, dimValue, dimName                                                   = 1, 1, 2
+	opsetDomain, opsetVersion                                                    = 1, 2
+	graphNode, graphName, graphInitializer, graphInput, graphOutput              = 1, 2, 5, 11, 12
+	nodeInput, nodeOutput, nodeName, nodeOp, nodeAttribute, nodeDomain           = 1, 2, 3, 4, 5, 7
+	attributeName, attributeInt, attributeInts, attributeStrings, attributeType  = 1, 3, 8, 9, 20
+	typeInt, typeInts, typeStrings                                               = 2, 7, 8
+	tensorDims, tensorType, tensorName, tensorRaw                                = 1, 2, 8, 9
+	valueName, valueType, valueTensor, valueElement, valueShape                  = 1, 2, 1, 1, 2
+	shapeDim, dimValue, dimName                                                  = 1, 1, 2
 )
 
 // Input adds an input.

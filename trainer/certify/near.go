@@ -9,17 +9,17 @@ import (
 	"ppal/trainer/problem"
 )
 
-// NearSettings are the settings of Measure. The zero value works.
+// NearSettings are the settings of MeasureNear. The zero value works.
 type NearSettings struct {
 	// RhoHat is rho^ > 0, the weight of the proximal term, above the moduli of weak convexity of f
 	// and g; 0 is the default: the default of method.ProximalPoint, estimated at the iterate.
 	// Distances are comparable only at the same rho^. If the modulus estimated at the iterate is at
-	// least RhoHat, Measure returns a Reason instead of a distance.
+	// least RhoHat, MeasureNear returns a Reason instead of a distance.
 	RhoHat float64
 	// Modulus is the largest modulus of weak convexity; 0 is the default: RhoHat/2, or the
 	// estimate.
 	Modulus float64
-	// Tolerance is the KKT epsilon to which Measure solves the proximal problem; stationarity and
+	// Tolerance is the KKT epsilon to which MeasureNear solves the proximal problem; stationarity and
 	// complementarity are relative to 1 + ||nu||_1, as in the error of the distance. 0 is the
 	// default: 1e-7, or the rounding error if larger: 128 unit roundoffs of 1 + the norms of the
 	// gradients, and 16 unit roundoffs of the iterate's norm times the curvature (8e-6 and 1e-6 in
@@ -53,24 +53,24 @@ type Stationarity struct {
 	RhoHat      float64
 	Certificate Certificate // certificate of the proximal problem, in its split form, at the computed solution
 	Iterations  int         // solver iterations
-	// Reason says why Measure returns no distance: the proximal problem is infeasible, not convex,
+	// Reason says why MeasureNear returns no distance: the proximal problem is infeasible, not convex,
 	// or was not solved. "" if Distance is valid.
 	Reason string
 }
 
 // MeasureNear solves the proximal problem at the iterate by the moving balls method of Auslender,
 // Shefi and Teboulle (SIAM Journal on Optimization 20, 2010), with maxima in split form. at holds f
-// and g of the last Forward at the iterate; Measure restores the iterate and its forward pass. It
-// costs 5 to 20 iterations, each a forward pass and a backward pass for f and for each of the few
-// relevant constraints, and 18 gradients for the curvature of f and of each of up to 4 terms of the
-// constraints; at counts none of them.
+// and g of the last Forward at the iterate; MeasureNear restores the iterate and its forward pass.
+// It costs 5 to 20 iterations, each a forward pass and a backward pass for f and for each of the
+// few relevant constraints, and 18 gradients for the curvature of f and of each of up to 4 terms of
+// the constraints; at counts none of them.
 //
 // MeasureNear recognises an infeasible problem by a positive lower bound of the constraints'
 // maximum: phi - ||v||^2/(2 s) > 0. phi and v are the value and the gradient of a convex
 // combination of the constraints. If r is an indicator, the bound is the minimum over the ball or
 // the box.
 //
-// If ctx is cancelled, Measure takes no more steps.
+// If ctx is cancelled, MeasureNear takes no more steps.
 func MeasureNear(ctx context.Context, p problem.Problem, at *problem.Point, set NearSettings) (Stationarity, error) {
 	if err := set.Validate(); err != nil {
 		return Stationarity{}, err

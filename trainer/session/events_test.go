@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/datatest"
 	"ppal/internal/require"
-	"ppal/internal/tensorboard/eventfile"
 )
 
 // recordSteps returns the steps of the events with an objective.
 func recordSteps(t *testing.T, path string) (steps []int) {
 	t.Helper()
-	for _, e := range eventfile.Read(t, path) {
+	for _, e := range datatest.ReadEvents(t, path) {
 		if _, ok := e.Scalars["objective"]; ok {
 			steps = append(steps, int(e.Step))
 		}
@@ -26,9 +26,9 @@ func recordSteps(t *testing.T, path string) (steps []int) {
 // with a start replaces the steps of earlier files from this start on.
 func shownSteps(t *testing.T, dir string) (steps []int) {
 	t.Helper()
-	for k, path := range eventfile.Files(t, dir) {
+	for k, path := range datatest.EventFiles(t, dir) {
 		if k > 0 {
-			start := eventfile.Read(t, path)[1]
+			start := datatest.ReadEvents(t, path)[1]
 			if !start.Start {
 				t.Fatalf("%s does not begin with a start: %+v", path, start)
 			}
@@ -69,21 +69,21 @@ func TestTensorBoard(t *testing.T) {
 	on := func(o *Options) { o.TensorBoard = true }
 	interrupt(t, dir, on)
 	before := recordsOf(t, dir)
-	if steps := recordSteps(t, eventfile.Files(t, dir)[0]); len(steps) != len(before) {
+	if steps := recordSteps(t, datatest.EventFiles(t, dir)[0]); len(steps) != len(before) {
 		t.Errorf("%d events for %d records", len(steps), len(before))
 	}
 	s := own(t, on)
 	require.Value(s.Resume(dir))(t)
 	require.Value(s.Train(t.Context()))(t)
 	require.NoError(t, s.Save(""))
-	files := eventfile.Files(t, dir)
+	files := datatest.EventFiles(t, dir)
 	if len(files) != 2 {
 		t.Fatalf("files %q", files)
 	}
 	if got, want := shownSteps(t, dir), recordedSteps(t, dir); !slices.Equal(got, want) {
 		t.Errorf("TensorBoard shows the steps %v, the records are at %v", got, want)
 	}
-	second := eventfile.Read(t, files[1])
+	second := datatest.ReadEvents(t, files[1])
 	config, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
 	if err != nil || !strings.Contains(second[2].Texts["settings"], string(config)) || !strings.Contains(string(config), "tensorboard: true") {
 		t.Errorf("settings %q, %v", second[2].Texts, err)
@@ -94,7 +94,7 @@ func TestTensorBoard(t *testing.T) {
 func TestNoTensorBoard(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	interrupt(t, dir, nil)
-	if files := eventfile.Files(t, dir); len(files) > 0 {
+	if files := datatest.EventFiles(t, dir); len(files) > 0 {
 		t.Errorf("files %q", files)
 	}
 	s := own(t, func(o *Options) { o.TensorBoard, o.Files.Version = true, "v9" })

@@ -1,4 +1,4 @@
-package eventfile
+package datatest
 
 import (
 	"encoding/binary"
@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/require"
-	"ppal/internal/tensorboard"
 )
 
 // The bytes of an event with the time 1.5, the step 300, the scalar a = 0.5 and the text b = "x",
@@ -23,12 +22,12 @@ var (
 	scalar = []byte{1<<3 | 2, 1, 'a', 2<<3 | 5, 0, 0, 0, 0x3f}
 	tensor = []byte{1 << 3, 7, 8<<3 | 2, 1, 'x'} // DT_STRING and a string
 	text   = append([]byte{1<<3 | 2, 1, 'b', 8<<3 | 2, byte(len(tensor))}, tensor...)
-	event  = field(5, field(1, scalar), field(1, text))
+	event  = eventField(5, eventField(1, scalar), eventField(1, text))
 	whole  = append([]byte{1<<3 | 1, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f, 2 << 3, 0xac, 2}, event...)
 )
 
-// field returns a field of bytes.
-func field(number byte, parts ...[]byte) []byte {
+// eventField returns a field of bytes.
+func eventField(number byte, parts ...[]byte) []byte {
 	var content []byte
 	for _, p := range parts {
 		content = append(content, p...)
@@ -71,7 +70,7 @@ func read(t *testing.T, data []byte) (list []Event, failure string) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		list = Read(f, path)
+		list = ReadEvents(f, path)
 	}()
 	<-done
 	return list, f.text
@@ -116,8 +115,8 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		"length":    {length, "a wrong checksum"},
 		"cut field": {frame(whole[:len(whole)-1]), "not a message"},
-		"twice":     {frame(field(5, field(1, scalar), field(1, scalar))), "the tag a occurs twice in an event"},
-		"type":      {frame(field(5, field(1, field(8, []byte{1 << 3, 1})))), "a tensor of type 1"},
+		"twice":     {frame(eventField(5, eventField(1, scalar), eventField(1, scalar))), "the tag a occurs twice in an event"},
+		"type":      {frame(eventField(5, eventField(1, eventField(8, []byte{1 << 3, 1})))), "a tensor of type 1"},
 	} {
 		if _, failure := read(t, c.data); failure != c.want {
 			t.Errorf("%s: %q, want %q", name, failure, c.want)
@@ -128,14 +127,14 @@ func TestReadRefuses(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
-	for _, name := range []string{tensorboard.Prefix + "1", tensorboard.Prefix + "2", "other"} {
+	for _, name := range []string{"events.out.tfevents." + "1", "events.out.tfevents." + "2", "other"} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, nil, 0o600))
 		if name != "other" {
 			want = append(want, path)
 		}
 	}
-	if diff := cmp.Diff(want, Files(t, dir)); diff != "" {
+	if diff := cmp.Diff(want, EventFiles(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,5 +1,4 @@
-// Package eventfile reads TensorBoard's event files in tests.
-package eventfile
+package datatest
 
 import (
 	"encoding/binary"
@@ -11,11 +10,9 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"ppal/internal/tensorboard"
 )
 
-// Event is an event of a file.
+// Event is an event of a file that TensorBoard reads.
 type Event struct {
 	Time    float64
 	Step    int64
@@ -25,8 +22,8 @@ type Event struct {
 	Texts   map[string]string  // by tag
 }
 
-// Read reads an event file and checks its checksums.
-func Read(t testing.TB, path string) (list []Event) {
+// ReadEvents reads an event file and checks its checksums.
+func ReadEvents(t testing.TB, path string) (list []Event) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -41,13 +38,13 @@ func Read(t testing.TB, path string) (list []Event) {
 		if sum(data[:8]) != binary.LittleEndian.Uint32(data[8:]) || sum(data[12:12+n]) != binary.LittleEndian.Uint32(data[12+n:]) {
 			t.Fatal("a wrong checksum")
 		}
-		list, data = append(list, parse(t, data[12:12+n])), data[16+n:]
+		list, data = append(list, parseEvent(t, data[12:12+n])), data[16+n:]
 	}
 	return list
 }
 
-// each calls do for each field of a message.
-func each(t testing.TB, b []byte, do func(field protowire.Number, number uint64, content []byte)) {
+// eachField calls do for each field of a message.
+func eachField(t testing.TB, b []byte, do func(field protowire.Number, number uint64, content []byte)) {
 	t.Helper()
 	for len(b) > 0 {
 		field, kind, n := protowire.ConsumeTag(b)
@@ -74,10 +71,10 @@ func each(t testing.TB, b []byte, do func(field protowire.Number, number uint64,
 	}
 }
 
-// parse reads an Event by the numbers of its fields.
-func parse(t testing.TB, b []byte) Event {
+// parseEvent reads an Event by the numbers of its fields.
+func parseEvent(t testing.TB, b []byte) Event {
 	e := Event{Scalars: map[string]float32{}, Texts: map[string]string{}}
-	each(t, b, func(field protowire.Number, number uint64, content []byte) {
+	eachField(t, b, func(field protowire.Number, number uint64, content []byte) {
 		switch field {
 		case 1:
 			e.Time = math.Float64frombits(number)
@@ -86,12 +83,12 @@ func parse(t testing.TB, b []byte) Event {
 		case 3:
 			e.Version = string(content)
 		case 7:
-			each(t, content, func(field protowire.Number, number uint64, _ []byte) { e.Start = field == 1 && number == 1 })
+			eachField(t, content, func(field protowire.Number, number uint64, _ []byte) { e.Start = field == 1 && number == 1 })
 		case 5:
-			each(t, content, func(_ protowire.Number, _ uint64, value []byte) {
+			eachField(t, content, func(_ protowire.Number, _ uint64, value []byte) {
 				var tag, text string
 				var scalar *float32
-				each(t, value, func(field protowire.Number, number uint64, content []byte) {
+				eachField(t, value, func(field protowire.Number, number uint64, content []byte) {
 					switch field {
 					case 1:
 						tag = string(content)
@@ -99,7 +96,7 @@ func parse(t testing.TB, b []byte) Event {
 						x := math.Float32frombits(uint32(number))
 						scalar = &x
 					case 8:
-						each(t, content, func(field protowire.Number, number uint64, content []byte) {
+						eachField(t, content, func(field protowire.Number, number uint64, content []byte) {
 							if field == 8 {
 								text = string(content)
 							} else if field == 1 && number != 7 {
@@ -122,10 +119,10 @@ func parse(t testing.TB, b []byte) Event {
 	return e
 }
 
-// Files returns the event files of a directory in the order in which TensorBoard reads them.
-func Files(t testing.TB, dir string) []string {
+// EventFiles returns the event files of a directory in the order in which TensorBoard reads them.
+func EventFiles(t testing.TB, dir string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, tensorboard.Prefix+"*"))
+	list, err := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*"))
 	if err != nil {
 		t.Fatal(err)
 	}
