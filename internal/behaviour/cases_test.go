@@ -34,7 +34,7 @@ func (r run) step() []string {
 const (
 	pictures = "--rows-per-class 40 --hidden 8 --iterations 25 --record-every 5 "
 	tables   = "--iterations 30 --record-every 6 "
-	groups   = "--problem if --hidden 8 --iterations 8 --record-every 4 "
+	groups   = "--problem if --hidden 8 --iterations 4 --record-every 4 "
 )
 
 // runs returns the table's rows: every method, problem, engine, precision, instruction set,
@@ -98,7 +98,7 @@ func runs() []run {
 		{name: "auto-dp", flags: tables + "--problem dp", simd: "avx2", auto: true},
 		{name: "auto-decisions", flags: tables + "--minimize fnr --subject-to fpr<=0.05 --dataset synthetic-compas", simd: "avx2", auto: true},
 		{name: "auto-decisions-network", flags: tables + "--subject-to fpr<=0.1 --model mlp --hidden 8 --activation sigmoid --dataset synthetic-compas --iterations 60", simd: "avx2", auto: true},
-		{name: "if-communities", flags: groups + "--dataset communities", simd: "avx2", data: true},
+		{name: "if-communities", flags: groups + "--dataset communities --if-form expectation", simd: "avx2", data: true},
 	}
 	for _, method := range strings.Fields("plada gdpa ssg ipp-ssg ipp-conex penalty gda alm unconstrained") {
 		list = append(list,
