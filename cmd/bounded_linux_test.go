@@ -130,7 +130,7 @@ func TestMemoryOfRows(t *testing.T) {
 		most      int // bytes for each row
 		flags     func(n int) []string
 	}{
-		"table": {20_000, 50_000, 300, func(n int) []string {
+		"table": {20_000, 80_000, 300, func(n int) []string {
 			return []string{"--file", writeNumbers(t, n), "--label", "y=true", "--subject-to", "gap(positive_rate, sex) <= 0.5"}
 		}},
 		"pictures": {1000, 6000, 784, func(n int) []string {

@@ -41,22 +41,30 @@ func TestMarginLossByHand(t *testing.T) {
 			-0.5 * s(3), -0.5 * 0.5, 0.5*s(3) + 0.5*0.5}},
 	} {
 		op := must(NewMarginLoss(labels, 3, tc.phi))
-		for _, dt := range dtypes {
-			tol := near
-			if dt == tensor.Float32 {
-				tol = cmpopts.EquateApprox(1e-6, 1e-7)
-			}
-			loss := must(op.Do(dense(dt, scores, 2, 3)))
-			if d := cmp.Diff(tc.loss, widened(t, loss), tol); d != "" {
-				t.Errorf("%v, %v: loss (-want +got)\n%s", tc.phi, dt, d)
-			}
-			grad := must(op.derivative().Do(dense(dt, scores, 2, 3), dense(dt, dl, 2)))
-			if d := cmp.Diff(tc.grad, widened(t, grad), tol); d != "" {
-				t.Errorf("%v, %v: gradient (-want +got)\n%s", tc.phi, dt, d)
-			}
-			if !loss.Shape().Eq(tensor.Shape{2}) || !grad.Shape().Eq(tensor.Shape{2, 3}) || loss.Dtype() != dt {
-				t.Errorf("%v, %v: shapes %v, %v", tc.phi, dt, loss.Shape(), grad.Shape())
-			}
+		checkLoss(t, op.Do, op.derivative().Do, scores, dl, tc.loss, tc.grad)
+	}
+}
+
+// checkLoss compares a loss of the rows of scores, and its gradient for the weights dl, with values
+// by hand, in both types.
+func checkLoss(t *testing.T, do, derivative func(...gorgonia.Value) (gorgonia.Value, error), scores, dl, wantLoss, wantGrad []float64) {
+	t.Helper()
+	rows, cols := len(dl), len(scores)/len(dl)
+	for _, dt := range dtypes {
+		tol := near
+		if dt == tensor.Float32 {
+			tol = cmpopts.EquateApprox(1e-6, 1e-7)
+		}
+		loss := must(do(dense(dt, scores, rows, cols)))
+		if d := cmp.Diff(wantLoss, widened(t, loss), tol); d != "" {
+			t.Errorf("%v: loss (-want +got)\n%s", dt, d)
+		}
+		grad := must(derivative(dense(dt, scores, rows, cols), dense(dt, dl, rows)))
+		if d := cmp.Diff(wantGrad, widened(t, grad), tol); d != "" {
+			t.Errorf("%v: gradient (-want +got)\n%s", dt, d)
+		}
+		if !loss.Shape().Eq(tensor.Shape{rows}) || !grad.Shape().Eq(tensor.Shape{rows, cols}) || loss.Dtype() != dt || grad.Dtype() != dt {
+			t.Errorf("%v: shapes %v, %v", dt, loss.Shape(), grad.Shape())
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -33,23 +32,7 @@ func TestSignedLossByHand(t *testing.T) {
 		{Logistic, []float64{ln(2), ln(1), ln(-0.5), math.Ln2}, []float64{-s(2), 2 * s(1), -4 * s(-0.5), -0.25}},
 	} {
 		op := must(NewSignedLoss(labels, tc.phi))
-		for _, dt := range dtypes {
-			tol := near
-			if dt == tensor.Float32 {
-				tol = cmpopts.EquateApprox(1e-6, 1e-7)
-			}
-			loss := must(op.Do(dense(dt, scores, 4, 1)))
-			if d := cmp.Diff(tc.loss, widened(t, loss), tol); d != "" {
-				t.Errorf("%v, %v: loss (-want +got)\n%s", tc.phi, dt, d)
-			}
-			grad := must(op.derivative().Do(dense(dt, scores, 4, 1), dense(dt, dl, 4)))
-			if d := cmp.Diff(tc.grad, widened(t, grad), tol); d != "" {
-				t.Errorf("%v, %v: gradient (-want +got)\n%s", tc.phi, dt, d)
-			}
-			if !loss.Shape().Eq(tensor.Shape{4}) || !grad.Shape().Eq(tensor.Shape{4, 1}) || loss.Dtype() != dt || grad.Dtype() != dt {
-				t.Errorf("%v, %v: shapes %v, %v", tc.phi, dt, loss.Shape(), grad.Shape())
-			}
-		}
+		checkLoss(t, op.Do, op.derivative().Do, scores, dl, tc.loss, tc.grad)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestKeptLIBSVM(t *testing.T) {
 		t.Helper()
 		datatest.Write(t, "", path, text)
 	}
-	save(file, sparseText(3000, 20, false))
+	save(file, sparseText(1000, 20, false))
 	load := func(folder, sum string, seed uint64) (all any, remarks string) {
 		o := tabular.TableOptions{File: file, Seed: seed, Groups: []string{"3"}, Attributes: []string{"5"}, Ignore: []string{"7"}}
 		if folder != "" {
@@ -133,7 +133,7 @@ func TestKeptLIBSVM(t *testing.T) {
 		expect(what, "1", 1, want, "cannot be used")
 		expect(what+", the load after", "1", 1, want, hasRows)
 	}
-	save(file, sparseText(3000, 0, false))
+	save(file, sparseText(1000, 0, false))
 	want, _ = load("", "", 1)
 	expect("a changed file", "2", 1, want, "has changed")
 	expect("the load after", "2", 1, want, hasRows)

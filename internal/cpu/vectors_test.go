@@ -148,7 +148,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 			want := operate[T](t, n, r, nil)
 			byLevel := map[kernel.Level]outcome[T]{}
 			for _, level := range levels() {
-				for threads := 1; threads <= 3; threads++ {
+				for _, threads := range []int{1, 3} {
 					got := operate(t, n, r, vectorsOf[T](t, level, threads))
 					if threads == 1 {
 						byLevel[level] = got

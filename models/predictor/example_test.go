@@ -11,44 +11,40 @@ import (
 	"ppal/trainer/session"
 )
 
-// trainedRun trains on a small table and returns the run's directory inside folder.
-func trainedRun(folder string) (string, error) {
+// trainedRun trains on a small table, and returns the run's directory and a function that removes
+// it.
+func trainedRun() (run string, remove func()) {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	folder, err := os.MkdirTemp("", "example")
+	must(err)
 	var text strings.Builder
 	text.WriteString("age,job,member\n")
 	for i := range 200 {
 		fmt.Fprintf(&text, "%d,%s,%s\n", 20+i%50, []string{"clerk", "nurse"}[i/50%2], []string{"no", "yes"}[i%50/25])
 	}
 	file := filepath.Join(folder, "people.csv")
-	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-		return "", err
-	}
+	must(os.WriteFile(file, []byte(text.String()), 0o644))
 	options := session.Options{Data: session.CSV(file, "member", "job=nurse"), Task: session.DemographicParity{}}
 	options.Settings.Iterations = 50
 	s, err := session.New(context.Background(), options)
-	if err != nil {
-		return "", err
-	}
+	must(err)
 	defer s.Close()
-	if _, err := s.Train(context.Background()); err != nil {
-		return "", err
-	}
-	run := filepath.Join(folder, "run")
-	return run, s.Save(run)
+	_, err = s.Train(context.Background())
+	must(err)
+	run = filepath.Join(folder, "run")
+	must(s.Save(run))
+	return run, func() { _ = os.RemoveAll(folder) }
 }
 
 // The example loads the directory of a run and decides about new rows, whose columns may be in
 // another order.
 func Example() {
-	folder, err := os.MkdirTemp("", "example")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
-	run, err := trainedRun(folder)
-	if err != nil {
-		panic(err)
-	}
-
+	run, remove := trainedRun()
+	defer remove()
 	m, err := predictor.Load(run)
 	if err != nil {
 		panic(err)
@@ -71,16 +67,8 @@ func Example() {
 
 // The example decides about a row of a program, such as a request to a server.
 func ExampleModel_Row() {
-	folder, err := os.MkdirTemp("", "example")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
-	run, err := trainedRun(folder)
-	if err != nil {
-		panic(err)
-	}
-
+	run, remove := trainedRun()
+	defer remove()
 	m, err := predictor.Load(run)
 	if err != nil {
 		panic(err)
@@ -100,16 +88,8 @@ func ExampleModel_Row() {
 // The example counts the decisions on labelled rows. The groups are the groups of the run's
 // constraints.
 func ExampleModel_Evaluate() {
-	folder, err := os.MkdirTemp("", "example")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
-	run, err := trainedRun(folder)
-	if err != nil {
-		panic(err)
-	}
-
+	run, remove := trainedRun()
+	defer remove()
 	m, err := predictor.Load(run)
 	if err != nil {
 		panic(err)

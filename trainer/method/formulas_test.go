@@ -163,6 +163,12 @@ func TestPerturbedWarningsByHand(t *testing.T) {
 			t.Errorf("%s: %q, %q", name, warnings, notes)
 		}
 	}
+	for set, want := range map[Perturbation]string{{}: "lower --delta-p", {Delta: DeltaHarmonic}: "raise --delta0"} {
+		d := perturbed{set: set, rho: 2, k: 8, delta: lagDelta, lambda: []float64{1}, mu: []float64{0}}
+		if warnings, _ := d.conclude(&problem.Point{Constraints: []float64{0.25}}, 0.125); len(warnings) != 1 || !strings.Contains(warnings[0], want) {
+			t.Errorf("%+v: %q, want %q", set, warnings, want)
+		}
+	}
 	d := perturbed{rho: 2, k: 8}
 	if warnings, notes := d.conclude(&problem.Point{}, 1); len(warnings)+len(notes) != 0 {
 		t.Errorf("%q, %q", warnings, notes)
@@ -360,31 +366,6 @@ func TestSwitchingByHand(t *testing.T) {
 	}
 }
 
-// The warning about the lag of mu appears only if mu is far from lambda and delta_k is too small
-// for mu to catch up.
-func TestLagOfMu(t *testing.T) {
-	for _, test := range []struct {
-		name      string
-		set       Perturbation
-		lambda    float64
-		delta     float64
-		violation float64
-		want      string // "": no warning
-	}{
-		{"power", Perturbation{}, 1, 0.01, 0.2, "lower --delta-p"},
-		{"harmonic", Perturbation{Delta: DeltaHarmonic}, 1, 0.01, 0.2, "raise --delta0"},
-		{"mu still moves", Perturbation{}, 1, 0.5, 0.2, ""},
-		{"mu is at lambda", Perturbation{}, 0.1, 0.01, 0.2, ""},
-		{"met", Perturbation{}, 1, 0.01, 1e-4, ""},
-	} {
-		d := perturbed{set: test.set, rho: 5, k: 10, delta: test.delta, lambda: []float64{test.lambda}, mu: []float64{0}}
-		warnings, _ := d.conclude(&problem.Point{Constraints: []float64{test.violation}}, trainer.DefaultFeasibilityTolerance)
-		if text := strings.Join(warnings, "\n"); test.want == "" && text != "" || !strings.Contains(text, test.want) {
-			t.Errorf("%s: warnings %q, want %q", test.name, warnings, test.want)
-		}
-	}
-}
-
 // layered hides that functions have no hidden layers.
 type layered struct{ problem.Problem }
 
@@ -408,16 +389,5 @@ func TestFirstPenalty(t *testing.T) {
 		if m.c < mostPenalty || m.c > 2*mostPenalty {
 			t.Errorf("hides %v: the largest c is %v, want about %v", hides, m.c, float64(mostPenalty))
 		}
-	}
-}
-
-func TestNamesParse(t *testing.T) {
-	for k := step.Nesterov; k <= step.Adam; k++ {
-		if got, err := step.Parse(k.String()); err != nil || got != k {
-			t.Errorf("%v parses to %v, %v", k, got, err)
-		}
-	}
-	if _, err := step.Parse("newton"); !errors.Is(err, problem.ErrSettings) {
-		t.Errorf("%v", err)
 	}
 }

@@ -3,7 +3,6 @@ package method_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"regexp"
 	"slices"
@@ -168,9 +167,9 @@ func TestSettingsAreRefused(t *testing.T) {
 		"inner with adam":           &method.PLADA{XStep: method.Inner, Primal: step.Settings{Kind: step.Adam}},
 		"inner with a bad eta":      &method.PLADA{XStep: method.Inner, Primal: step.Settings{Eta: nan}},
 		"gdpa step":                 &method.GDPA{Step: -1}, "gdpa penalty": &method.GDPA{Penalty: nan},
-		"gdpa perturbation": &method.GDPA{Perturbation: 1}, "gdpa ratio": &method.GDPA{Ratio: 0.5},
-		"gdpa automatic": &method.GDPA{Automatic: true},
-		"penalty":        &method.Penalty{Coefficient: -1}, "growth": &method.Penalty{Growth: 0.5}, "period": &method.Penalty{Period: -1},
+		"gdpa perturbation": &method.GDPA{Perturbation: 1},
+		"gdpa automatic":    &method.GDPA{Automatic: true},
+		"penalty":           &method.Penalty{Coefficient: -1}, "growth": &method.Penalty{Growth: 0.5}, "period": &method.Penalty{Period: -1},
 		"ssg tolerance": &method.SSG{Tolerance: -1}, "ssg step": &method.SSG{Step: inf}, "ssg rule": &method.SSG{StepRule: method.StepPolyak},
 		"ssg constant": &method.SSG{StepRule: method.StepConstant}, "ssg on g": &method.SSG{ViolationRule: "newton"},
 		"ssg constant on g":  &method.SSG{ViolationRule: method.StepConstant},
@@ -200,40 +199,5 @@ func TestSettingsAreRefused(t *testing.T) {
 		"epoch": {IterationsPerEpoch: -1}, "near": {NearEvery: -1}, "collapse": {CollapseAbove: nan},
 	} {
 		t.Run(name, func(t *testing.T) { testkit.Refused(t, testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, s) })
-	}
-}
-
-func TestFunctionsAreRefused(t *testing.T) {
-	for name, change := range map[string]func(fn *problem.Functions){
-		"n":        func(fn *problem.Functions) { fn.N = 0 },
-		"start":    func(fn *problem.Functions) { fn.N = 2 },
-		"gradient": func(fn *problem.Functions) { fn.Gradient = nil },
-		"jacobian": func(fn *problem.Functions) { fn.JacobianT = nil },
-		"radius":   func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: problem.Ball} },
-		"box":      func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: problem.Box, Lower: 1} },
-		"empty box": func(fn *problem.Functions) {
-			fn.Regularizer = problem.Regularizer{Kind: problem.Box, Upper: math.NaN()}
-		},
-		"weight": func(fn *problem.Functions) {
-			fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: math.Inf(1)}
-		},
-		"groups": func(fn *problem.Functions) {
-			fn.Regularizer = problem.Regularizer{Kind: problem.GroupL1, Weight: 1, Groups: []int{2}}
-		},
-		"no groups": func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: problem.GroupL1, Weight: 1} },
-		"group order": func(fn *problem.Functions) {
-			fn.Regularizer = problem.Regularizer{Kind: problem.GroupL1, Weight: 1, Groups: []int{1, 1}}
-		},
-		"kind":       func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: 17} },
-		"piece":      func(fn *problem.Functions) { fn.Pieces = []problem.Piece{{Constraint: 1, Term: 0}} },
-		"piece term": func(fn *problem.Functions) { fn.Pieces = []problem.Piece{{Constraint: 0, Term: 1}} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			fn := testkit.Line()
-			change(&fn)
-			if _, err := fn.New([]float64{0}); !errors.Is(err, problem.ErrSettings) {
-				t.Errorf("error %v, want ErrSettings", err)
-			}
-		})
 	}
 }

@@ -66,6 +66,8 @@ func TestValidateAtBounds(t *testing.T) {
 		{Regularizer{Kind: Ball, Radius: inf}, false},
 		{Regularizer{Kind: L1, Weight: 1}, true},
 		{Regularizer{Kind: L1, Weight: -1}, false},
+		{Regularizer{Kind: L1, Weight: inf}, false},
+		{Regularizer{Kind: GroupL1, Weight: 1}, false},
 		{Regularizer{Kind: GroupL1, Weight: 1, Groups: []int{1, 3}}, true},
 		{Regularizer{Kind: GroupL1, Weight: 0, Groups: []int{1, 3}}, false},
 		{Regularizer{Kind: GroupL1, Weight: 1, Groups: []int{1, 1, 3}}, false},

@@ -163,12 +163,17 @@ func TestFunctionsAreComplete(t *testing.T) {
 		"no gradient": func(fn *problem.Functions) { fn.Gradient = nil },
 		"no g":        func(fn *problem.Functions) { fn.G = nil },
 		"no Jacobian": func(fn *problem.Functions) { fn.JacobianT = nil },
+		"regularizer": func(fn *problem.Functions) { fn.Regularizer = problem.Regularizer{Kind: problem.Ball} },
+		"pieces":      func(fn *problem.Functions) { fn.Pieces = []problem.Piece{{Constraint: 2}} },
 	} {
 		fn := planes()
 		change(&fn)
 		if _, err := fn.New(make([]float64, max(fn.N, 0))); !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if _, err := planes().New([]float64{0}); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("a start of another length: %v", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestEveryLeafOfSummary(t *testing.T) {
 	require.NoRace(t, "it verifies many runs")
 	names := []string{"gap", "dp"}
 	if !testing.Short() {
-		names = []string{"gap", "mnpc separate hinge", "classes", "promise", "impossible", "eo max", "dp"}
+		names = []string{"gap", "mnpc l1", "classes", "promise", "impossible", "eo max", "dp"}
 	}
 	list := runs(t)
 	// The checks of rates and times know no task: a run with two classes and one with three show them.
@@ -107,7 +107,7 @@ func TestEveryLeafOfSummary(t *testing.T) {
 				kind := regexp.MustCompile(`\[\d+\]`).ReplaceAllString(l.path, "[]") + fmt.Sprintf(" %T", l.old)
 				shown := seen
 				if strings.HasPrefix(kind, "rates.") || strings.HasPrefix(kind, "seconds") {
-					shown, kind = common, fmt.Sprint(kind, name == "classes" || name == "mnpc separate hinge")
+					shown, kind = common, fmt.Sprint(kind, name == "classes" || name == "mnpc l1")
 				}
 				if shown[kind] || shows[kind] == most || l.path == "checksum" || strings.HasPrefix(l.path, "files.") {
 					continue
