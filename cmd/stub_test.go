@@ -88,7 +88,7 @@ func (s *stub) Describe() session.Description {
 			Features: 784, Parameters: 2, Normalization: "none",
 			Warnings: []string{"class dress: the bound constrains nothing"}, Notes: []string{"a note"},
 		},
-		Task: session.NameNeymanPearson, Dataset: "stub", Objective: "shirt", Constraints: []string{"trouser", "dress"},
+		Task: session.NameNeymanPearson, Dataset: "stub", Objective: "shirt", Constraints: []string{"trouser", "dress"}, Bounded: []string{"trouser <= 1", "dress <= 3"},
 		Rows: results.SplitSizes{Train: 18, Test: 9},
 	}
 }

@@ -296,3 +296,49 @@ type flagged []Flag
 
 func (flagged) State(Rows, bool) (*Statement, error) { return fit(1), nil }
 func (f flagged) Flags() []Flag                      { return f }
+
+// renamed is the task of another program, in the language of constraints and with a name of its own.
+type renamed struct{ Decisions }
+
+func (r renamed) State(train Rows, smooth bool) (*Statement, error) {
+	s, err := r.Decisions.State(train, smooth)
+	if err == nil {
+		s.Name = "renamed"
+	}
+	return s, err
+}
+
+// The name of a constraint with its bound has the bound once, for every task and for both kinds of
+// bounds: the words of the language already have it, whatever the task is called.
+func TestBoundedNames(t *testing.T) {
+	m := &Matrix{Features: &matrix.Dense{Rows: 4, Cols: 1, Data: []float64{1, 2, 3, 4}}, Labels: []int{-1, 1, -1, 1},
+		Groups: []constraints.Group{{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{2, 3}}}}
+	tasks := map[string]Task{"renamed": renamed{Decisions{SubjectTo: []constraints.Constraint{constraints.FPR().AtMost(0.3)}}}}
+	for _, d := range Tasks() {
+		for _, on := range []string{"surrogate", "decisions"} {
+			task := d.New()
+			for _, o := range task.(configurable).options() {
+				if o.Name == "bounds-on" {
+					require.NoError(t, o.Set(on))
+					tasks[d.Name+" on "+on] = task
+				}
+			}
+		}
+	}
+	named := 0
+	for name, task := range tasks {
+		s, err := New(t.Context(), Options{Data: Matrices{Train: m}, Task: task, Settings: trainer.Settings{Iterations: 1}})
+		if err != nil {
+			continue // the rows do not suit the task
+		}
+		for _, c := range s.pipeline.Describe().Bounded {
+			if named++; strings.Count(c, " <= ") != 1 {
+				t.Errorf("%s: the bounded name %q", name, c)
+			}
+		}
+		require.NoError(t, s.Close())
+	}
+	if named < 8 {
+		t.Errorf("%d names", named)
+	}
+}

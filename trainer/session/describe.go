@@ -26,6 +26,7 @@ type Description struct {
 	Dataset      string   // the name of the data set, or "data at hand"
 	Objective    string   // the name of f
 	Constraints  []string // the names of g_1..g_m: classes, gaps, groups
+	Bounded      []string // the same names with their bounds
 	Rows         results.SplitSizes
 	Preparation  *tabular.Preparation // the encoding of a table's columns; nil for other data
 	FeatureNames []string
@@ -92,6 +93,7 @@ func (a *assembly) stated() Description {
 	d := Description{Provenance: l.Provenance, Preparation: l.Preparation, FeatureNames: l.FeatureNames, Columns: l.Columns}
 	d.Dataset = a.data.Name()
 	d.Task, d.Objective, d.Constraints, d.Bounds = st.Name, st.Objective, st.names(), st.bounds()
+	d.Bounded = st.bounded()
 	if d.Objective == "" {
 		d.Objective = "objective"
 	}
@@ -172,9 +174,7 @@ func (a *assembly) model(d Description) results.Model {
 			}
 		}
 	} else {
-		for j, name := range d.Constraints {
-			m.Constraints = append(m.Constraints, fmt.Sprintf("%s <= %v", name, d.Bounds[j]))
-		}
+		m.Constraints = append(m.Constraints, d.Bounded...)
 	}
 	for _, a := range train.Attributes {
 		m.Attributes = append(m.Attributes, results.ModelAttribute{Name: a.Name, Values: a.Values})

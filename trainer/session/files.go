@@ -49,7 +49,7 @@ func (s *Session) fileOptions() save.Options {
 
 // configFile returns the contents of config.yaml for the session with the description d.
 func (s *Session) configFile(d Description) ([]byte, error) {
-	d.Provenance.Schema, d.Provenance.Constraints = rundir.Schema, boundedNames(d)
+	d.Provenance.Schema, d.Provenance.Constraints = rundir.Schema, d.Bounded
 	return s.options.configFile(d.Provenance)
 }
 
@@ -158,7 +158,7 @@ func (s *Session) drawCurves(d Description) {
 	if renderer == nil {
 		return
 	}
-	legend := results.Legend{Title: s.plotTitle(d), Objective: d.Objective, Constraints: d.Constraints, Bounded: boundedNames(d), Bounds: d.Bounds}
+	legend := results.Legend{Title: s.plotTitle(d), Objective: d.Objective, Constraints: d.Constraints, Bounded: d.Bounded, Bounds: d.Bounds}
 	s.files.BeginCurves(func() error { return renderer.Curves(string(dir), legend) })
 }
 

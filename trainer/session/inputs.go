@@ -136,7 +136,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	in.Settings.TimeLimit = o.TimeLimit
 	in.Warnings, in.Notes = concat(l.Description.Warnings, b.statement.Warnings), slices.Clone(l.Description.Notes)
 	in.Members, in.Provenance = in.description.Members, in.description.Provenance
-	in.Provenance.Constraints = boundedNames(in.description)
+	in.Provenance.Constraints = in.description.Bounded
 	if d := in.description; d.Preparation != nil {
 		in.Preparation = &results.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
 	}

@@ -146,7 +146,7 @@ func (d Description) deviceAndMemory() string {
 
 // ended returns the ended run for its verdict.
 func (s *Session) ended(o *results.Outcome) measure.Run {
-	run := measure.Run{Circumstances: s.circumstances(o), Training: s.training, Constraints: boundedNames(s.pipeline.Describe()),
+	run := measure.Run{Circumstances: s.circumstances(o), Training: s.training, Constraints: s.pipeline.Describe().Bounded,
 		FeasibilityTolerance: s.options.feasibilityTolerance()}
 	if a := s.own; a != nil && a.solved != nil && a.solved.Rounds != nil {
 		rounds := a.solved.Rounds.Rounds
@@ -193,16 +193,4 @@ func (o Options) feasibilityTolerance() float64 {
 		return t
 	}
 	return trainer.DefaultFeasibilityTolerance
-}
-
-// boundedNames returns the constraints of a description with their bounds.
-func boundedNames(d Description) []string {
-	if d.Task == NameRates || d.Task == NameClassRates || d.Task == NameRanking {
-		return d.Constraints // in the user's words, with the bound
-	}
-	names := make([]string, len(d.Constraints))
-	for j, name := range d.Constraints {
-		names[j] = fmt.Sprintf("%s <= %v", name, d.Bounds[j])
-	}
-	return names
 }

@@ -245,6 +245,19 @@ func (s *Statement) names() []string {
 	return list
 }
 
+// bounded returns the names of the constraints with their bounds, which the names in the words of a
+// system already have.
+func (s *Statement) bounded() []string {
+	list := s.names()
+	if s.system != nil && s.system.Margins == nil {
+		return list
+	}
+	for j, c := range s.Constraints {
+		list[j] = fmt.Sprintf("%s <= %v", c.Name, c.Bound)
+	}
+	return list
+}
+
 // check returns an error for a statement without a required field.
 func (s *Statement) check() error {
 	if s.Name == "" || s.Nodes == nil {
