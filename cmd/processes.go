@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"time"
 
@@ -231,4 +232,19 @@ func (a *app) sharedOptions(text []byte) (session.Options, error) {
 		o.Data = table
 	}
 	return o, err
+}
+
+// joinProcesses returns the function that starts MPI; nil: this program supports one process. Signals
+// that stop the program are for process 0, which stops the others.
+func joinProcesses() func() (ranks.Collective, func() error, error) {
+	if ranks.Start == nil {
+		return nil
+	}
+	return func() (ranks.Collective, func() error, error) {
+		c, end, err := ranks.Start()
+		if err == nil && c.Rank() > 0 {
+			signal.Ignore(stopSignals()...)
+		}
+		return c, end, err
+	}
 }

@@ -78,7 +78,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	defer report.close()
 	source := cmp.Or(cfg.Table.File, cfg.Dataset)
 	if source == standard {
-		source = "standard input"
+		source = standardInput
 	}
 	reading := fmt.Sprintf("reading %s and building the problem", source)
 	report.info(reading)

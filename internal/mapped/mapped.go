@@ -163,6 +163,9 @@ func bytesOf[T any](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), uintptr(len(x))*sizeOf[T]())
 }
 
+// HugePages asks the kernel to back b with huge pages where it can.
+func HugePages(b []byte) { hugePages(b) }
+
 // Ahead loads the pages of x before the program reads them.
 func Ahead(x []byte) {
 	if len(x) > 0 {

@@ -80,3 +80,8 @@ func whole(x []byte, page uintptr) []byte {
 	}
 	return nil
 }
+
+// hugePages implements HugePages.
+func hugePages(b []byte) {
+	_ = unix.Madvise(b, unix.MADV_HUGEPAGE) // without huge pages, ppal works as well
+}

@@ -5,6 +5,9 @@ import (
 	"unsafe"
 )
 
+// Start is MPI in a program with MPI (tag mpi), and nil in another.
+var Start func() (c Collective, end func() error, err error)
+
 // Collective joins the processes of a run. The methods are those of session.Processes, which
 // describes them.
 type Collective interface {

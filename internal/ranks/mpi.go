@@ -54,6 +54,8 @@ import (
 	"unsafe"
 )
 
+func init() { Start = MPI }
+
 // MPI starts MPI and returns the rank of this process. The caller calls close at the end of the
 // program, after the last exchange. MPI may be started once in a process.
 func MPI() (c Collective, close func() error, err error) {

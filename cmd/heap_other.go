@@ -1,6 +1,0 @@
-//go:build !linux
-
-package cmd
-
-// adviseHugePages does nothing.
-func adviseHugePages([]byte) {}
