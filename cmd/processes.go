@@ -234,8 +234,8 @@ func (a *app) sharedOptions(text []byte) (session.Options, error) {
 	return o, err
 }
 
-// joinProcesses returns the function that starts MPI; nil: this program supports one process. Signals
-// that stop the program are for process 0, which stops the others.
+// joinProcesses returns the function that starts MPI; nil: this program supports one process.
+// Signals that stop the program are for process 0, which stops the others.
 func joinProcesses() func() (ranks.Collective, func() error, error) {
 	if ranks.Start == nil {
 		return nil

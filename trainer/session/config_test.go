@@ -297,7 +297,7 @@ type flagged []Flag
 func (flagged) State(Rows, bool) (*Statement, error) { return fit(1), nil }
 func (f flagged) Flags() []Flag                      { return f }
 
-// renamed is the task of another program, in the language of constraints and with a name of its own.
+// renamed is a task of another program, in the language of constraints and with a name of its own.
 type renamed struct{ Decisions }
 
 func (r renamed) State(train Rows, smooth bool) (*Statement, error) {
