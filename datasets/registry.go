@@ -71,7 +71,7 @@ var all = sync.OnceValue(func() []Dataset {
 // Lookup returns the data set with the given name, or an error that wraps ErrUnknownDataset and
 // lists the names.
 func Lookup(name string) (Dataset, error) {
-	all := All()
+	all := all()
 	i := slices.IndexFunc(all, func(d Dataset) bool { return d.Name == name })
 	if i >= 0 {
 		return all[i], nil

@@ -17,7 +17,7 @@ import (
 // Names returns the names of the data sets for which is returns true; nil: of all.
 func Names(is func(d Dataset) bool) []string {
 	var names []string
-	for _, d := range All() {
+	for _, d := range all() {
 		if is == nil || is(d) {
 			names = append(names, d.Name)
 		}

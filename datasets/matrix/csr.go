@@ -95,27 +95,31 @@ func (c *CSR) CountEntries(rows []int, place []int32) (entries int) {
 // entries.
 func (c *CSR) SelectTo(out *CSR, rows []int, place []int32, cols int) {
 	out.Rows, out.Cols, out.Starts = len(rows), cols, append(out.Starts, 0)
+	columns, values := out.Columns, out.Values
 	for _, r := range rows {
-		if place == nil {
-			out.Columns = append(out.Columns, c.Columns[c.Starts[r]:c.Starts[r+1]]...)
+		from, to := c.Starts[r], c.Starts[r+1]
+		switch {
+		case place == nil:
+			columns = append(columns, c.Columns[from:to]...)
 			if c.Values != nil {
-				out.Values = append(out.Values, c.Values[c.Starts[r]:c.Starts[r+1]]...)
+				values = append(values, c.Values[from:to]...)
 			}
-			out.Starts = append(out.Starts, len(out.Columns))
-			continue
+		case c.Values == nil:
+			for _, column := range c.Columns[from:to] {
+				if own := place[column]; own >= 0 {
+					columns = append(columns, own)
+				}
+			}
+		default:
+			for e, column := range c.Columns[from:to] {
+				if own := place[column]; own >= 0 {
+					columns, values = append(columns, own), append(values, c.Values[from+e])
+				}
+			}
 		}
-		for e := c.Starts[r]; e < c.Starts[r+1]; e++ {
-			column := c.Columns[e]
-			if column = place[column]; column < 0 {
-				continue
-			}
-			out.Columns = append(out.Columns, column)
-			if c.Values != nil {
-				out.Values = append(out.Values, c.Values[e])
-			}
-		}
-		out.Starts = append(out.Starts, len(out.Columns))
+		out.Starts = append(out.Starts, len(columns))
 	}
+	out.Columns, out.Values = columns, values
 }
 
 // Stack puts matrices with equal numbers of columns one below the other. Stack needs at least one

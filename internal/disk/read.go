@@ -57,25 +57,33 @@ func Read(path string) ([]byte, error) { return ReadUpTo(path, limitOf(path)) }
 // writer of a named pipe. The errors are *fs.PathError and wrap ErrKind or ErrSize,
 // or come from the file system.
 func ReadUpTo(path string, limit int64) ([]byte, error) {
-	f, err := OpenRegular(path, os.O_RDONLY)
+	f, size, err := openUpTo(path, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > limit {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrSize, info.Size(), limit)}
-	}
-	data := make([]byte, info.Size())
+	data := make([]byte, size)
 	if n, err := io.ReadFull(f, data); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	} else if err != nil {
 		data = data[:n] // the file has become shorter: a checksum or the parser finds that
 	}
 	return data, nil
+}
+
+// openUpTo opens a regular file of at most limit bytes, and returns its size.
+func openUpTo(path string, limit int64) (f *os.File, size int64, err error) {
+	if f, err = OpenRegular(path, os.O_RDONLY); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > limit {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrSize, info.Size(), limit)}
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
 }
 
 // OpenRegular opens a regular file with the flags of os.OpenFile. It does not wait for the writer

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,21 @@ const (
 func Sum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// SumFile returns the SHA-256 of a file of a run, in hex, without its content in memory. The errors
+// are those of Read.
+func SumFile(path string) (string, error) {
+	f, size, err := openUpTo(path, limitOf(path))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.CopyN(sum, f, size); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // BlankSum stands for the checksum of a text in the text itself while the checksum is computed.

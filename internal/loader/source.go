@@ -10,6 +10,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
+	"ppal/internal/relay"
 	"ppal/internal/textvalue"
 )
 
@@ -94,11 +95,36 @@ func (s *Source) Split(opts tabular.TableOptions) (*tabular.Tables, error) {
 		return nil, err
 	}
 	shares := opts.Split.Shares()
-	for i, part := range []**tabular.Table{&t.Train, &t.Validation, &t.Test} {
-		if len(rows[i]) == 0 && (shares[i] == 0 || s.assigned != nil || opts.Folds > 0) {
+	without := func(i int) bool {
+		return len(rows[i]) == 0 && (shares[i] == 0 || s.assigned != nil || opts.Folds > 0)
+	}
+	parts := []**tabular.Table{&t.Train, &t.Validation, &t.Test}
+	features := make([]matrix.Matrix, len(parts)) // taken beside the other columns
+	taken := relay.Go(func() (err error) {
+		for i := range parts {
+			if without(i) {
+				continue
+			}
+			if features[i], err = s.Features.Take(rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i, part := range parts {
+		if !without(i) {
+			*part = s.part(rows[i], groups)
+		}
+	}
+	if err := taken(); err != nil {
+		return nil, err
+	}
+	for i, part := range parts {
+		if *part == nil {
 			continue
 		}
-		if *part, err = s.part(tabular.PartNames[i], rows[i], groups); err != nil {
+		(*part).Features = features[i]
+		if err := s.checkPart(tabular.PartNames[i], *part); err != nil {
 			return nil, err
 		}
 	}
@@ -124,16 +150,13 @@ func (s *Source) strata() []int {
 	return strata
 }
 
-// part returns the table of some rows, given in increasing order.
-func (s *Source) part(name string, rows []int, groups []tabular.Group) (*tabular.Table, error) {
+// part returns the table of some rows, given in increasing order, without its features. The table
+// keeps the list of the rows, as the features may do.
+func (s *Source) part(rows []int, groups []tabular.Group) *tabular.Table {
 	t := &tabular.Table{Columns: s.Features.columns(), Classes: s.Classes}
-	t.Labels, t.Source = make([]int, len(rows)), slices.Clone(rows)
-	var err error
-	if s.rows == nil {
-		rows = t.Source // the features may keep the list
-	}
-	if t.Features, err = s.Features.Take(rows); err != nil {
-		return nil, err
+	t.Labels, t.Source = make([]int, len(rows)), rows
+	if s.rows != nil {
+		t.Source = slices.Clone(rows)
 	}
 	place := make([]int32, len(s.Labels)) // position of each row in this table, from 1
 	for k, i := range rows {
@@ -168,7 +191,7 @@ func (s *Source) part(name string, rows []int, groups []tabular.Group) (*tabular
 	for _, a := range s.attributes {
 		t.Attributes = append(t.Attributes, a.Restrict(rows))
 	}
-	return t, s.checkPart(name, t)
+	return t
 }
 
 // checkTraining returns an error that names all classes without training rows, if the label has
@@ -249,9 +272,11 @@ func (s *Source) checkPart(name string, t *tabular.Table) error {
 			return empty("class", t.Classes[k])
 		}
 	}
-	_, sharedOut := tabular.Exclusive(s.groups, len(s.Labels))
 	for _, g := range t.Groups {
-		if len(g.Rows) == 0 && (sharedOut && s.queries == nil || train) {
+		if len(g.Rows) > 0 {
+			continue
+		}
+		if _, sharedOut := tabular.Exclusive(s.groups, len(s.Labels)); sharedOut && s.queries == nil || train {
 			return empty("group", g.Name)
 		}
 	}

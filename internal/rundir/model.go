@@ -29,11 +29,10 @@ func (d Dir) ModelDescription() string { return filepath.Join(string(d), "model.
 func (d Dir) WriteModel(m results.Model) error {
 	m.Schema, m.Files = modelSchema, map[string]string{}
 	for _, name := range parts(&m) {
-		data, err := Seal{}.Read(filepath.Join(string(d), name))
-		if err != nil {
-			return err
+		var err error
+		if m.Files[name], err = disk.SumFile(filepath.Join(string(d), name)); err != nil {
+			return fmt.Errorf("rundir: %w", err)
 		}
-		m.Files[name] = disk.Sum(data)
 	}
 	text, err := ModelText(m)
 	if err != nil {

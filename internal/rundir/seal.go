@@ -9,16 +9,23 @@ import (
 	"path/filepath"
 
 	"ppal/internal/disk"
+	"ppal/internal/relay"
 	"ppal/trainer/session/results"
 )
 
 // WriteSummary writes the summary atomically. It is the last file of a run. WriteSummary sets the
 // schema and the checksums: of the run's other files, and of the summary itself. If a file cannot
 // be read, WriteSummary writes the summary without checksums of files, and returns the error.
-func (d Dir) WriteSummary(s *results.Summary) error {
-	sums, err := d.checksums()
-	s.Files = sums
-	return errors.Join(WriteSummary(d.Summary(), s), err)
+func (d Dir) WriteSummary(s *results.Summary) error { return d.BeginSummary()(s) }
+
+// BeginSummary begins to compute the checksums of the run's files, which must be complete, and
+// returns the function that writes summary.json with them as WriteSummary does.
+func (d Dir) BeginSummary() (write func(s *results.Summary) error) {
+	sums := relay.Start(d.checksums)
+	return func(s *results.Summary) (err error) {
+		s.Files, err = sums()
+		return errors.Join(WriteSummary(d.Summary(), s), err)
+	}
 }
 
 // WriteSummary writes the summary atomically, with its schema and its checksum.
@@ -60,13 +67,13 @@ func (d Dir) Sealed() []string {
 func (d Dir) checksums() (map[string]string, error) {
 	sums := map[string]string{}
 	for _, path := range d.Sealed() {
-		data, err := disk.Read(path)
+		sum, err := disk.SumFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, fmt.Errorf("rundir: %w", err)
 		default:
-			sums[filepath.Base(path)] = disk.Sum(data)
+			sums[filepath.Base(path)] = sum
 		}
 	}
 	return sums, nil

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -263,15 +264,14 @@ func (a *assembly) readInit(path string) (models.Model, error) {
 func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	train := a.splits[0]
 	if a.buildsConcurrently() {
-		rest := relay.Go(func() error { return a.buildMeasures(weights) })
-		err := a.buildTraining(train, weights)
-		if err == nil && train.Len()*a.builder.Outputs() <= smallTask {
-			err = a.buildExact(train, weights)
-		}
-		if failure := rest(); err == nil {
-			err = failure
-		}
-		return err
+		rest := relay.Go(func() error {
+			err := a.buildMeasures(weights)
+			if err == nil && train.Len()*a.builder.Outputs() <= smallTask {
+				err = a.buildExact(train, weights)
+			}
+			return err
+		})
+		return cmp.Or(a.buildTraining(train, weights), rest())
 	}
 	if err := a.buildTraining(train, weights); err != nil {
 		return err

@@ -52,8 +52,9 @@ func (d *Directory) Save(f *Finish) (rescued string, err error) {
 	}
 	lost := failure != nil
 	sum := f.Summary(time.Since(began))
+	write := d.Path.BeginSummary() // beside the page, which has no checksum
 	f.Page(sum, detailed)
-	written := d.Path.WriteSummary(sum)
+	written := write(sum)
 	if written != nil && d.Path.RemovePictures() == nil { // the summary counts for more
 		written = d.Path.WriteSummary(sum)
 	}
