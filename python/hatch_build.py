@@ -38,7 +38,7 @@ class Program(BuildHookInterface[Any]):
             return
         target = "/".join(_output(go, "go", "env", "GOOS", "GOARCH").split())
         program = here.parent / "build" / "wheel" / target / ("ppal.exe" if target.startswith("windows") else "ppal")
-        flags = f"-s -w -funcalign=16 -X {_output(go, 'go', 'list', '-m').strip()}/cmd.release={self.metadata.version}"
+        flags = f"-s -w -funcalign=8 -X {_output(go, 'go', 'list', '-m').strip()}/cmd.release={self.metadata.version}"
         subprocess.run(["go", "build", "-trimpath", "-ldflags", flags, "-o", program, "./cmd/ppal"], cwd=go, env={**os.environ, "CGO_ENABLED": "0"}, check=True)
         build_data["pure_python"], build_data["tag"] = False, f"py3-none-{TAGS[target]}"
         build_data["shared_scripts"][str(program)] = program.name
