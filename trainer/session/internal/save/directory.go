@@ -11,7 +11,6 @@ import (
 	"ppal/internal/disk"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
-	"ppal/internal/tensorboard"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -23,8 +22,8 @@ type Directory struct {
 	Resumed *rundir.Checkpoint
 
 	options  Options
-	metrics  *rundir.Metrics       // nil after CloseRecords
-	events   *tensorboard.Recorder // nil without TensorBoard, and after CloseRecords
+	metrics  *rundir.Metrics // nil after CloseRecords
+	events   *EventRecorder  // nil without TensorBoard, and after CloseRecords
 	lock     *disk.Lock
 	config   string                 // SHA-256 of config.yaml
 	rows     func() (string, error) // waits for rows.csv and returns its name; nil: not begun

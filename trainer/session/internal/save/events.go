@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"ppal/internal/rundir"
-	"ppal/internal/tensorboard"
 	"ppal/trainer"
 )
 
@@ -14,7 +13,7 @@ func (d *Directory) openEvents(config []byte, start int) (err error) {
 	if !d.options.TensorBoard {
 		return nil
 	}
-	d.events, err = tensorboard.NewRecorder(string(d.Path), d.options.Constraints, config, start, d.options.Clock)
+	d.events, err = NewEventRecorder(string(d.Path), d.options.Constraints, config, start, d.options.Clock)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package tensorboard
+package save
 
 import (
 	"fmt"
@@ -10,21 +10,21 @@ import (
 	"ppal/trainer"
 )
 
-// Recorder writes a run's records as scalars. The step is the iteration.
-type Recorder struct {
-	w     *Writer
+// EventRecorder writes a run's records as scalars. The step is the iteration.
+type EventRecorder struct {
+	w     *EventWriter
 	names []string // of the constraints, each name once
 	now   func() time.Time
 }
 
-var _ trainer.Recorder = (*Recorder)(nil)
+var _ trainer.Recorder = (*EventRecorder)(nil)
 
-// NewRecorder makes an event file in the directory of a run and writes the run's settings, the
+// NewEventRecorder makes an event file in the directory of a run and writes the run's settings, the
 // contents of config.yaml, as a text. constraints are the names of g_1..g_m. start is the first
 // iteration of the records: 0, or the iteration after which the run continues, plus 1. now returns
 // the time of an event.
-func NewRecorder(dir string, constraints []string, settings []byte, start int, now func() time.Time) (*Recorder, error) {
-	w, err := Create(dir, now(), int64(start))
+func NewEventRecorder(dir string, constraints []string, settings []byte, start int, now func() time.Time) (*EventRecorder, error) {
+	w, err := CreateEvents(dir, now(), int64(start))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func NewRecorder(dir string, constraints []string, settings []byte, start int, n
 	if err := w.Text(now(), int64(start), "settings", text); err != nil {
 		return nil, fmt.Errorf("%w (and %v)", err, w.Remove())
 	}
-	return &Recorder{w, distinct(constraints), now}, nil
+	return &EventRecorder{w, distinct(constraints), now}, nil
 }
 
 // distinct adds a number to each name that another name repeats.
@@ -47,18 +47,18 @@ func distinct(names []string) []string {
 }
 
 // Record implements trainer.Recorder.
-func (r *Recorder) Record(x *trainer.Record) error {
+func (r *EventRecorder) Record(x *trainer.Record) error {
 	return r.w.scalars(r.now(), int64(x.Iteration), r.scalars(x))
 }
 
 // Close closes the file.
-func (r *Recorder) Close() error { return r.w.Close() }
+func (r *EventRecorder) Close() error { return r.w.Close() }
 
 // Remove closes and deletes the file.
-func (r *Recorder) Remove() error { return r.w.Remove() }
+func (r *EventRecorder) Remove() error { return r.w.Remove() }
 
 // scalars returns the numbers of a record. The sections are named as in metrics.jsonl.
-func (r *Recorder) scalars(x *trainer.Record) []scalar {
+func (r *EventRecorder) scalars(x *trainer.Record) []scalar {
 	list := []scalar{
 		{"objective", x.Objective}, {"max_violation", x.MaxViolation},
 		{"residuals/epsilon", x.Certificate.Epsilon}, {"residuals/stationarity", x.Stationarity},

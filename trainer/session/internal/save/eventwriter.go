@@ -1,9 +1,4 @@
-// Package tensorboard writes the event files that TensorBoard reads.
-//
-// An event file is a sequence of TFRecords. Each record holds an Event, a message in protobuf's
-// wire format (tensorflow/core/util/event.proto). The first event names the version of the format.
-// Other events hold scalars or a text at a step.
-package tensorboard
+package save
 
 import (
 	"encoding/binary"
@@ -19,11 +14,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Prefix begins the name of every event file.
-const Prefix = "events.out.tfevents."
+// An event file, which TensorBoard reads, is a sequence of TFRecords. Each record holds an Event, a
+// message in protobuf's wire format (tensorflow/core/util/event.proto). The first event names the
+// version of the format. Other events hold scalars or a text at a step.
 
-// version is the version of the format.
-const version = "brain.Event:2"
+// eventPrefix begins the name of every event file.
+const eventPrefix = "events.out.tfevents."
+
+// eventVersion is the version of the format.
+const eventVersion = "brain.Event:2"
 
 // The numbers of the messages' fields.
 const (
@@ -66,17 +65,18 @@ type scalar struct {
 	Value float64
 }
 
-// Writer appends events to a file. Every event is in the file when the call returns.
-type Writer struct {
+// EventWriter appends events to a file. Every event is in the file when the call returns.
+type EventWriter struct {
 	file *os.File
 	size int64 // of complete events
 }
 
-// Create makes a new event file in the directory dir. With start > 0, the file continues a run:
-// TensorBoard then drops the events of the earlier files in dir from the step start on. TensorBoard
-// reads the files of a directory in the order of their names, which begin with the time in seconds.
-// Create makes the name of the new file the last one, also if the clock has jumped back.
-func Create(dir string, now time.Time, start int64) (*Writer, error) {
+// CreateEvents makes a new event file in the directory dir. With start > 0, the file continues a
+// run: TensorBoard then drops the events of the earlier files in dir from the step start on.
+// TensorBoard reads the files of a directory in the order of their names, which begin with the
+// time in seconds. CreateEvents makes the name of the new file the last one, also if the clock has
+// jumped back.
+func CreateEvents(dir string, now time.Time, start int64) (*EventWriter, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -85,13 +85,13 @@ func Create(dir string, now time.Time, start int64) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tensorboard: %w", err)
 	}
-	name := fmt.Sprintf("%s%010d.%s.%d.0", Prefix, seconds, host, os.Getpid())
+	name := fmt.Sprintf("%s%010d.%s.%d.0", eventPrefix, seconds, host, os.Getpid())
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("tensorboard: %w", err)
 	}
-	w := &Writer{file: f}
-	err = w.write(event(now, 0, eventFileVersion, []byte(version)))
+	w := &EventWriter{file: f}
+	err = w.write(event(now, 0, eventFileVersion, []byte(eventVersion)))
 	if err == nil && start > 0 {
 		log := protowire.AppendVarint(protowire.AppendTag(nil, logStatus, protowire.VarintType), sessionStart)
 		err = w.write(event(now, start, eventSessionLog, log))
@@ -110,7 +110,7 @@ func after(dir string, seconds int64) (int64, error) {
 		return 0, err
 	}
 	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), Prefix); ok {
+		if rest, ok := strings.CutPrefix(e.Name(), eventPrefix); ok {
 			text, _, _ := strings.Cut(rest, ".")
 			if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 				seconds = max(seconds, n+1)
@@ -121,7 +121,7 @@ func after(dir string, seconds int64) (int64, error) {
 }
 
 // scalars writes numbers at a step.
-func (w *Writer) scalars(now time.Time, step int64, list []scalar) error {
+func (w *EventWriter) scalars(now time.Time, step int64, list []scalar) error {
 	var summary []byte
 	for _, s := range list {
 		value := protowire.AppendString(protowire.AppendTag(nil, valueTag, protowire.BytesType), clean(s.Tag))
@@ -133,7 +133,7 @@ func (w *Writer) scalars(now time.Time, step int64, list []scalar) error {
 }
 
 // Text writes a text in Markdown at a step.
-func (w *Writer) Text(now time.Time, step int64, tag, text string) error {
+func (w *EventWriter) Text(now time.Time, step int64, tag, text string) error {
 	plugin := protowire.AppendString(protowire.AppendTag(nil, pluginName, protowire.BytesType), "text")
 	metadata := message(nil, metadataPlugin, plugin)
 	metadata = protowire.AppendVarint(protowire.AppendTag(metadata, metadataClass, protowire.VarintType), classTensor)
@@ -146,7 +146,7 @@ func (w *Writer) Text(now time.Time, step int64, tag, text string) error {
 }
 
 // Close closes the file.
-func (w *Writer) Close() error {
+func (w *EventWriter) Close() error {
 	if err := w.file.Close(); err != nil {
 		return fmt.Errorf("tensorboard: %w", err)
 	}
@@ -154,7 +154,7 @@ func (w *Writer) Close() error {
 }
 
 // Remove closes and deletes the file.
-func (w *Writer) Remove() error {
+func (w *EventWriter) Remove() error {
 	_ = w.file.Close()
 	if err := os.Remove(w.file.Name()); err != nil {
 		return fmt.Errorf("tensorboard: %w", err)
@@ -164,7 +164,7 @@ func (w *Writer) Remove() error {
 
 // write appends an event as a TFRecord: the length in 8 bytes, the checksum of the length, the
 // event, and the checksum of the event, in little-endian order.
-func (w *Writer) write(event []byte) error {
+func (w *EventWriter) write(event []byte) error {
 	record := binary.LittleEndian.AppendUint64(nil, uint64(len(event)))
 	record = binary.LittleEndian.AppendUint32(record, checksum(record))
 	record = append(record, event...)

@@ -1,4 +1,4 @@
-package tensorboard_test
+package save_test
 
 import (
 	"fmt"
@@ -11,16 +11,16 @@ import (
 
 	"ppal/internal/datatest"
 	"ppal/internal/require"
-	"ppal/internal/tensorboard"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/session/internal/save"
 )
 
 func TestRecorder(t *testing.T) {
 	dir := t.TempDir()
 	clock := time.Unix(1_700_000_000, 500_000_000)
 	now := func() time.Time { clock = clock.Add(time.Second); return clock }
-	r := require.Value(tensorboard.NewRecorder(dir, []string{"gap(tpr, sex) <= 0.1", "a\x1b\xff", "a\x1b\xff"}, []byte("seed: 1\n"), 0, now))(t)
+	r := require.Value(save.NewEventRecorder(dir, []string{"gap(tpr, sex) <= 0.1", "a\x1b\xff", "a\x1b\xff"}, []byte("seed: 1\n"), 0, now))(t)
 	x := 0.5
 	record := trainer.Record{
 		Iteration: 7, Seconds: 3, Epoch: 2, GradientEvaluations: 9, Objective: 0.25, MaxViolation: 0.125, Stationarity: 1, Infeasibility: 2, Complementarity: 3,
@@ -57,7 +57,7 @@ func TestRecorder(t *testing.T) {
 func TestContinue(t *testing.T) {
 	dir := t.TempDir()
 	for k, seconds := range []int64{1_700_000_000, 1_700_000_000, 1_600_000_000} {
-		w := require.Value(tensorboard.Create(dir, time.Unix(seconds, 0), int64(10*k)))(t)
+		w := require.Value(save.CreateEvents(dir, time.Unix(seconds, 0), int64(10*k)))(t)
 		list := datatest.EventFiles(t, dir)
 		if len(list) != k+1 || !strings.Contains(list[k], fmt.Sprint(1_700_000_000+k)) {
 			t.Fatalf("files %q", list)
@@ -70,11 +70,11 @@ func TestContinue(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w := require.Value(tensorboard.Create(dir, time.Now(), 0))(t)
+	w := require.Value(save.CreateEvents(dir, time.Now(), 0))(t)
 	if err := w.Remove(); err != nil || len(datatest.EventFiles(t, dir)) != 3 {
 		t.Errorf("%q, %v", datatest.EventFiles(t, dir), err)
 	}
-	if _, err := tensorboard.Create(filepath.Join(dir, "none"), time.Now(), 0); err == nil || strings.Contains(err.Error(), "\n") {
+	if _, err := save.CreateEvents(filepath.Join(dir, "none"), time.Now(), 0); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
 }
