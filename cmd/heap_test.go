@@ -13,6 +13,8 @@ import (
 func TestHeapLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)
+	defer func() { ballast = nil }()
+	ballast = make([]byte, ballastBytes)
 	var cfg config.Train
 	setHeap(cfg)
 	if got := debug.SetMemoryLimit(-1); got != before {
@@ -31,25 +33,29 @@ func TestHeapLimit(t *testing.T) {
 	}
 }
 
-// Large data leave less room for garbage, unless GOGC is set.
+// Large data leave less room for garbage and end the ballast, unless GOGC is set.
 func TestLimitGarbage(t *testing.T) {
-	before := debug.SetGCPercent(gcPercent)
-	defer debug.SetGCPercent(before)
-	percent := func() int {
-		limitGarbage()
-		return debug.SetGCPercent(gcPercent)
+	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(gcPercent)
+	defer debug.SetMemoryLimit(limit)
+	defer debug.SetGCPercent(percent)
+	t.Setenv("GOMEMLIMIT", "")
+	var cfg config.Train
+	cfg.Session.Device.Memory = 3 << 30
+	if limitGarbage(cfg); debug.SetGCPercent(gcPercent) != gcPercent || debug.SetMemoryLimit(-1) != limit {
+		t.Error("without a ballast, limitGarbage changes the collector")
 	}
-	t.Setenv("GOGC", "")
-	if got := percent(); got != gcPercent {
-		t.Errorf("with a small heap the percentage is %d, want %d", got, gcPercent)
+	ballast = make([]byte, ballastBytes) // these take no memory, because nothing writes them
+	runtime.GC()                         // frees what earlier tests have left
+	if limitGarbage(cfg); ballast == nil {
+		t.Error("a small heap has lost its ballast")
 	}
-	large := make([]byte, ballastBytes+largeHeap) // takes no memory, because nothing writes it
-	if got := percent(); got != largeGarbage {
-		t.Errorf("with large data the percentage is %d, want %d", got, largeGarbage)
+	large := make([]byte, 2*largeHeap)
+	limitGarbage(cfg)
+	if got, most := debug.SetGCPercent(gcPercent), 100*largeGarbage/(2*largeHeap); ballast != nil || got < 1 || got > most {
+		t.Errorf("with large data the percentage is %d, want at most %d; %d bytes of ballast", got, most, len(ballast))
 	}
-	t.Setenv("GOGC", "50")
-	if got := percent(); got != gcPercent {
-		t.Errorf("with GOGC the percentage is %d, want the one before", got)
+	if got := debug.SetMemoryLimit(-1); got != 3<<30 {
+		t.Errorf("the limit is %d without the ballast, want 3 GiB", got)
 	}
 	runtime.KeepAlive(large)
 }

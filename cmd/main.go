@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"ppal/internal/config"
 	"ppal/internal/mapped"
 	"ppal/internal/ranks"
 	"ppal/internal/relay"
@@ -23,7 +24,7 @@ import (
 
 // Main runs the command of the program's arguments and exits with its status.
 func Main() {
-	ballast := prepareHeap()
+	prepareHeap()
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
@@ -40,9 +41,7 @@ func Main() {
 		a.outputs.end()
 		os.Exit(exitInterrupted)
 	})
-	status := a.run(ctx, os.Args[1:])
-	runtime.KeepAlive(ballast)
-	os.Exit(status)
+	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
 // app is the program with its environment.
@@ -115,41 +114,57 @@ const gcPercent = 5
 // a small table would spend a third of its CPU time on collections.
 const leastGarbage = 32 << 20
 
-// largeGarbage is gcPercent for a heap of more than largeHeap beside the ballast. An iteration on
-// large data takes longer than a collection, and the garbage would add to the peak of the memory.
+// largeGarbage is the number of bytes of garbage between two collections, about, if the data take
+// more than largeHeap. An iteration on large data takes longer than a collection, and the garbage
+// would add to the peak of the memory.
 const (
-	largeGarbage = 2
+	largeGarbage = 8 << 20
 	largeHeap    = 64 << 20
 )
 
 // ballastBytes makes gcPercent of the heap at least leastGarbage.
 const ballastBytes = leastGarbage * 100 / gcPercent
 
+// ballast is live memory that nothing writes, so it takes none; nil: the heap needs no ballast.
+var ballast []byte
+
 // hugeHeap is the number of bytes at the start of the heap that ppal asks the kernel to back with
 // huge pages. A run on a small table touches about 60 MB, and one fault for each 4 KiB of them
 // would take a tenth of its CPU time.
 const hugeHeap = 64 << 20
 
-// prepareHeap sets how often the collector runs, unless the user's GOGC does. The caller keeps the
-// returned ballast alive: the collector counts its bytes as live.
-func prepareHeap() (ballast []byte) {
+// prepareHeap sets how often the collector runs, unless the user's GOGC does.
+func prepareHeap() {
 	if os.Getenv("GOGC") != "" {
-		return nil
+		return
 	}
 	// No collection may free the first block before the ballast lies behind it.
 	debug.SetGCPercent(-1)
 	mapped.HugePages(make([]byte, hugeHeap))
-	// Nothing writes the ballast, so it takes no memory.
 	ballast = make([]byte, ballastBytes)
 	debug.SetGCPercent(gcPercent)
 	runtime.GC() // frees the first block for the allocations of the run
-	return ballast
 }
 
-// limitGarbage lets the collector run more often if the data of a run are large.
-func limitGarbage() {
+// limitGarbage lets the collector run more often if the data of a run are large. Then the heap
+// loses its ballast: the runtime keeps a tenth of what it counts as live, and free memory would
+// stay.
+func limitGarbage(cfg config.Train) {
 	var m runtime.MemStats
-	if runtime.ReadMemStats(&m); m.HeapAlloc > ballastBytes+largeHeap && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(largeGarbage)
+	runtime.ReadMemStats(&m)
+	live := m.HeapAlloc - uint64(len(ballast))
+	if live <= largeHeap || ballast == nil {
+		return
+	}
+	ballast = nil
+	debug.SetGCPercent(max(1, int(100*largeGarbage/live)))
+	setHeap(cfg)
+}
+
+// setHeap makes the collector run more often when the heap approaches the bound of --memory. The
+// collector counts the ballast.
+func setHeap(cfg config.Train) {
+	if cfg.Session.Device.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cfg.Session.Device.Memory + int64(len(ballast)))
 	}
 }

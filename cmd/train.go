@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -85,7 +84,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	report.Stage(reading)
 	s, tried, err := a.openChosen(ctx, choice, report)
 	if s != nil {
-		limitGarbage()
+		limitGarbage(cfg)
 		defer func() {
 			if closeErr := s.Close(); failure == nil {
 				failure = closeErr
@@ -148,14 +147,6 @@ func trainConfig(values config.Values, f trainFlags) (cfg config.Train, file *co
 func setThreads(cfg config.Train) {
 	if cfg.Session.Device.Threads > 0 {
 		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
-	}
-}
-
-// setHeap makes the collector run more often when the heap approaches the bound of --memory. The
-// collector counts the ballast of main, which takes no memory.
-func setHeap(cfg config.Train) {
-	if cfg.Session.Device.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cfg.Session.Device.Memory + leastGarbage*100/gcPercent)
 	}
 }
 

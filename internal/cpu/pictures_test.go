@@ -232,7 +232,7 @@ func TestPicturesOfProducts(t *testing.T) {
 func TestRest(t *testing.T) {
 	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	defer device.Close()
-	check := func(name string, p *graph.Problem) {
+	check := func(name string, p, other *graph.Problem) {
 		want := numbers(t, p)
 		p.Rest()
 		_, m := p.Dims()
@@ -240,14 +240,16 @@ func TestRest(t *testing.T) {
 		if _, watched := p.Watched(0); !errors.Is(backward, plan.ErrRests) || !errors.Is(watched, plan.ErrRests) {
 			t.Errorf("%s at rest: %v, %v", name, backward, watched)
 		}
-		if diff := cmp.Diff(want, numbers(t, p)); diff != "" {
-			t.Errorf("%s after a rest: %s", name, diff)
+		for _, q := range []*graph.Problem{other, p, other} { // other has the memory now
+			if diff := cmp.Diff(want, numbers(t, q)); diff != "" {
+				t.Errorf("%s after a rest: %s", name, diff)
+			}
 		}
 	}
 	for _, c := range graphcases.All() {
-		check(c.Title(), compile(t, c, tensor.Float32, graph.On(device)))
+		check(c.Title(), compile(t, c, tensor.Float32, graph.On(device)), compile(t, c, tensor.Float32, graph.On(device)))
 	}
 	for _, c := range graphcases.PictureCases() {
-		check(c.Title(), pictureProblem(t, c, tensor.Float32, graph.On(device)))
+		check(c.Title(), pictureProblem(t, c, tensor.Float32, graph.On(device)), pictureProblem(t, c, tensor.Float32, graph.On(device)))
 	}
 }

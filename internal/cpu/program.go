@@ -152,8 +152,9 @@ type executor[T plan.Float] struct {
 	scales            []float64                      // scales of 8-bit data in float leaves, by buffer; 0: other data
 	integers          *kernel.ByteKernels            // kernels of the integer products
 	device            *Device
-	rests             bool // the kept and temporary buffers have no memory
-	coarse            bool // the products have the digits of coarse passes
+	rests             bool   // the kept and temporary buffers have no memory
+	berthed           []byte // their memory, of the device's berth; nil: their own
+	coarse            bool   // the products have the digits of coarse passes
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool
@@ -198,7 +199,10 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	e.consumers = p.FindConsumers()
 	e.findTails()
 	e.forward, e.backward = e.compile(p.Forward), e.compile(p.Backward)
-	return e, nil
+	if e.rests = d.pages == nil; e.rests { // until the first Forward
+		return e, nil
+	}
+	return e, e.wake()
 }
 
 // newWorker allocates a worker's memory for the blocks of every region.
@@ -242,23 +246,9 @@ func (e *executor[T]) setData(buffer int, data []T) {
 	}
 }
 
-// rest gives back the memory of the kept and temporary buffers until the next Forward. Memory in
-// pages stays, because it lies in files.
-func (e *executor[T]) rest() {
-	if e.rests = e.device.pages == nil; !e.rests {
-		return
-	}
-	for i, b := range e.plan.Buffers {
-		if b.Class == plan.Kept || b.Class == plan.Temporary {
-			e.setData(i, nil)
-		}
-	}
-}
-
-// wake gives the kept and temporary buffers memory again.
+// wake gives the kept and temporary buffers memory.
 func (e *executor[T]) wake() error {
-	err := e.MakeSlots(e.plan, func(n int) ([]T, error) { return rowMemory[T](e.device, n) })
-	if err != nil {
+	if err := e.MakeSlots(e.plan, e.newSlots()); err != nil {
 		return fmt.Errorf("cpu: %w", err)
 	}
 	for i, b := range e.plan.Buffers {

@@ -44,15 +44,18 @@ func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 // newMemory allocates a plan's buffers, except for local buffers and data matrices (Plan.Data).
 // Parameters and leaves share the memory of their nodes' values.
 func newMemory[T Float](p *Plan) (*Memory[T], error) {
-	return NewMemoryOf(p, func(n int) ([]T, error) { return make([]T, n), nil })
-}
-
-// NewMemoryOf is newMemory with the slots of the given function, which returns n zeros.
-func NewMemoryOf[T Float](p *Plan, zeros func(n int) ([]T, error)) (*Memory[T], error) {
-	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
-	if err := m.MakeSlots(p, zeros); err != nil {
+	zeros := func(n int) ([]T, error) { return make([]T, n), nil }
+	m, err := NewMemoryOf(p, zeros)
+	if err != nil {
 		return nil, err
 	}
+	return m, m.MakeSlots(p, zeros)
+}
+
+// NewMemoryOf is newMemory without the slots of kept and temporary buffers (MakeSlots). The
+// function returns n zeros.
+func NewMemoryOf[T Float](p *Plan, zeros func(n int) ([]T, error)) (*Memory[T], error) {
+	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
 	for i, b := range p.Buffers {
 		switch b.Class {
 		case Kept, Temporary, Local:

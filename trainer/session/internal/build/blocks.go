@@ -279,16 +279,46 @@ func (b *Blocks) row(i int) int {
 // Scores returns S [n, C]: see AppendScores.
 func (b *Blocks) Scores(x []float64) ([]float64, error) { return b.AppendScores(nil, x) }
 
-// pullBack writes J^T D to sums[i] for each D = d[i], a matrix [n, C] row by row, in one pass over
-// the rows. J is the derivative of the scores by the stacked weights at x.
-func (b *Blocks) pullBack(sums [][]float64, x []float64, d [][]float64) error {
+// span is a matrix D [n, C] whose rows, in the order of the blocks, are zero before and after the
+// rows of values. Bounds on single classes have such gradients by the scores.
+type span struct {
+	from   int       // the first row of values
+	values []float64 // row by row
+}
+
+// trim makes s the span of the matrix d.
+func (b *Blocks) trim(s *span, d []float64) {
+	from, to := 0, len(d)/b.outputs
+	zero := func(k int) bool {
+		return !slices.ContainsFunc(d[b.row(k)*b.outputs:][:b.outputs], func(v float64) bool { return v != 0 })
+	}
+	for ; from < to && zero(from); from++ {
+	}
+	for ; from < to && zero(to-1); to-- {
+	}
+	n := (to - from) * b.outputs
+	if s.from = from; cap(s.values) < n {
+		s.values = make([]float64, n)
+	}
+	s.values = s.values[:n]
+	for k := from; k < to; k++ {
+		copy(s.values[(k-from)*b.outputs:], d[b.row(k)*b.outputs:][:b.outputs])
+	}
+}
+
+// pullBack writes J^T D to sums[i] for each D = d[i], in one pass over the rows. J is the
+// derivative of the scores by the stacked weights at x.
+func (b *Blocks) pullBack(sums [][]float64, x []float64, d []span) error {
 	b.sums = sums
 	if b.devices.Team.Size() == 1 {
 		return b.addUp(x, d)
 	}
 	b.message = append(append(b.message[:0], float64(len(d))), x...)
-	for _, v := range d {
-		b.message = append(b.message, v...)
+	n, _ := b.data.Dims()
+	for _, s := range d {
+		at := len(b.message)
+		b.message = append(b.message, make([]float64, n*b.outputs)...)
+		copy(b.message[at+s.from*b.outputs:], s.values)
 	}
 	return b.pull(ranks.Bytes(b.message))
 }
@@ -299,9 +329,9 @@ func (b *Blocks) runPull(message []byte) error {
 	n, _ := b.data.Dims()
 	count, args := int(args[0]), args[1:]
 	parameters := len(args) - count*n*b.outputs
-	d := make([][]float64, count)
+	d := make([]span, count)
 	for i := range d {
-		d[i] = args[parameters+i*n*b.outputs:][:n*b.outputs]
+		d[i].values = args[parameters+i*n*b.outputs:][:n*b.outputs]
 	}
 	if len(b.sums) != count || len(b.sums[0]) != parameters {
 		b.sums = make([][]float64, count)
@@ -321,7 +351,7 @@ func (b *Blocks) runPull(message []byte) error {
 }
 
 // addUp computes the sums over this process's rows: the gradients of the blocks, in order.
-func (b *Blocks) addUp(x []float64, d [][]float64) error {
+func (b *Blocks) addUp(x []float64, d []span) error {
 	for _, sum := range b.sums {
 		clear(sum)
 	}
@@ -330,8 +360,9 @@ func (b *Blocks) addUp(x []float64, d [][]float64) error {
 		passed := false
 		for i := range d {
 			clear(l.direction.Data) // also of rows that the previous block has
-			for k := l.at; k < l.from+b.rows; k++ {
-				copy(l.direction.Data[(k-l.from)*b.outputs:][:b.outputs], d[i][b.row(k)*b.outputs:])
+			from, end := max(l.at, d[i].from), min(l.from+b.rows, d[i].from+len(d[i].values)/b.outputs)
+			if from < end {
+				copy(l.direction.Data[(from-l.from)*b.outputs:], d[i].values[(from-d[i].from)*b.outputs:(end-d[i].from)*b.outputs])
 			}
 			if b.order != nil && !slices.ContainsFunc(l.direction.Data, func(v float64) bool { return v != 0 }) {
 				clear(l.parts[i])
@@ -447,7 +478,7 @@ func (b *Blocks) TimePass(x []float64) (took time.Duration, rows int, err error)
 	one.to = min(b.to, b.from+b.rows*len(b.lanes))
 	one.sums = [][]float64{make([]float64, len(x))}
 	n, _ := b.data.Dims()
-	direction := [][]float64{make([]float64, n*b.outputs)}
+	direction := []span{{values: make([]float64, n*b.outputs)}}
 	for range 2 {
 		began := time.Now()
 		if err := one.addUp(x, direction); err != nil {

@@ -72,7 +72,7 @@ func TestBlocksByStrata(t *testing.T) {
 			t.Fatal(err)
 		}
 		data.read, gradient = 0, make([]float64, len(x))
-		require.NoError(t, b.pullBack([][]float64{gradient}, x, [][]float64{d}))
+		require.NoError(t, b.pullBack([][]float64{gradient}, x, spans(b, d)))
 		return scores, gradient, data.read
 	}
 	scores, gradient, all := result(false)
@@ -87,6 +87,34 @@ func TestBlocksByStrata(t *testing.T) {
 	}
 	if all != 6*4 || read != 3*4 { // the odd rows are in 3 of 6 blocks
 		t.Errorf("%d rows read, and %d by strata", all, read)
+	}
+}
+
+// spans returns the span of a matrix D.
+func spans(b *Blocks, d []float64) []span {
+	list := make([]span, 1)
+	b.trim(&list[0], d)
+	return list
+}
+
+// A span has the rows between the first and the last that are not zero, in the order of the blocks,
+// and the memory of the span before it.
+func TestTrim(t *testing.T) {
+	b := &Blocks{outputs: 2, order: []int{3, 1, 0, 2}}
+	room := make([]float64, 8)
+	for _, c := range []struct {
+		d    []float64
+		want span
+	}{
+		{make([]float64, 8), span{4, []float64{}}},
+		{[]float64{1, 0, 0, 2, 0, 0, 0, 0}, span{1, []float64{0, 2, 1, 0}}},
+		{[]float64{0, 0, 0, 0, 5, 0, 0, 6}, span{0, []float64{0, 6, 0, 0, 0, 0, 5, 0}}},
+	} {
+		got := span{values: room}
+		b.trim(&got, c.d)
+		if got.from != c.want.from || !slices.Equal(got.values, c.want.values) || cap(got.values) != cap(room) {
+			t.Errorf("%v: %v, want %v", c.d, got, c.want)
+		}
 	}
 }
 
@@ -159,7 +187,7 @@ func TestLanesUseAllThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		gradient = make([]float64, len(x))
-		require.NoError(t, k.pullBack([][]float64{gradient}, x, [][]float64{scores}))
+		require.NoError(t, k.pullBack([][]float64{gradient}, x, spans(k, scores)))
 		return scores, gradient
 	}
 	scores, gradient := results()

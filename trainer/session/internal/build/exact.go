@@ -1,6 +1,8 @@
 package build
 
 import (
+	"slices"
+
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -17,8 +19,8 @@ type Exact struct {
 	blocks    *Blocks
 	head      *graph.Problem // f and g of the scores
 	direction problem.Vector // gradient D of head
-	scores    []float64      // of the last forward pass
-	hosts     [][]float64    // D of each gradient of a pass
+	numbers   []float64      // scores, then D of one gradient
+	spans     []span         // D of each gradient of a pass
 }
 
 var (
@@ -55,7 +57,7 @@ func (e *Exact) NonSmooth() bool {
 
 // Forward implements problem.Problem.
 func (e *Exact) Forward(g []float64) (f float64, err error) {
-	if e.scores, err = e.blocks.AppendScores(e.scores[:0], e.Slice(problem.Iterate)); err != nil {
+	if e.numbers, err = e.blocks.AppendScores(e.numbers[:0], e.Slice(problem.Iterate)); err != nil {
 		return 0, err
 	}
 	own, err := e.b.Terms.At(e.Slice(problem.Iterate))
@@ -63,7 +65,7 @@ func (e *Exact) Forward(g []float64) (f float64, err error) {
 		return 0, err
 	}
 	copy(g[len(g)-len(own):], own)
-	e.head.Space().Write(problem.Iterate, e.scores)
+	e.head.Space().Write(problem.Iterate, e.numbers)
 	return e.head.Forward(g[:len(g)-len(own)])
 }
 
@@ -80,14 +82,16 @@ func (e *Exact) BackwardSeveral(coefficients [][]float64, d []problem.Vector) er
 		if err := e.head.Backward(c[:len(c)-e.b.Terms.Len()], e.direction); err != nil {
 			return err
 		}
-		if i == len(e.hosts) {
-			n, _ := e.head.Dims()
-			e.hosts = append(e.hosts, make([]float64, n))
+		if i == len(e.spans) {
+			e.spans = append(e.spans, span{})
 		}
-		e.head.Space().Read(e.hosts[i], e.direction)
+		n, _ := e.head.Dims()
+		e.numbers = slices.Grow(e.numbers[:0], n)[:n]
+		e.head.Space().Read(e.numbers, e.direction)
+		e.blocks.trim(&e.spans[i], e.numbers)
 		sums[i] = e.Slice(d[i])
 	}
-	if err := e.blocks.pullBack(sums, e.Slice(problem.Iterate), e.hosts[:len(d)]); err != nil {
+	if err := e.blocks.pullBack(sums, e.Slice(problem.Iterate), e.spans[:len(d)]); err != nil {
 		return err
 	}
 	for i, c := range coefficients {

@@ -1,0 +1,90 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// berth keeps the memory of a program that rests for the next program that wakes. The programs of
+// records, measures and certificates take turns, and share the memory.
+type berth struct {
+	sync.Mutex
+	memory []byte // the largest memory that was given back; nil: none
+}
+
+// largestBerth is the largest memory that a berth keeps, in bytes: twice that of the largest usual
+// block. The layers of a large batch rest until the end of the run, and are freed.
+const largestBerth = 32 << 20
+
+// waste is the most that kept memory may exceed the need of a program, as a factor.
+const waste = 4
+
+// take returns n zeros that begin at a cache line. It frees kept memory that is too small.
+func (b *berth) take(n int) []byte {
+	b.Lock()
+	defer b.Unlock()
+	if have := len(b.memory); have < n {
+		b.memory = nil
+	} else if have <= waste*n {
+		memory := b.memory
+		b.memory = nil
+		clear(memory[:n])
+		return memory
+	}
+	return kernel.Alloc[uint8](n)
+}
+
+// give keeps memory that a program no longer reads.
+func (b *berth) give(memory []byte) {
+	b.Lock()
+	defer b.Unlock()
+	if len(memory) <= largestBerth && len(memory) > len(b.memory) {
+		b.memory = memory
+	}
+}
+
+// line is the size of a cache line in bytes.
+const line = 64
+
+// newSlots returns the function that returns the memory of the executor's slots, one after the
+// other: parts of the device's berth, or memory of their own if they are large or lie in pages.
+func (e *executor[T]) newSlots() func(n int) ([]T, error) {
+	size := int(unsafe.Sizeof(T(0)))
+	bytes := func(n int) int { return (n*size + line - 1) / line * line }
+	need := 0
+	for _, n := range e.plan.Slots {
+		need += bytes(n)
+	}
+	if e.device.pages != nil || need > largestBerth || need == 0 {
+		return func(n int) ([]T, error) { return rowMemory[T](e.device, n) }
+	}
+	e.berthed = e.device.berth.take(need)
+	at := 0
+	return func(n int) ([]T, error) {
+		if n == 0 {
+			return nil, nil
+		}
+		slot := unsafe.Slice((*T)(unsafe.Pointer(&e.berthed[at])), n)
+		at += bytes(n)
+		return slot, nil
+	}
+}
+
+// rest gives back the memory of the kept and temporary buffers until the next Forward. Memory in
+// pages stays, because it lies in files.
+func (e *executor[T]) rest() {
+	if e.device.pages != nil || e.rests {
+		return
+	}
+	e.rests = true
+	for i, b := range e.plan.Buffers {
+		if b.Class == plan.Kept || b.Class == plan.Temporary {
+			e.setData(i, nil)
+		}
+	}
+	e.device.berth.give(e.berthed)
+	e.berthed = nil
+}

@@ -1,0 +1,36 @@
+package cpu
+
+import (
+	"slices"
+	"testing"
+)
+
+// A berth passes zeros on to a program of about the same size, keeps the largest memory, and
+// nothing beyond its limit.
+func TestBerth(t *testing.T) {
+	const size = 1 << 20
+	b := &berth{}
+	first := b.take(size)
+	for i := range first {
+		first[i] = 1
+	}
+	b.give(first)
+	b.give(make([]byte, size/2))
+	if small := b.take(size/waste - 1); &small[0] == &first[0] {
+		t.Error("a small program takes large memory")
+	}
+	second := b.take(size - 5)
+	if &second[0] != &first[0] || slices.ContainsFunc(second[:size-5], func(v byte) bool { return v != 0 }) {
+		t.Error("the second program has other memory than the first, or no zeros")
+	}
+	if third := b.take(size); &third[0] == &first[0] {
+		t.Error("two programs share memory")
+	}
+	b.give(second)
+	if b.take(size + 1); b.memory != nil {
+		t.Error("the berth keeps memory that is too small")
+	}
+	if b.give(make([]byte, largestBerth+1)); b.memory != nil {
+		t.Error("the berth keeps memory beyond its limit")
+	}
+}
