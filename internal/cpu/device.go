@@ -20,7 +20,7 @@ type Device struct {
 	products plan.Products
 	graded   bool // see Graded
 	pool     *pool
-	berth    *berth
+	spare    *spare
 	bytes    *kernel.ByteKernels      // for products with 8-bit data
 	pages    *mapped.Dir              // holds rows and activations that are large; nil: memory
 	ranks    Ranks                    // processes that share the rows; nil: this process has all rows
@@ -42,7 +42,7 @@ func New(level kernel.Level, threads int) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Device{level: level, threads: threads, pool: newPool(threads), berth: &berth{}, bytes: bytes}, nil
+	return &Device{level: level, threads: threads, pool: newPool(threads), spare: &spare{}, bytes: bytes}, nil
 }
 
 // Checked returns a copy of the device that calls check for each program, with the memory in bytes

@@ -153,7 +153,7 @@ type executor[T plan.Float] struct {
 	integers          *kernel.ByteKernels            // kernels of the integer products
 	device            *Device
 	rests             bool   // the kept and temporary buffers have no memory
-	berthed           []byte // their memory, of the device's berth; nil: their own
+	borrowed          []byte // their memory, of the device's spare memory; nil: their own
 	coarse            bool   // the products have the digits of coarse passes
 	forward, backward []*region[T]
 	threads           int

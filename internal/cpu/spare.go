@@ -8,22 +8,22 @@ import (
 	"ppal/internal/plan"
 )
 
-// berth keeps the memory of a program that rests for the next program that wakes. The programs of
+// spare keeps the memory of an idle program for the next program that runs. The programs of
 // records, measures and certificates take turns, and share the memory.
-type berth struct {
+type spare struct {
 	sync.Mutex
 	memory []byte // the largest memory that was given back; nil: none
 }
 
-// largestBerth is the largest memory that a berth keeps, in bytes: twice that of the largest usual
+// largestSpare is the largest memory that is kept, in bytes: twice that of the largest usual
 // block. The layers of a large batch rest until the end of the run, and are freed.
-const largestBerth = 32 << 20
+const largestSpare = 32 << 20
 
 // waste is the most that kept memory may exceed the need of a program, as a factor.
 const waste = 4
 
 // take returns n zeros that begin at a cache line. It frees kept memory that is too small.
-func (b *berth) take(n int) []byte {
+func (b *spare) take(n int) []byte {
 	b.Lock()
 	defer b.Unlock()
 	if have := len(b.memory); have < n {
@@ -38,10 +38,10 @@ func (b *berth) take(n int) []byte {
 }
 
 // give keeps memory that a program no longer reads.
-func (b *berth) give(memory []byte) {
+func (b *spare) give(memory []byte) {
 	b.Lock()
 	defer b.Unlock()
-	if len(memory) <= largestBerth && len(memory) > len(b.memory) {
+	if len(memory) <= largestSpare && len(memory) > len(b.memory) {
 		b.memory = memory
 	}
 }
@@ -50,7 +50,7 @@ func (b *berth) give(memory []byte) {
 const line = 64
 
 // newSlots returns the function that returns the memory of the executor's slots, one after the
-// other: parts of the device's berth, or memory of their own if they are large or lie in pages.
+// other: parts of the spare memory, or memory of their own if they are large or lie in pages.
 func (e *executor[T]) newSlots() func(n int) ([]T, error) {
 	size := int(unsafe.Sizeof(T(0)))
 	bytes := func(n int) int { return (n*size + line - 1) / line * line }
@@ -58,16 +58,16 @@ func (e *executor[T]) newSlots() func(n int) ([]T, error) {
 	for _, n := range e.plan.Slots {
 		need += bytes(n)
 	}
-	if e.device.pages != nil || need > largestBerth || need == 0 {
+	if e.device.pages != nil || need > largestSpare || need == 0 {
 		return func(n int) ([]T, error) { return rowMemory[T](e.device, n) }
 	}
-	e.berthed = e.device.berth.take(need)
+	e.borrowed = e.device.spare.take(need)
 	at := 0
 	return func(n int) ([]T, error) {
 		if n == 0 {
 			return nil, nil
 		}
-		slot := unsafe.Slice((*T)(unsafe.Pointer(&e.berthed[at])), n)
+		slot := unsafe.Slice((*T)(unsafe.Pointer(&e.borrowed[at])), n)
 		at += bytes(n)
 		return slot, nil
 	}
@@ -85,6 +85,6 @@ func (e *executor[T]) rest() {
 			e.setData(i, nil)
 		}
 	}
-	e.device.berth.give(e.berthed)
-	e.berthed = nil
+	e.device.spare.give(e.borrowed)
+	e.borrowed = nil
 }

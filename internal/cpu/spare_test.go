@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// A berth passes zeros on to a program of about the same size, keeps the largest memory, and
-// nothing beyond its limit.
-func TestBerth(t *testing.T) {
+// Spare memory passes as zeros to a program of about the same size. The largest memory is kept, and
+// nothing beyond the limit.
+func TestSpare(t *testing.T) {
 	const size = 1 << 20
-	b := &berth{}
+	b := &spare{}
 	first := b.take(size)
 	for i := range first {
 		first[i] = 1
@@ -28,9 +28,9 @@ func TestBerth(t *testing.T) {
 	}
 	b.give(second)
 	if b.take(size + 1); b.memory != nil {
-		t.Error("the berth keeps memory that is too small")
+		t.Error("spare memory is kept that is too small")
 	}
-	if b.give(make([]byte, largestBerth+1)); b.memory != nil {
-		t.Error("the berth keeps memory beyond its limit")
+	if b.give(make([]byte, largestSpare+1)); b.memory != nil {
+		t.Error("spare memory is kept beyond its limit")
 	}
 }
