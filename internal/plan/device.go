@@ -80,13 +80,13 @@ type LayerKeeper interface {
 // Rester is a Program that can give back the memory of its values between passes.
 type Rester interface {
 	// Rest gives back the memory of the values that Forward keeps for Backward and for Contents. The
-	// next Forward takes new memory. Until then, Backward and Contents return ErrRests. Rest does
+	// next Forward takes memory again. Until then, Backward and Contents return ErrRests. Rest does
 	// nothing if the values lie in files.
 	Rest()
 }
 
-// ErrRests is the error of Backward and Contents after Rest.
-var ErrRests = errors.New("the values of the last forward pass were given back (Rest): call Forward first")
+// ErrRests is the error of Backward and Contents after Rest, and before the first Forward.
+var ErrRests = errors.New("there are no values of a forward pass: call Forward first")
 
 // Grader is a Program whose products with the data can be coarse: faster and less accurate.
 type Grader interface {

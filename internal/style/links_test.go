@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,21 @@ func TestLinks(t *testing.T) {
 		for _, page := range pages.FindAllString(text, -1) {
 			if _, err := os.Stat(filepath.Join(root, page)); err != nil {
 				t.Errorf("%s names %s: %v", name, page, err)
+			}
+		}
+	}
+}
+
+// TestCommands checks that the tests and benchmarks that a page runs with go test exist.
+func TestCommands(t *testing.T) {
+	command := regexp.MustCompile(`go test \./(\S+)[^\n` + "`" + `]*? -(run|bench) '?(\w+)`)
+	kinds := map[string]string{"run": "Test", "bench": "Benchmark"}
+	for name, text := range tracked(t, "*.md") {
+		for _, c := range command.FindAllStringSubmatch(text, -1) {
+			function := regexp.MustCompile(`func ` + kinds[c[2]] + `\w*` + c[3])
+			files := require.Value(filepath.Glob(filepath.Join(root, c[1], "*_test.go")))(t)
+			if !slices.ContainsFunc(files, func(file string) bool { return function.Match(require.Value(os.ReadFile(file))(t)) }) {
+				t.Errorf("%s runs %q: no such function in %s", name, c[0], c[1])
 			}
 		}
 	}

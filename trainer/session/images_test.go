@@ -31,6 +31,8 @@ func TestPicturesWithValidation(t *testing.T) {
 			t.Errorf("class %s has %d training and %d validation rows, want 30 and 10", class.Name, class.Train, class.Validation)
 		}
 	}
+	_, m := a.problem.Dims()
+	require.Value(a.problem.Forward(make([]float64, m)))(t)
 	all := require.Value(a.measure())(t)
 	if _, measured := all["validation_error"]; !measured {
 		t.Errorf("no validation_error among %v", all)

@@ -80,7 +80,7 @@ func TestRealPicturesPackedWhileReading(t *testing.T) {
 func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	require.NoRace(t, "TestPackedWhileReading loads fewer rows on the same goroutines")
 	needDigits(t)
-	const trainRows, testRows, features, width, classes = 40_000, 2_000, 784, 8, 10
+	const trainRows, testRows, features, width, classes = 42_000, 2_000, 784, 8, 10
 	dir := writeFashion(t, trainRows, testRows)
 	cfg := single(Int8x3, func(c *setup) {
 		c.Dataset, c.Dir, c.RowsPerClass, c.Hidden = "fashion-mnist", dir, 0, []int{width}
@@ -92,7 +92,7 @@ func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	require.Value(e.Optimize(t.Context(), trainer.Settings{Iterations: 1}))(t)
 	runtime.ReadMemStats(&after)
 	const (
-		allowance   = 29 << 20 // blocks of two readings, labels, decompression, test rows: less than a copy of the bytes
+		allowance   = 31 << 20 // blocks of two readings, labels, decompression, test rows: less than a copy of the bytes
 		layouts     = 2 * trainRows * features
 		activations = 2 * 4 * trainRows * (width + classes) // including space for their derivatives
 		records     = 2 * (4 + 8) * trainRows * classes     // the scores as float32 and float64, at the start and at the end
