@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,10 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 	wide.Shape, cube.Shape = []int{rows, columns + 1}, []int{rows, columns, 2}
 	wide.Numbers, cube.Numbers = append(slices.Clone(x.Numbers), x.Numbers[:rows]...), slices.Concat(x.Numbers, x.Numbers)
 	wider := [][]string{{write("wide.npy", wide.NPY())}, {write("wide.npy", wide.NPY()), "--table", beside}, {write("wide.npz", datatest.NPZ(t, true, y, sex, wide))}, {write("cube.npy", cube.NPY())}}
+	const hole = 17*columns + 2
+	x.Numbers, text[18] = slices.Clone(x.Numbers), strings.Replace(text[18], fmt.Sprint(",", x.Numbers[hole], ","), ",NaN,", 1)
+	x.Numbers[hole] = math.NaN()
+	lacking := []string{write("nan.npz", datatest.NPZ(t, true, x, y, sex)), write("nan.csv", lines(text))}
 	var results []string
 	for i, file := range files {
 		run := filepath.Join(dir, fmt.Sprint("run", i))
@@ -107,6 +112,15 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 				got := forReal(t, append([]string{command, run, "--input"}, file...)...)
 				if got.status != exitUsage || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, file[0]+": invalid column: the array X has ") {
 					t.Errorf("%s %v: %+v", command, file, got)
+				}
+			}
+		}
+		for _, file := range lacking { // each command says what is there, where, and what to do
+			for _, command := range [][]string{{"predict", run, "--input"}, {"evaluate", run, "--input"}, {"train", "--quiet", "--label", "y", "--file"}} {
+				got := forReal(t, append(command, file)...)
+				if got.status != exitUsage || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, `, column 3: X2: missing value: "NaN"`) ||
+					!strings.Contains(got.stderr, file+": ") || !strings.Contains(got.stderr, "; ") {
+					t.Errorf("%v: %+v", command, got)
 				}
 			}
 		}

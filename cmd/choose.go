@@ -261,17 +261,45 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 		return c.cfg, nil, err
 	}
 	at := slices.IndexFunc(tried, func(t sweep.Tried) bool { return t.Chosen })
-	cfg, err := c.resolve(c.points[slices.Index(names, tried[at].Settings)])
+	chosen := slices.Index(names, tried[at].Settings)
+	tried[at].Advice = c.beyond(chosen, len(tried) > at+1 && tried[at+1].Warm, follows)
+	cfg, err := c.resolve(c.points[chosen])
 	return cfg, tried, err
+}
+
+// beyond returns advice if the chosen candidate is the last that was tried of several weights, so
+// that a weight after it may be better; "": later says that one after it was tried.
+func (c *choosing) beyond(chosen int, later bool, follows []bool) string {
+	end := chosen + 1
+	for end < len(follows) && follows[end] {
+		end++
+	}
+	if later || end == chosen+1 && !follows[chosen] {
+		return ""
+	}
+	var left []string
+	for _, p := range c.points[chosen:end] {
+		left = append(left, p[nameWeight])
+	}
+	if end > chosen+1 {
+		return fmt.Sprintf("The best weight, %s, is the last that the gradients of the choice allowed, and a later one may be better: try --choose %s=%s.",
+			left[0], nameWeight, strings.Join(left, ","))
+	}
+	return fmt.Sprintf("The best weight, %s, is the last of the list, and one beyond it may be better: try --choose %s=%s,... with weights beyond it.",
+		left[0], nameWeight, left[0])
 }
 
 // chosenNotes adds the choice to the options, for the page and config.yaml.
 func (c *choosing) chosenNotes(o *session.Options, tried []sweep.Tried) {
 	o.Files.Notes = append(o.Files.Notes, sweep.Why(tried)+".")
+	if at := slices.IndexFunc(tried, func(t sweep.Tried) bool { return t.Advice != "" }); at >= 0 {
+		o.Files.Notes = append(o.Files.Notes, tried[at].Advice)
+	}
+	names, _ := c.candidates()
 	for name := range c.points[0] {
 		var values []string
-		for _, p := range c.points {
-			if !slices.Contains(values, p[name]) {
+		for k, p := range c.points {
+			if !slices.Contains(values, p[name]) && slices.ContainsFunc(tried, func(t sweep.Tried) bool { return t.Settings == names[k] }) {
 				values = append(values, p[name])
 			}
 		}
@@ -343,6 +371,11 @@ func printChoice(out io.Writer, tried []sweep.Tried, run *results.Outcome) {
 	g.without().print(out)
 	fmt.Fprintf(out, "The values are of the tries, which took %s. The run trains anew with the chosen\nsettings; its time leaves out the tries.\n",
 		option.Counted(gradients, "gradient"))
+	for k := range tried {
+		if tried[k].Advice != "" {
+			fmt.Fprintln(out, tried[k].Advice)
+		}
+	}
 	if better := sweep.Better(tried, run); better != nil {
 		what := "On the validation rows, the run is worse than the try with " + better.Settings
 		if len(run.Unmet()) > better.Unmet {

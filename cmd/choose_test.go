@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/config"
 	"ppal/internal/require"
 	"ppal/internal/sweep"
 	"ppal/trainer/session"
@@ -126,6 +128,37 @@ func TestChosenSettings(t *testing.T) {
 	}
 	if !strings.Contains(got.stdout, " ± ") || !strings.Contains(got.stderr, "on 2 folds of the training rows") {
 		t.Errorf("no spread in\n%s%s", got.stderr, got.stdout)
+	}
+}
+
+// A run says if the best weight is the last that it tried, and what to do; config.yaml names only
+// the weights that were tried.
+func TestLastWeightIsBest(t *testing.T) {
+	dir, got := trainCrowded(t, crowdedTable(t, false), "--choose", "regularizer-weight=10,0.1", "--iterations", "30")
+	const last = "The best weight, 0.1, is the last of the list, and one beyond it may be better: try --choose regularizer-weight=0.1,... with weights beyond it."
+	if config := read(t, dir, "config.yaml"); !strings.Contains(got.stdout, last) || !strings.Contains(got.stderr, last) || !strings.Contains(config, last) {
+		t.Errorf("%s%s", got.stderr, got.stdout)
+	}
+	c := &choosing{points: []config.Values{{}}}
+	require.NoError(t, errors.Join(c.cross("hidden=0,3"), c.cross(nameWeight+"=0.1,1,10")))
+	names, follows := c.candidates()
+	for _, k := range []struct {
+		chosen int
+		later  bool
+		want   string
+	}{{0, true, ""}, {1, true, ""}, {1, false, "allowed, and a later one may be better: try --choose regularizer-weight=1,10."}, {2, false, "The best weight, 10, is the last of the list"},
+		{5, false, "The best weight, 10, is the last of the list"}} {
+		if got := c.beyond(k.chosen, k.later, follows); !strings.Contains(got, k.want) || (got == "") != (k.want == "") {
+			t.Errorf("%+v: %q", k, got)
+		}
+	}
+	if got := (&choosing{points: []config.Values{{"hidden": "3"}, {"hidden": "0"}}}).beyond(1, false, []bool{false, false}); got != "" {
+		t.Errorf("settings without an order: %q", got)
+	}
+	var o session.Options
+	c.chosenNotes(&o, []sweep.Tried{{Settings: names[0], Chosen: true}, {Settings: names[1]}})
+	if !slices.ContainsFunc(o.Files.Settings, func(s session.Setting) bool { return s.Name == nameWeight && s.Note == "chosen among 0.1, 1" }) {
+		t.Errorf("%+v", o.Files.Settings)
 	}
 }
 

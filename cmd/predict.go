@@ -151,6 +151,8 @@ func advise(err error) error {
 		at.Advice = "name the file of the rows with --input FILE"
 	case errors.Is(err, dataerr.ErrCategory):
 		at.Advice = "use --unknown ignore to score rows with unknown categories"
+	case errors.Is(err, dataerr.ErrNumber):
+		at.Advice = "correct the value, or leave out the row"
 	case errors.Is(err, dataerr.ErrMissing):
 		at.Advice = "the model was trained without missing values in this column: add the value, or leave out the row"
 	}

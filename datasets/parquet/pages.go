@@ -27,7 +27,7 @@ func (c *chunkColumn) Numeric() bool { return c.numbers != nil }
 
 // Number returns a finite number. ok is false for all other values, which have a text.
 func (c *chunkColumn) Number(row int) (x float64, ok bool) {
-	if c.numbers == nil {
+	if c.numbers == nil || math.IsNaN(c.numbers[row]) { // null and NaN are an empty text
 		return 0, false
 	}
 	x = c.numbers[row]

@@ -100,7 +100,7 @@ func (p *SheetPart) add(r *SheetReader, i int, records recordio.RecordReader, fi
 	c.Lacks = c.Lacks || absent
 	switch {
 	case absent && !spec.Missing:
-		return fmt.Errorf("%w: %q", dataerr.ErrMissing, text)
+		return fmt.Errorf("%w: %q", dataerr.ErrMissing, recordio.Absent(text, records, field))
 	case absent && spec.Numeric:
 		c.Numbers = append(c.Numbers, math.NaN())
 	case absent:

@@ -93,7 +93,7 @@ func (p *Profile) Add(records recordio.RecordReader, field int, absent *textSet)
 	x, plain := textvalue.Number(text)
 	if (!plain || absent.numbers) && absent.has(text) {
 		if p.Missing++; p.Absent == nil {
-			p.Absent, p.AbsentText = position(records, field), string(text)
+			p.Absent, p.AbsentText = position(records, field), recordio.Absent(text, records, field)
 		}
 		if !slices.ContainsFunc(p.Marks, func(mark string) bool { return mark == string(text) }) {
 			p.Marks = append(p.Marks, string(text))

@@ -8,6 +8,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/mapped"
 	"ppal/internal/recordio"
+	"ppal/internal/textvalue"
 )
 
 // Wide holds the numbers of several columns together, row by row, as the arrays of a file do. It
@@ -235,14 +236,14 @@ func checkNumbers[T float32 | float64](b *wideBlock, numbers []T, only []int, fi
 			lacks[i%b.Columns] = true
 			return true
 		}
-		if err = fmt.Errorf("%s: %w", spec.Name, dataerr.ErrMissing); !nan {
-			err = fmt.Errorf("%s: %w", spec.Name, dataerr.ErrNumber)
+		if err = fmt.Errorf("%w: %q", dataerr.ErrMissing, "NaN"); !nan {
+			err = textvalue.NotReadable(fmt.Append(nil, numbers[i]), "")
 		}
 		row := first + i/b.Columns
 		if only != nil {
 			row = only[row]
 		}
-		err = b.Fail(row, i%b.Columns, err)
+		err = b.Fail(row, i%b.Columns, fmt.Errorf("%s: %w", spec.Name, err))
 		return false
 	})
 	return lacks, err

@@ -73,7 +73,7 @@ func (e *rowEncoder) encode(record recordio.RecordReader, out []float64) (field 
 		x, stored := record.Number(c.field)
 		switch {
 		case c.places != nil:
-			err = e.category(c, record.Text(c.field), out)
+			err = e.category(c, record, out)
 		case stored && c.Date == "" && !c.unclear:
 			err = c.standardised(x, record, out)
 		default:
@@ -96,7 +96,7 @@ func (e *rowEncoder) Number(c *encodedColumn, record recordio.RecordReader, out 
 	text := record.Text(c.field)
 	x, ok := c.Value(text)
 	if (!ok || c.unclear) && e.absent[string(text)] {
-		return c.missing(text, out, 1)
+		return c.missing(text, record, out, 1)
 	}
 	if !ok {
 		return textvalue.NotReadable(text, c.Date)
@@ -114,9 +114,10 @@ func (c *encodedColumn) standardised(x float64, record recordio.RecordReader, ou
 }
 
 // category writes the features of a category.
-func (e *rowEncoder) category(c *encodedColumn, text []byte, out []float64) error {
+func (e *rowEncoder) category(c *encodedColumn, record recordio.RecordReader, out []float64) error {
+	text := record.Text(c.field)
 	if e.absent[string(text)] {
-		return c.missing(text, out, len(c.EncodedLevels()))
+		return c.missing(text, record, out, len(c.EncodedLevels()))
 	}
 	place, ok := c.places[string(text)]
 	switch {
@@ -132,9 +133,9 @@ func (e *rowEncoder) category(c *encodedColumn, text []byte, out []float64) erro
 
 // missing writes the features of a missing value. flag is the place of the indicator feature,
 // relative to at. If the column allows no missing values, the error is ErrMissing.
-func (c *encodedColumn) missing(text []byte, out []float64, flag int) error {
+func (c *encodedColumn) missing(text []byte, record recordio.RecordReader, out []float64, flag int) error {
 	if !c.Missing {
-		return fmt.Errorf("%w: %q", dataerr.ErrMissing, text)
+		return fmt.Errorf("%w: %q", dataerr.ErrMissing, recordio.Absent(text, record, c.field))
 	}
 	out[c.at+flag] = 1
 	return nil

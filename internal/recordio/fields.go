@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -25,7 +26,8 @@ type RecordReader interface {
 	Text(field int) []byte
 	// Padded reports whether the file has blanks before or after a field, which Text leaves out.
 	Padded(field int) bool
-	// Number returns a field that the file stores as a finite number. ok is false for other fields.
+	// Number returns a field that the file stores as a finite number. ok is false for other fields,
+	// and x is then NaN if an array has NaN.
 	Number(field int) (x float64, ok bool)
 	// Key returns a number that differs for different numbers of a column in the chunk.
 	Key(field int) uint64
@@ -34,6 +36,15 @@ type RecordReader interface {
 	Position(field int) (line, column int)
 	// Fail adds the position of a field to an error.
 	Fail(field int, err error) error
+}
+
+// Absent returns a missing value for an error: its text, or NaN if an array has it.
+func Absent(text []byte, r RecordReader, field int) string {
+	shown := string(text)
+	if x, _ := r.Number(field); shown == "" && math.IsNaN(x) {
+		return "NaN"
+	}
+	return shown
 }
 
 // FieldReader splits the records of a chunk into fields (RFC 4180): one record for each line, with

@@ -56,6 +56,7 @@ type Tried struct {
 	Gradients int     `json:"gradient_evaluations"` // of all folds
 	Warm      bool    `json:"warm,omitempty"`       // the training began where that of the previous candidate ended
 	Chosen    bool    `json:"chosen,omitempty"`
+	Advice    string  `json:"advice,omitempty"` // if a setting that was not tried may be better
 }
 
 // Bound is the value of a constraint on the rows that judge.
