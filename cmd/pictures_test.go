@@ -37,7 +37,8 @@ func barPictures(t *testing.T) (folder, table string) {
 func TestOwnPictures(t *testing.T) {
 	require.NoRace(t, "the parts have tests of their own")
 	folder, table := barPictures(t)
-	data := t.TempDir()
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
 	do := func(args ...string) outcome {
 		t.Helper()
 		got := forReal(t, args...)
@@ -50,7 +51,7 @@ func TestOwnPictures(t *testing.T) {
 	train := func(args ...string) string {
 		t.Helper()
 		run := filepath.Join(runs, fmt.Sprint(len(args), args[len(args)-1]))
-		do(append([]string{"train", "--quiet", "--iterations", "5", "--out", run, "--size", "8x8", "--data-dir", data}, args...)...)
+		do(append([]string{"train", "--quiet", "--iterations", "5", "--out", run, "--size", "8x8"}, args...)...)
 		do("verify", run)
 		return run
 	}
@@ -86,7 +87,7 @@ func TestOwnPictures(t *testing.T) {
 	// auto iterations: config.yaml has the number that the data gave
 	conv := filepath.Join(runs, "conv")
 	do("train", "--quiet", "--file", folder, "--model", "conv", "--channels", "2", "--size", "8x8", "--problem", "mnpc", "--classes", "down,across,dark",
-		"--kappa", "0.9", "--augment", "flip", "--batch-size", "40", "--data-dir", data, "--out", conv, "--allow-violation")
+		"--kappa", "0.9", "--augment", "flip", "--batch-size", "40", "--out", conv, "--allow-violation")
 	do("verify", conv)
 	if text, err := os.ReadFile(rundir.Dir(conv).Config()); err != nil || !strings.Contains(string(text), "\niterations: 300\n") {
 		t.Errorf("config.yaml: %v\n%s", err, text)
@@ -96,7 +97,7 @@ func TestOwnPictures(t *testing.T) {
 		t.Errorf("the report shows no pictures: %v", err)
 	}
 
-	kept, err := filepath.Glob(filepath.Join(data, "pictures", "*.rows"))
+	kept, err := filepath.Glob(filepath.Join(cache, "ppal", "pictures", "*.rows"))
 	if err != nil || len(kept) != 3 { // grey in the order of the folder and of the table, and in colour
 		t.Errorf("kept pixels %q, %v", kept, err)
 	}

@@ -48,7 +48,7 @@ func (t Train) Source(dataDir string) session.Source {
 		return images
 	}
 	if t.Dataset == datasets.Pictures {
-		return session.PictureFiles{Dir: dataDir, TableOptions: t.TableOptions(), Normalize: t.Pictures.Normalize, Augment: t.Pictures.Augment}
+		return session.PictureFiles{TableOptions: t.TableOptions(), Normalize: t.Pictures.Normalize, Augment: t.Pictures.Augment}
 	}
 	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: t.TableOptions()}
 }

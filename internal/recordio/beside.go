@@ -52,7 +52,7 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 		if len(j.lines) != arrays.Rows() {
 			return nil, &dataerr.FileError{Path: layout.Beside, Offset: -1,
 				Err:    fmt.Errorf("%w: the table has %d rows, but %s has %d", dataerr.ErrMismatch, len(j.lines), name, arrays.Rows()),
-				Advice: "use a table with one row for each row of the arrays, or name its column of row numbers or keys with --key COLUMN"}
+				Advice: "use a table with one row for each row of the arrays, or train with --key COLUMN, its column of row numbers or keys"}
 		}
 		return j, nil
 	}
