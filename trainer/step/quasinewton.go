@@ -68,7 +68,8 @@ import (
 // again, and the pairs stay. If the coarsest grade is a sample, the first gradient is of this
 // sample, so that both gradients of each pair see the same rows.
 //
-// The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
+// The step needs the exact problem: no mini-batches. Across kinks (relu) the model may mislead and
+// the search may end early, so no default takes the step there. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
 // With A, an update of the multipliers usually costs no pass. The vectors stay on the device: 2 x
 // 20 vectors of the pairs, four more, and for A one for each constraint and one more. The host gets
@@ -119,10 +120,10 @@ const (
 const firstPass = 0
 
 // NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps
-// problem.ErrSettings and gives the reason of QuasiNewtonRefuses.
+// problem.ErrSettings if the step cannot train p.
 func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
-	if reason := QuasiNewtonRefuses(p); reason != "" {
-		return nil, fmt.Errorf("step: %w: %s, and the lbfgs step needs all rows in each step, functions without kinks (no relu), and the regularizer none, ball or l2; use the nesterov step",
+	if reason := quasiNewtonLacks(p); reason != "" {
+		return nil, fmt.Errorf("step: %w: %s, and the lbfgs step needs all rows in each step, no pieces, and the regularizer none, ball or l2; use the nesterov step",
 			problem.ErrSettings, reason)
 	}
 	m, f, scaling := problem.Constraints(p), problem.FeaturesOf(p), newScaling(p)
@@ -153,14 +154,22 @@ func (q *QuasiNewton) Free() {
 	q.jacobian.free(q.space)
 }
 
-// QuasiNewtonRefuses returns why QuasiNewton does not support p, as a clause, or "" if QuasiNewton
-// supports p.
+// QuasiNewtonRefuses returns why QuasiNewton is no default for p, as a clause, or "" if it may be
+// one.
 func QuasiNewtonRefuses(p problem.Problem) string {
+	if reason := quasiNewtonLacks(p); reason != "" || !problem.FeaturesOf(p).Kinks {
+		return reason
+	}
+	return "the problem has kinks"
+}
+
+// quasiNewtonLacks returns why QuasiNewton cannot train p, as a clause, or "".
+func quasiNewtonLacks(p problem.Problem) string {
 	f := problem.FeaturesOf(p)
 	switch {
 	case f.Batches != nil:
 		return "the steps see a sample of the rows"
-	case f.Kinks || f.Pieces != nil:
+	case f.Pieces != nil:
 		return "the problem has kinks"
 	}
 	switch kind := p.Space().Regularizer.Kind; kind {

@@ -209,7 +209,7 @@ func (s *Settings) options() []*option.Option {
 			s.Kind, _ = Parse(word)
 			s.completed = true
 		}, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: alm"+
-			" and unconstrained, on all rows, without kinks); auto takes lbfgs where it applies and no setting of the other steps is given, else nesterov", primalNames[:]...).
+			" and unconstrained, on all rows); auto takes lbfgs where it applies, without kinks, and no setting of the other steps is given, else nesterov", primalNames[:]...).
 			Or(Nesterov.String()).Check(s.FirstOrderConflict),
 		option.Number("momentum", &s.Momentum, option.Between(0, 1), "limit the ramp of Nesterov's momentum").
 			Or(option.Float(DefaultMomentum)).With(option.If("primal", "auto", "nesterov")),

@@ -408,8 +408,15 @@ func TestExhausted(t *testing.T) {
 	if reason := QuasiNewtonRefuses(pieces); reason != "the problem has kinks" {
 		t.Errorf("pieces: %q", reason)
 	}
+	if _, err := NewQuasiNewton(pieces); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("pieces: %v, want ErrSettings", err)
+	}
+	// Kinks without pieces: no default, but possible.
 	if reason := QuasiNewtonRefuses(kinked{p}); reason != "the problem has kinks" {
 		t.Errorf("kinks: %q", reason)
+	}
+	if _, err := NewQuasiNewton(kinked{p}); err != nil {
+		t.Errorf("kinks: %v", err)
 	}
 }
 
