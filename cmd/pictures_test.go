@@ -33,7 +33,8 @@ func barPictures(t *testing.T) (folder, table string) {
 }
 
 // Own pictures train, predict, evaluate, verify and resume, from a folder and from a CSV file, with
-// every form of bounds. The second run reads the pixels that the first one kept.
+// every form of bounds. The second run reads the pixels that the first one kept: in the user's
+// cache, because a folder of data may be shared.
 func TestOwnPictures(t *testing.T) {
 	require.NoRace(t, "the parts have tests of their own")
 	folder, table := barPictures(t)
@@ -51,7 +52,7 @@ func TestOwnPictures(t *testing.T) {
 	train := func(args ...string) string {
 		t.Helper()
 		run := filepath.Join(runs, fmt.Sprint(len(args), args[len(args)-1]))
-		do(append([]string{"train", "--quiet", "--iterations", "5", "--out", run, "--size", "8x8"}, args...)...)
+		do(append([]string{"train", "--quiet", "--iterations", "5", "--out", run, "--size", "8x8", "--data-dir", t.TempDir()}, args...)...)
 		do("verify", run)
 		return run
 	}

@@ -123,7 +123,7 @@ const firstPass = 0
 // problem.ErrSettings if the step cannot train p.
 func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	if reason := quasiNewtonLacks(p); reason != "" {
-		return nil, fmt.Errorf("step: %w: %s, and the lbfgs step needs all rows in each step, no pieces, and the regularizer none, ball or l2; use the nesterov step",
+		return nil, fmt.Errorf("step: %w: %s, and the lbfgs step needs all rows in each step, no maxima of functions, and the regularizer none, ball or l2; use the nesterov step",
 			problem.ErrSettings, reason)
 	}
 	m, f, scaling := problem.Constraints(p), problem.FeaturesOf(p), newScaling(p)
