@@ -153,13 +153,12 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 		if err != nil {
 			return err
 		}
+		// An experiment that ends early has the verdicts of its finished comparisons.
 		outcomes = append(outcomes, outcome)
-	}
-	if err := f.Write(out, names, outcomes); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := format.write(filepath.Join(out, name)); err != nil {
+		if err := f.Write(out, names, outcomes); err != nil {
+			return err
+		}
+		if err := format.write(filepath.Join(out, names[i])); err != nil {
 			return err
 		}
 	}

@@ -64,6 +64,20 @@ func TestReproduceInterrupted(t *testing.T) {
 	}
 }
 
+// An experiment that ends in its second comparison has the report of its first.
+func TestReproduceReportsEachComparison(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	require.NoError(t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "automatic"), nil, 0o644)))
+	got := command(t.Context(), nil, "reproduce", "mnpc-fashion-mnist", "--seeds", "1", "--data-dir", t.TempDir(), "--out", dir)
+	summary, err := os.ReadFile(filepath.Join(dir, "summary.md"))
+	if got.status == exitDone || err != nil || !strings.Contains(string(summary), "(published steps): GDPA fails") || strings.Contains(string(summary), "automatic steps") {
+		t.Errorf("status %d, %s, %v\n%s", got.status, got.stderr, err, summary)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "journal.json")); err != nil {
+		t.Error(err)
+	}
+}
+
 // With MSLR in place, the ranking experiment trains on its kept queries, here few small ones,
 // counts their pairs, says that MQ2008 is missing, and judges both claims. The same command again
 // runs nothing.
