@@ -52,7 +52,7 @@ var comparesItself = []string{"method", "seed", "out", "record-every", "time-lim
 
 func (a *app) compareCommand() *cobra.Command {
 	values := config.Values{}
-	var f compareFlags
+	f := compareFlags{methods: "ppala,gdpa", measures: "test_error"}
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Compare methods with equal starts and equal budgets",
@@ -72,30 +72,35 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
   ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
   ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
-  ppal compare --methods ppala,gdpa --seeds 11-20 --out b; ppal compare --merge a,b --out all
+  ppal compare --methods ppala,gdpa --seeds 11-20 --out b; ppal compare --out all --merge a b
   ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
-		Args: noArguments,
-		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.merge != "" {
+				return nil // more directories, as from a pattern of the shell
+			}
+			return noArguments(cmd, args)
+		},
+		RunE: a.together(func(cmd *cobra.Command, args []string) error {
 			if f.all {
 				return cmd.Help()
 			}
 			if f.merge != "" {
-				return a.mergeComparisons(cmd, f)
+				return a.mergeComparisons(cmd, f, append(strings.Split(f.merge, ","), args...))
 			}
 			return a.compare(cmd.Context(), values, f)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "compare the methods `NAME,...`")
+	flags.Var(&nameList{field: &f.methods}, "methods", "compare the methods `NAME,...`")
 	flags.StringArrayVar(&f.programs, "contender", nil, "compare the program that this `COMMAND` starts too, as in \"python descent.py\": it asks for f, g and gradients (see ppal train --oracle); may be repeated")
 	flags.StringVar(&f.seeds, "seeds", "5", "run each method with the seeds 1 to `N`, or with a list, as in 11-20 or 1,4,11-20")
 	flags.StringVar(&f.budget, "budget", "iterations", "limit every run by this `BUDGET`: gradients:N, seconds:S, or iterations, which is the value of --iterations")
 	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in this YAML `FILE`")
 	flags.StringVar(&f.out, "out", "", "write to this directory `DIR` (default runs/<time>-compare)")
-	flags.StringVar(&f.merge, "merge", "", "train nothing: join the finished runs of comparisons with other seeds in the directories `DIR,DIR`, and write to --out")
+	flags.Var(&nameList{field: &f.merge}, "merge", "train nothing: join the finished runs of comparisons with other seeds in the directories `DIR...`, and write to --out")
 	flags.IntVar(&f.parallel, "parallel", 0, "execute `N` runs in parallel, each on one thread; 0: one run for each core (default 0)")
-	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate the measures `NAME,...`")
+	flags.Var(&nameList{field: &f.measures}, "measures", "draw and tabulate the measures `NAME,...`")
 	flags.Var(&f.format, "plot-format", plotFormatHelp)
 	flags.BoolVar(&f.json, "json", false, "print the table as JSON, as in summary.json")
 	flags.BoolVar(&a.quiet, "quiet", false, "print errors and the final table only")
@@ -125,8 +130,8 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	return a.printComparison(outcome, dir, f)
 }
 
-// mergeComparisons joins the runs of comparisons with other seeds.
-func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
+// mergeComparisons joins the runs of comparisons with other seeds in the directories dirs.
+func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags, dirs []string) error {
 	var other string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if !slices.Contains([]string{"merge", "out", "measures", "plot-format", "quiet", "json"}, flag.Name) {
@@ -139,7 +144,7 @@ func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags) error {
 	case f.out == "":
 		return &config.Error{Where: "--merge " + f.merge + ":", Problem: "needs --out, the directory of all runs"}
 	}
-	outcome, err := compare.Merge(cmd.Context(), strings.Split(f.merge, ","), f.out, measuresOf(f))
+	outcome, err := compare.Merge(cmd.Context(), dirs, f.out, measuresOf(f))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,6 +60,26 @@ func TestCompare(t *testing.T) {
 	}
 	if got := command(t.Context(), nil, "compare", "--plot-format", "gif"); got.status != exitUsage || !strings.Contains(got.stderr, "must be svg, pdf or png") {
 		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+}
+
+// --merge takes directories from a repeated flag, and as a pattern of the shell lists them. The
+// table has the seeds of all.
+func TestMerge(t *testing.T) {
+	dir := t.TempDir()
+	var parts []string
+	for _, seed := range []string{"1", "2,3", "4,6"} {
+		parts = append(parts, filepath.Join(dir, seed[:1]))
+		if got := command(t.Context(), nil, "compare", "--seeds", seed, "--iterations", "2", "--out", parts[len(parts)-1]); got.status != exitDone {
+			t.Fatal(got.stderr)
+		}
+	}
+	for i, args := range [][]string{{"--merge", parts[0], "--merge", parts[1], "--merge", parts[2]}, append([]string{"--merge"}, parts...)} {
+		into := filepath.Join(dir, "all", strconv.Itoa(i))
+		got := command(t.Context(), nil, append([]string{"compare", "--out", into}, args...)...)
+		if got.status != exitDone || !strings.Contains(got.stdout, "seeds 1-4, 6") {
+			t.Errorf("%v: status %d, %s%s", args, got.status, got.stdout, got.stderr)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -211,6 +212,35 @@ func TestRootCommand(t *testing.T) {
 		if got, want := len(names(args...)), len(a.commands())+len(own); got != want {
 			t.Errorf("%q: %d commands, want %d", args, got, want)
 		}
+	}
+}
+
+// A repeated flag with a list of names adds to the list: the program never drops what a user named.
+// Numbers, such as the widths of the layers, are one value.
+func TestListsAddUp(t *testing.T) {
+	a := &app{getenv: func(string) string { return "" }}
+	lists, numbers := 0, regexp.MustCompile("^([A-Z]|LO)\\b")
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			placeholder, usage := pflag.UnquoteUsage(f)
+			names := strings.ContainsAny(placeholder, ",") || strings.Contains(placeholder, "...")
+			if (!names || numbers.MatchString(placeholder)) && !strings.Contains(usage, "may be repeated") {
+				return
+			}
+			lists++
+			if err := errors.Join(f.Value.Set("m1.a=1"), f.Value.Set("m2.b=2")); err != nil {
+				t.Errorf("%s --%s: %v", c.CommandPath(), f.Name, err)
+			} else if got := f.Value.String(); !strings.Contains(got, "m1.a=1") || !strings.Contains(got, "m2.b=2") {
+				t.Errorf("%s --%s twice: %q", c.CommandPath(), f.Name, got)
+			}
+		})
+		for _, sub := range c.Commands() {
+			check(sub)
+		}
+	}
+	if check(a.rootCommand(nil)); lists < 20 {
+		t.Errorf("%d flags with a list", lists)
 	}
 }
 

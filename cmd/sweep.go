@@ -68,7 +68,7 @@ To continue an interrupted sweep, repeat the command with its --out. The exit st
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.over, "over", "", "vary the bound of this `MEASURE`, as in \"gap(positive_rate, sex)\" or \"recall[shirt] >=\" (required)")
-	flags.StringVar(&f.values, "values", "", "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
+	flags.Var(&nameList{field: &f.values}, "values", "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
 	flags.StringVar(&f.out, "out", "", "write to this `DIR`; an interrupted sweep there is continued (default runs/<time>-sweep)")
 	flags.BoolVar(&f.json, "json", false, "print the points, as in sweep.jsonl, instead of the table")
 	markOwn(cmd, "Sweep")
