@@ -57,8 +57,8 @@ func (a *app) compareCommand() *cobra.Command {
 		Use:   "compare",
 		Short: "Compare methods with equal starts and equal budgets",
 		Long: `Compare runs several methods with equal starts (a seed gives each method the same rows and initial weights) and equal
-budgets. It writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table
-(summary.md). Bounds are judged as by train, with the numbers of train's summary.json. Compare accepts the flags of
+budgets. It writes every record of every run (results.jsonl), medians and ranges over the seeds (plots) and a
+table (summary.md). Bounds are judged as by train, with the numbers of train's summary.json. Compare accepts the flags of
 train; each method uses the flags that apply to it. Without --primal, all methods take first-order steps with the
 automatic size, so that only the methods differ. The first line of the table names the methods with steps of their own.
 --gdpa-step, --primal gradient and the preset paper give GDPA its published step. --set gives a setting to one method.
