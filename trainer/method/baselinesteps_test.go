@@ -12,42 +12,40 @@ import (
 
 func TestGDPAStepsByHand(t *testing.T) {
 	alpha := func(k int) float64 { return 0.03 / math.Cbrt(float64(k+1)) }
-	gradient := step.Settings{Kind: step.Gradient}
+	constant := func(int) float64 { return 0.03 }
+	fixed, gradient := step.Settings{Kind: step.Gradient, Eta: 0.03, Fixed: true}, step.Settings{Kind: step.Gradient}
+	cubic := func(k int) float64 { return 2 * math.Cbrt(float64(k+1)) }
 	for _, test := range []struct {
-		name string
-		m    method.GDPA
-		hand handStep
-		beta func(k int) float64
+		name        string
+		m           method.GDPA
+		set         step.Settings
+		alpha, beta func(k int) float64 // nil: no schedule
 	}{
-		{"published", method.GDPA{}, handStep{fixed: true, schedule: alpha}, nil},
-		{"constant", method.GDPA{ConstantStep: true}, handStep{fixed: true, eta: 0.03}, nil},
-		{"geometric", method.GDPA{Ratio: 1.5}, handStep{fixed: true, schedule: alpha},
-			func(k int) float64 { return 2 * math.Pow(1.5, float64(k)) }},
-		{"capped rule", method.GDPA{Primal: &gradient}, handStep{schedule: alpha}, nil},
-		{"automatic", method.GDPA{Primal: &gradient, Automatic: true}, handStep{}, nil},
-		{"adam", method.GDPA{Primal: &step.Settings{Kind: step.Adam}}, handStep{kind: step.Adam, schedule: alpha}, nil},
-		{"nesterov", method.GDPA{Primal: &step.Settings{}, Automatic: true}, handStep{kind: step.Nesterov, momentum: 0.99}, nil},
+		{"published", method.GDPA{}, fixed, alpha, cubic},
+		{"constant", method.GDPA{ConstantStep: true}, fixed, constant, cubic},
+		{"geometric", method.GDPA{Ratio: 1.5}, fixed, alpha, func(k int) float64 { return 2 * math.Pow(1.5, float64(k)) }},
+		{"capped rule", method.GDPA{Primal: &gradient}, gradient, alpha, cubic},
+		{"automatic", method.GDPA{Primal: &gradient, Automatic: true}, gradient, nil, cubic},
+		{"adam", method.GDPA{Primal: &step.Settings{Kind: step.Adam}}, step.Settings{Kind: step.Adam}, alpha, cubic},
+		{"nesterov", method.GDPA{Primal: &step.Settings{}, Automatic: true}, step.Settings{Kind: step.Nesterov}, nil, cubic},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, s, beta := test.m, test.hand, test.beta
+			m, s := test.m, newHandStep(t, testkit.HandFunctions(), ofKind(test.set))
 			m.Step, m.Penalty, m.Perturbation = 0.03, 2, 0.2
-			if s.kind == step.Auto {
-				s.kind = step.Gradient
-			}
-			s.c = 2 // beta_0
-			if beta == nil {
-				beta = func(k int) float64 { return 2 * math.Cbrt(float64(k+1)) }
-			}
 			var lambda [2]float64
 			ascend := func(x [2]float64, k int) (y [2]float64) {
 				for j, g := range testkit.HandH(x) {
-					y[j] = math.Max(0, 0.8*lambda[j]+beta(k)*g)
+					y[j] = math.Max(0, 0.8*lambda[j]+test.beta(k)*g)
 				}
 				return y
 			}
 			compare(t, handProblem(t, testkit.HandFunctions()), &m, handSteps, func(x [2]float64) ([2]float64, []float64) {
 				k := s.k
-				x = s.move(x, ascend(x, k))
+				demand := step.Demand{PenaltyCurvature: test.beta(k)}
+				if test.alpha != nil {
+					demand.ScheduledStep = test.alpha(k)
+				}
+				x = s.move(t, ascend(x, k), demand)
 				lambda = ascend(x, k)
 				return x, lambda[:]
 			})
@@ -118,14 +116,13 @@ func TestPlainReferenceStepsByHand(t *testing.T) {
 				return lambda
 			}},
 	} {
-		for name, kind := range handKinds() {
+		for name, set := range handKinds() {
 			t.Run(method.name+" "+name, func(t *testing.T) {
-				s := kind.hand
-				s.c = method.c
+				s := newHandStep(t, testkit.HandFunctions(), ofKind(set))
 				var lambda [2]float64
-				compare(t, handProblem(t, testkit.HandFunctions()), method.make(kind.set), handSteps, func(x [2]float64) ([2]float64, []float64) {
+				compare(t, handProblem(t, testkit.HandFunctions()), method.make(set), handSteps, func(x [2]float64) ([2]float64, []float64) {
 					k := s.k
-					x = s.move(x, method.weights(k, lambda, testkit.HandH(x)))
+					x = s.move(t, method.weights(k, lambda, testkit.HandH(x)), step.Demand{PenaltyCurvature: method.c})
 					if method.dual == nil {
 						return x, nil
 					}

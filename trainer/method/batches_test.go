@@ -57,26 +57,6 @@ func TestEstimateRemovesTheCovariance(t *testing.T) {
 	}
 }
 
-// The estimate is g_b - h_b + mean(h) from the second pass on, and g_b before.
-func TestEstimateByHand(t *testing.T) {
-	p := newSlopes(t, []float64{1, 2})
-	e := constraintEstimate{}
-	e.start(p, []float64{10})
-	want := []float64{10, 20, 14 - 10 + 15, 21 - 20 + 17}
-	for k, g := range []float64{10, 20, 14, 21} {
-		if k > 0 {
-			e.observe(k, []float64{g})
-		}
-		if got := e.estimateAt(&problem.Point{Constraints: []float64{g}})[0]; math.Abs(got-want[k]) > 1e-12 {
-			t.Errorf("batch %d: the estimate is %v, want %v", k, got, want[k])
-		}
-	}
-	e.start(withoutBlocks(p), []float64{10})
-	if got := e.estimateAt(&problem.Point{Constraints: []float64{3}})[0]; got != 3 {
-		t.Errorf("without blocks the constraint is %v, want its own value 3", got)
-	}
-}
-
 // kept is a problem.StateVisitor that keeps the numbers and counts, or restores them.
 type kept struct {
 	problem.StateVisitor
@@ -199,31 +179,6 @@ func TestSamplerTrainsOnBatchesAndRecordsTheWhole(t *testing.T) {
 	}
 	if math.Abs(r.Point.Objective-want[3]) > 1e-15 || math.Abs(r.Certificate.Stationarity-math.Abs(x-3)) > 1e-15 {
 		t.Errorf("result %+v, %+v, want the full problem's at %v", r.Point, r.Certificate, x)
-	}
-}
-
-// A resumed run that starts at iteration k uses the batches from k on.
-func TestSamplerResumes(t *testing.T) {
-	a := []float64{1, 2, 6, 4}
-	make := func() (*batchMeans, trainer.Method) {
-		return newBatchMeans(t, a), &Unconstrained{Primal: step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.3}}
-	}
-	value := func(p problem.Problem) float64 {
-		x := []float64{0}
-		p.Space().Read(x, problem.Iterate)
-		return x[0]
-	}
-	p, m := make()
-	require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 7, Full: newBatchMeans(t, a)}))(t)
-	want := value(p)
-	p, m = make()
-	half := require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 3, Full: newBatchMeans(t, a)}))(t)
-	p, m = make()
-	at := problem.Point{Iteration: 3}
-	require.Value(trainer.Train(context.Background(), p, m, trainer.Settings{
-		Iterations: 7, Full: newBatchMeans(t, a), Resume: half.State, ResumeAt: at}))(t)
-	if got := value(p); got != want {
-		t.Errorf("resumed at 3: x = %v, uninterrupted %v", got, want)
 	}
 }
 
