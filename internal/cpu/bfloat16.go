@@ -107,6 +107,9 @@ func newBFloat16Gradient(e *executor[float32], p *plan.Product, x *kernel.Packed
 }
 
 func (s *bfloat16Gradient) block(t int, w *worker[float32], lo, hi int) error {
+	if w.isZero(s.p.B, lo, hi) {
+		return nil
+	}
 	d := s.d[t]
 	d.Resize(hi - lo)
 	s.k.SplitBFloat16(d, 0, d.Panels(), w.From(s.p.B, lo), s.p.B.Stride)

@@ -128,6 +128,9 @@ func (s *byteGradient) prepare(e *executor[float32]) {
 }
 
 func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
+	if s.isZero(w, lo, hi) {
+		return nil
+	}
 	d := s.slices[t].digits(s.e.coarse)
 	d.Resize(hi-lo, s.p.B.Cols)
 	if s.own != nil {
@@ -137,6 +140,14 @@ func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
 	}
 	s.k.AddMulTrans(s.slots[w.slot], s.p.Out.Cols, s.x, lo, hi, d, s.scratch[t])
 	return nil
+}
+
+// isZero reports whether rows lo to hi-1 of D are zero, or of all E if the step computes D.
+func (s *byteGradient) isZero(w *worker[float32], lo, hi int) bool {
+	if s.own == nil {
+		return w.isZero(s.p.B, lo, hi)
+	}
+	return !slices.ContainsFunc(s.own.products, func(p *narrowProduct[float32]) bool { return !w.isZero(p.p.A, lo, hi) })
 }
 
 // derivative computes D = f'(A) (E V) as a part of a product G = X^T D with 8-bit data: the

@@ -68,6 +68,10 @@ func newConvolutionInputGrad[T plan.Float](e *executor[T], s *plan.ConvolutionIn
 
 func (c *convolutionInputGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	for i := lo; i < hi; i++ {
+		if w.isZero(c.s.D, i, i+1) {
+			clear(w.Row(c.s.Out, i))
+			continue
+		}
 		w.k.ConvolveInputGrad(w.Row(c.s.Out, i), w.Row(c.s.D, i), &c.window, c.packed, w.scratch, w.patches)
 	}
 	return nil
@@ -99,6 +103,9 @@ func (c *convolutionFilterGrad[T]) ofPictures() {}
 
 func (c *convolutionFilterGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	for i := lo; i < hi; i++ {
+		if w.isZero(c.s.D, i, i+1) {
+			continue
+		}
 		w.k.AddConvolveFilterGrad(c.slots[w.slot], w.Row(c.s.In, i), w.Row(c.s.D, i), c.s.Out.Rows, &c.window, w.scratch, w.patches)
 	}
 	return nil

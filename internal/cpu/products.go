@@ -84,6 +84,12 @@ func newRowProduct[T plan.Float](e *executor[T], p *plan.Product) step[T] {
 type packedProduct[T plan.Float] struct{ factor[T] }
 
 func (s *packedProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
+	if w.isZero(s.p.A, lo, hi) {
+		for i := lo; i < hi; i++ {
+			clear(w.Row(s.p.Out, i))
+		}
+		return nil
+	}
 	w.packRows(s.p.A, lo, hi)
 	w.k.Mul(w.From(s.p.Out, lo), s.p.Out.Stride, w.rows, 0, hi-lo, s.panels, w.scratch)
 	return nil
@@ -112,6 +118,20 @@ func newProductSums[T plan.Float](e *executor[T], p *plan.Product) productSums[T
 const productRows = 4 * kernel.RowBlock
 
 func (s productSums[T]) shareRows() int { return productRows }
+
+// isZero reports whether rows lo to hi-1 of v are zero. The derivatives of a constraint are, on
+// blocks of rows that the constraint does not bound: a column of the Jacobian then needs the
+// products of the other blocks only. A sum keeps its bits without a sum of zeros.
+func (w *worker[T]) isZero(v plan.View, lo, hi int) bool {
+	for i := lo; i < hi; i++ {
+		for _, x := range w.Row(v, i) {
+			if x != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // finishShare adds up the sums for a part of the rows of G. finishShare writes the totals to the
 // result of the product or adds the totals to the result.
@@ -143,6 +163,9 @@ func newGradientProduct[T plan.Float](e *executor[T], p *plan.Product, data *ker
 }
 
 func (s *gradientProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
+	if w.isZero(s.p.B, lo, hi) {
+		return nil
+	}
 	d := w.From(s.p.B, lo)
 	if s.data != nil {
 		w.k.AddMulTrans(s.slots[w.slot], s.p.Out.Cols, s.data, lo, hi, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
@@ -229,6 +252,9 @@ func (s *outerSums[T]) reserve(slots int) {
 }
 
 func (s *outerSums[T]) block(_ int, w *worker[T], lo, hi int) error {
+	if w.isZero(s.p.B, lo, hi) {
+		return nil
+	}
 	short, long := w.blockOf(s.p.A, lo, hi), w.blockOf(s.p.B, lo, hi)
 	if s.wide {
 		short, long = long, short

@@ -109,6 +109,9 @@ func (s *sparseGradient[T]) send(slot int, m *message) { m.doubles.add(s.sums[sl
 func (s *sparseGradient[T]) settle(int) {}
 
 func (s *sparseGradient[T]) block(_ int, w *worker[T], lo, hi int) error {
+	if w.isZero(s.p.B, lo, hi) {
+		return nil
+	}
 	w.k.AddMulTransSparse(s.sums[w.slot], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)
 	return nil
 }
