@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -251,5 +252,38 @@ func TestRest(t *testing.T) {
 	}
 	for _, c := range graphcases.PictureCases() {
 		check(c.Title(), pictureProblem(t, c, tensor.Float32, graph.On(device)), pictureProblem(t, c, tensor.Float32, graph.On(device)))
+	}
+}
+
+// A program at rest keeps no sums over rows: those of a network's biases are as long as its layers.
+func TestRestFreesSums(t *testing.T) {
+	const rows, side, channels, hidden = 64, 28, 16, 64
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
+	defer device.Close()
+	pictures := matrix.NewBytes(rows, side*side, 1./255)
+	for i := range pictures.Data {
+		pictures.Data[i] = uint8(i)
+	}
+	heap := func() (m runtime.MemStats) {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m
+	}
+	for _, c := range []struct {
+		model models.Architecture
+		sums  int // the numbers of a slot, at least
+	}{
+		{models.Conv{Picture: models.Picture{Channels: 1, Height: side, Width: side}, Channels: []int{channels}}, channels * side * side},
+		{models.Spec{Hidden: []int{hidden}}, hidden * side * side},
+	} {
+		model := require.Value(models.Sized(c.model, side*side, 4))(t)
+		p := labelled(t, model, pictures, func(i int) int { return i * 4 / rows }, tensor.Float64, graph.On(device))
+		numbers(t, p)
+		running := heap()
+		p.Rest()
+		if freed := int64(running.HeapAlloc - heap().HeapAlloc); freed < int64(8*c.sums) {
+			t.Errorf("%T: Rest frees %d bytes, want %d of a slot", c.model, freed, 8*c.sums)
+		}
+		runtime.KeepAlive(p)
 	}
 }

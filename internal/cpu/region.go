@@ -113,9 +113,6 @@ func (e *executor[T]) newRegion(lo, hi, threads int, b blocking, steps ...step[T
 		r.add(s)
 	}
 	count := countShares(hi-lo, b, r.sums)
-	for _, s := range r.sums {
-		s.reserve(count)
-	}
 	r.workers = max(1, min(threads, count))
 	ranges := r.workers
 	if isLarge(r.sums) {
@@ -123,7 +120,15 @@ func (e *executor[T]) newRegion(lo, hi, threads int, b blocking, steps ...step[T
 	}
 	r.shares = newShares(b.units(hi-lo), count, ranges)
 	r.failures = make([]error, r.workers)
+	r.emptySlots()
 	return r
+}
+
+// emptySlots makes the slots of the region's sums slots without memory.
+func (r *region[T]) emptySlots() {
+	for _, s := range r.sums {
+		s.reserve(r.shares.count)
+	}
 }
 
 // blocks returns the number of blocks of the usual size in the given number of rows.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -73,8 +74,8 @@ func (e *executor[T]) newSlots() func(n int) ([]T, error) {
 	}
 }
 
-// rest gives back the memory of the kept and temporary buffers until the next Forward. Memory in
-// pages stays, because it lies in files.
+// rest gives back the memory of the kept and temporary buffers, and of the sums over rows, until
+// the next Forward. Memory in pages stays, because it lies in files.
 func (e *executor[T]) rest() {
 	if e.device.pages != nil || e.rests {
 		return
@@ -87,4 +88,7 @@ func (e *executor[T]) rest() {
 	}
 	e.device.spare.give(e.borrowed)
 	e.borrowed = nil
+	for _, r := range slices.Concat(e.forward, e.backward) {
+		r.emptySlots()
+	}
 }

@@ -91,7 +91,7 @@ func (s *sparseGradient[T]) shareRows() int { return s.sums[0].FlushRows() / 2 }
 func (s *sparseGradient[T]) elements() int { return s.p.Out.Len() }
 
 func (s *sparseGradient[T]) reserve(slots int) {
-	s.sums = append(s.sums, make([]*kernel.SparseSums[T], slots-1)...)
+	s.sums = append(s.sums[:1:1], make([]*kernel.SparseSums[T], slots-1)...)
 }
 
 func (s *sparseGradient[T]) start(slot int) {
