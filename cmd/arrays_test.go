@@ -129,4 +129,19 @@ func TestArraysFromTrainingToVerify(t *testing.T) {
 			t.Errorf("%v: %s%s", file, got.stdout, got.stderr)
 		}
 	}
+	few, all, run := write("few.csv", lines(table[:251])), write("all.csv", lines(table)), filepath.Join(dir, "few")
+	for _, command := range [][]string{{"train", "--label", "y", "--iterations", "3", "--key", "id", "--out", run, "--file"}, {"predict", run, "--input"}, {"evaluate", run, "--input"}} {
+		named, unnamed := forReal(t, append(command, npy, "--table", few)...), fmt.Sprintf(`50 of 300 rows of %s are left out, because the column "id" of %s does not name them.`, npy, few)
+		if command[0] == "train" {
+			unnamed = strings.ReplaceAll(unnamed, `"id"`, `\"id\"`) // in a line of the log
+		}
+		if named.status != exitDone || strings.Count(named.stderr, unnamed) != 1 {
+			t.Errorf("%v: %d, %s, want %s", command, named.status, named.stderr, unnamed)
+		}
+		if command[0] != "train" {
+			if got := forReal(t, append(command, npy, "--table", all)...); got.status != exitDone || strings.Contains(got.stderr, "left out") {
+				t.Errorf("%v: %d, %s", command, got.status, got.stderr)
+			}
+		}
+	}
 }

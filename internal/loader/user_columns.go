@@ -69,6 +69,9 @@ type UserTable struct {
 func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.TableOptions) (*UserTable, error) {
 	header := text.Header
 	t := &UserTable{ctx: ctx, Opts: opts, Header: header}
+	if note := text.LeftOut(); note != "" {
+		t.notes = append(t.notes, note)
+	}
 	problems := &dataerr.Problems{Path: opts.File}
 	wrong := func(format string, args ...any) {
 		problems.Add(&dataerr.FileError{Path: opts.File, Offset: -1, Line: text.HeaderLine, Err: fmt.Errorf(format, args...)})

@@ -45,6 +45,8 @@ type NewRows struct {
 	Work func(features []float64, results []float64) ([]float64, error)
 	// Emit receives the blocks in the order of the file, from one goroutine.
 	Emit func(b *Block) error
+	// Warn receives a sentence about rows of arrays that Beside does not name; nil: no sentence.
+	Warn func(warning string)
 
 	pausing *inputfile.Pausing // the input of Read if its writer may pause
 }
@@ -102,6 +104,9 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 	text, _, err := recordio.OpenDelimited(r, name, layout)
 	if err != nil {
 		return err
+	}
+	if note := text.LeftOut(); note != "" && n.Warn != nil {
+		n.Warn(note)
 	}
 	encoder, err := newRowEncoder(n.Preparation, text.Header, n.IgnoreUnknown)
 	keep, columns := make([]int, len(n.Keep)), slices.Clone(n.Keep)

@@ -25,6 +25,7 @@ type joined struct {
 	padded map[int]bool // the texts with blanks around them, by their numbers in ends
 	ends   []int        // of each text, row by row
 	lines  []int        // of each row
+	absent string       // says which rows of the arrays the table does not name; "": it names all
 }
 
 // noArraysError returns the error of --table with a file that has no arrays.
@@ -59,6 +60,9 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 	rows, err := j.rowsByKey(name, layout.Key, names)
 	if err != nil {
 		return nil, err
+	}
+	if all := arrays.Rows(); len(rows) < all {
+		j.absent = fmt.Sprintf("%d of %d rows of %s are left out, because the column %q of %s does not name them.", all-len(rows), all, name, layout.Key, layout.Beside)
 	}
 	arrays.Take(rows)
 	return j, nil

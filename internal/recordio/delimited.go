@@ -196,6 +196,15 @@ func (d *Delimited) IsText() bool {
 	return d.binary == nil || beside
 }
 
+// LeftOut says how many rows of arrays are no rows of d, because the table beside them does not name
+// them by its key; "": all are.
+func (d *Delimited) LeftOut() string {
+	if j, ok := d.binary.(*joined); ok {
+		return j.absent
+	}
+	return ""
+}
+
 // Single reports whether a column of a binary format holds numbers of 32 bits.
 func (d *Delimited) Single(field int) bool { return d.binary != nil && d.binary.Single(field) }
 
