@@ -123,7 +123,8 @@ func bowl(p, signF, signG float64) problem.Functions {
 }
 
 // A run whose gradient of f or of a violated constraint has the wrong sign warns, with every primal
-// step. A right gradient gives no warning, even if f must rise from the start, or has a kink.
+// step. A right gradient gives no warning, even if f must rise from the start, or has a kink. If
+// records have a sample of the rows, the gradient of the sample decides.
 func TestWrongSignIsSaid(t *testing.T) {
 	const text = "does not fall along its negative gradient"
 	for _, c := range []struct {
@@ -139,15 +140,24 @@ func TestWrongSignIsSaid(t *testing.T) {
 		{"sign of g", 2, 1, -1, []float64{-1, 0, 0}, "the constraint 1 has not fallen"},
 	} {
 		for _, kind := range []step.Kind{step.Gradient, step.Nesterov, step.LBFGS} {
-			p := require.Value(bowl(c.power, c.signF, c.signG).New(c.start))(t)
-			r, err := trainer.Train(t.Context(), p, &method.ALM{Primal: step.Settings{Kind: kind}}, trainer.Settings{Iterations: 40, IgnoreConflict: true})
-			if errors.Is(err, problem.ErrNonFinite) && c.want != "" {
-				continue // the steps went to infinity, which is an error already
-			}
-			require.NoError(t, err)
-			all := strings.Join(r.Warnings.Texts(), "\n")
-			if said := strings.Contains(all, text); said != (c.want != "") || !strings.Contains(all, c.want) {
-				t.Errorf("%s, %v: %q", c.name, kind, r.Warnings)
+			given, right := bowl(c.power, c.signF, c.signG), bowl(c.power, 1, 1)
+			for rows, sample := range []*problem.Functions{nil, &given, &right} {
+				settings, want := trainer.Settings{Iterations: 40, IgnoreConflict: true}, c.want
+				if sample != nil { // its gradient is the one that is checked
+					settings.Sample = &trainer.Sample{Problem: require.Value(sample.New(c.start))(t), Rows: rows}
+				}
+				if sample == &right {
+					want = ""
+				}
+				r, err := trainer.Train(t.Context(), require.Value(given.New(c.start))(t), &method.ALM{Primal: step.Settings{Kind: kind}}, settings)
+				if errors.Is(err, problem.ErrNonFinite) && c.want != "" {
+					continue // the steps went to infinity, which is an error already
+				}
+				require.NoError(t, err)
+				all := strings.Join(r.Warnings.Texts(), "\n")
+				if said := strings.Contains(all, text); said != (want != "") || !strings.Contains(all, want) {
+					t.Errorf("%s, %v, sample %d: %q", c.name, kind, rows, r.Warnings)
+				}
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (i *improves) see(at *problem.Point) {
 
 // checkDescent warns if f, or the constraint of the largest violation, has never fallen in a run to
 // a limit, and does not fall along its negative gradient at the output either: the gradient is then
-// wrong. A run that has lowered both costs no pass.
+// wrong. A run that has lowered both costs no pass, and a sample of the rows is enough.
 func (t *run) checkDescent(status Status) error {
 	if t.at.Iteration == 0 || status == Converged || status == Infeasible || status == Interrupted {
 		return nil
@@ -63,13 +63,21 @@ func (t *run) checkDescent(status Status) error {
 
 // rises reports whether term 0 (f) or constraint number term falls along its gradient at the
 // output, and not along its negative gradient, for any of several lengths. It is false if rounding
-// errors decide, and at a kink, where the term may fall along neither. The iterate and the point
-// stay.
+// errors decide, and at a kink, where the term may fall along neither. The rows are those of the
+// sample if there is one. The iterate and the point stay.
 func (t *run) rises(term int) (bool, error) {
 	p, at := t.full, t.fullAt
-	space := p.Space()
 	x, g, moved := make([]float64, len(t.x)), make([]float64, len(t.x)), make([]float64, len(t.x))
-	space.Read(x, problem.Iterate)
+	p.Space().Read(x, problem.Iterate)
+	u := p.Space().Roundoff() // scores of a sample have it, too
+	if t.sample != nil {
+		p, at = t.sample.Problem, &t.sampleAt
+		p.Space().Write(problem.Iterate, x)
+		if err := at.Forward(p); err != nil {
+			return false, err
+		}
+	}
+	space := p.Space()
 	d := space.New()
 	defer space.Free(d)
 	w := make([]float64, 1+len(at.Constraints))
@@ -95,7 +103,6 @@ func (t *run) rises(term int) (bool, error) {
 		return append([]float64{f}, values...)[term], err
 	}
 	here := append([]float64{at.Objective}, at.Constraints...)[term]
-	u := space.Roundoff()
 	rises, felt := true, false
 	for _, length := range []float64{math.Pow(u, 1.0/8), math.Pow(u, 1.0/4), math.Cbrt(u)} {
 		noise := 32 * u * (1 + math.Abs(here))

@@ -15,9 +15,9 @@ type summing interface {
 	shareRows() int
 	// elements returns the number of sums in a slot.
 	elements() int
-	// reserve makes room for the given number of slots, without the sums of earlier slots. It is called
-	// before all other methods, and again when a program rests. A slot gets its memory when the slot is
-	// started for the first time.
+	// reserve makes room for the given number of slots, and drops the sums of earlier slots. It is
+	// called before all other methods, and again when a program rests. A slot gets its memory when
+	// the slot is started for the first time.
 	reserve(slots int)
 	// start sets the sums of a slot to zero.
 	start(slot int)

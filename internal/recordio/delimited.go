@@ -196,8 +196,8 @@ func (d *Delimited) IsText() bool {
 	return d.binary == nil || beside
 }
 
-// LeftOut says how many rows of arrays are no rows of d, because the table beside them does not name
-// them by its key; "": all are.
+// LeftOut says how many rows of arrays are no rows of d, because the table beside them does not
+// name them by its key; "": all are.
 func (d *Delimited) LeftOut() string {
 	if j, ok := d.binary.(*joined); ok {
 		return j.absent
