@@ -4,16 +4,27 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+	"weak"
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
 
 // spare keeps the memory of an idle program for the next program that runs. The programs of
-// records, measures and certificates take turns, and share the memory.
+// records, measures and certificates take turns, and share the memory. The garbage collector may
+// free the memory before.
 type spare struct {
 	sync.Mutex
-	memory []byte // the largest memory that was given back; nil: none
+	first weak.Pointer[byte] // of the largest memory that was given back
+	size  int                // in bytes
+}
+
+// kept returns the memory that was given back; nil: none, or it is freed.
+func (b *spare) kept() []byte {
+	if first := b.first.Value(); first != nil {
+		return unsafe.Slice(first, b.size)
+	}
+	return nil
 }
 
 // largestSpare is the largest memory that is kept, in bytes: twice that of the largest usual
@@ -27,11 +38,11 @@ const waste = 4
 func (b *spare) take(n int) []byte {
 	b.Lock()
 	defer b.Unlock()
-	if have := len(b.memory); have < n {
-		b.memory = nil
+	memory := b.kept()
+	if have := len(memory); have < n {
+		b.first = weak.Pointer[byte]{}
 	} else if have <= waste*n {
-		memory := b.memory
-		b.memory = nil
+		b.first = weak.Pointer[byte]{}
 		clear(memory[:n])
 		return memory
 	}
@@ -42,8 +53,8 @@ func (b *spare) take(n int) []byte {
 func (b *spare) give(memory []byte) {
 	b.Lock()
 	defer b.Unlock()
-	if len(memory) <= largestSpare && len(memory) > len(b.memory) {
-		b.memory = memory
+	if len(memory) <= largestSpare && len(memory) > len(b.kept()) {
+		b.first, b.size = weak.Make(&memory[0]), len(memory)
 	}
 }
 

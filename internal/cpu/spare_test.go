@@ -1,12 +1,13 @@
 package cpu
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 )
 
-// Spare memory passes as zeros to a program of about the same size. The largest memory is kept, and
-// nothing beyond the limit.
+// Spare memory passes as zeros to a program of about the same size. The largest memory is kept
+// until the next collection, and nothing beyond the limit.
 func TestSpare(t *testing.T) {
 	const size = 1 << 20
 	b := &spare{}
@@ -27,10 +28,15 @@ func TestSpare(t *testing.T) {
 		t.Error("two programs share memory")
 	}
 	b.give(second)
-	if b.take(size + 1); b.memory != nil {
+	if b.take(size + 1); b.kept() != nil {
 		t.Error("spare memory is kept that is too small")
 	}
-	if b.give(make([]byte, largestSpare+1)); b.memory != nil {
+	if b.give(make([]byte, largestSpare+1)); b.kept() != nil {
 		t.Error("spare memory is kept beyond its limit")
+	}
+	b.give(second)
+	runtime.KeepAlive(second)
+	if runtime.GC(); b.kept() != nil {
+		t.Error("the collector cannot free spare memory")
 	}
 }
