@@ -32,6 +32,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	a.restTraining()
+	a.recorded = nil    // no record follows
 	a.data.FreeMemory() // otherwise the memory of the training stays beside float64 vectors
 	p, err := a.builder.statement.complete(smooth)
 	if err != nil {
@@ -55,10 +56,14 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if _, err := a.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
 		return nil, err
 	}
+	if a.batches != nil {
+		a.batches.Rest()
+	}
 	all, err := a.measureSplits(result)
 	if err != nil {
 		return nil, err
 	}
+	a.data.FreeMemory() // otherwise the memory of the passes stays beside the page's
 	last := len(all) - 1
 	if result.Examples, err = a.examples(a.splits[last], all[last], a.options.Files.Examples); err != nil {
 		return nil, err
