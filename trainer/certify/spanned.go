@@ -35,6 +35,9 @@ const (
 	// spannedSlope is the largest slope of a minimiser's objective, for columns of length 1, relative
 	// to the objective's terms.
 	spannedSlope = 1e-8
+	// gramRows is the number of rows of the gradients' products that gram computes at a time: enough
+	// for all threads.
+	gramRows = 128
 )
 
 // spannedNewton holds the settings of the Newton steps of leastEpsilon.
@@ -306,7 +309,13 @@ func (w *spannedModel) gram() {
 				w.p.Space().Regularizer.ResidualDerivative(images.RawRowView(t), w.residual, w.x, w.combined, w.set.Sphere)
 			}
 		}
-		products.Mul(images, w.columns.T())
+		for from, to := 0, 0; from < last; from = to { // rows up to their diagonal: half of the products
+			if to = from + gramRows; to > last-gramRows {
+				to = last
+			}
+			rows := products.Slice(from, to, 0, to).(*mat.Dense)
+			rows.Mul(images.Slice(from, to, 0, len(w.x)), w.columns.Slice(0, to, 0, len(w.x)).T())
+		}
 		for t := range last {
 			for s := range t + 1 {
 				w.q.Gram.SetSym(t, s, products.At(t, s))

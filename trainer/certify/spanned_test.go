@@ -144,7 +144,11 @@ func (c *affineCase) bound(q []float64) float64 {
 func TestLeastEpsilonIsSmallest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	for trial := range 200 {
-		c := randomCase(rng, 1+rng.IntN(12), 2+rng.IntN(10), gramLimit+1+rng.IntN(60))
+		constraints := gramLimit + 1 + rng.IntN(60)
+		if trial%50 == 0 {
+			constraints += 3 * gramRows
+		}
+		c := randomCase(rng, 1+rng.IntN(12), 2+rng.IntN(10), constraints)
 		affine, plain := c.problems(t, make([]float64, len(c.gradient)))
 		for name, p := range map[string]problem.Problem{"by terms": affine, "by constraints": plain} {
 			cert := leastOf(t, p)
