@@ -77,7 +77,7 @@ var errNoReport = errors.New("not the directory of a run, a comparison or a swee
 
 // writes makes the program the writer of a run's files, with plots and a page.
 func (a *app) writes(f *session.Files) {
-	f.Version, f.Clock, f.Renderer = version(), a.now, report.Renderer{}
+	f.Version, f.Clock, f.Renderer = version(), a.now, report.NewRenderer()
 }
 
 // warnReport prints a warning if the page of a directory could not be written. The results are in

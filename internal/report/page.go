@@ -26,6 +26,8 @@ type page struct {
 	Style                             template.CSS
 	Script                            template.JS
 	Policy                            string
+
+	templates func() (*template.Template, error) // nil: parseTemplates
 }
 
 // newPage returns a page. The template of the given kind shows view.
@@ -55,14 +57,14 @@ func (p *page) render() ([]byte, error) {
 	p.Style, p.Script = template.CSS(style), template.JS(script)
 	sum := sha256.Sum256(script)
 	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	t, err := template.New("page").Funcs(template.FuncMap{
-		"chart": p.chart, "quote": option.ShellWord,
-		"pct": func(v float64) float64 { return 100 * v }, "flip": func(v float64) float64 { return 1000 - 1000*v },
-		"sub": func(a, b float64) float64 { return a - b }, "rows": func(n int) string { return option.Counted(n, "row") },
-	}).ParseFS(files, "page/*.html")
+	if p.templates == nil {
+		p.templates = parseTemplates
+	}
+	t, err := p.templates()
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
+	t.Funcs(template.FuncMap{"chart": p.chart})
 	// The body comes first, because it collects the charts for the script.
 	var body, out bytes.Buffer
 	if err := t.ExecuteTemplate(&body, p.Kind+".html", p.View); err != nil {
@@ -75,6 +77,16 @@ func (p *page) render() ([]byte, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return bytes.Map(visible, out.Bytes()), nil
+}
+
+// parseTemplates parses the templates of all pages.
+func parseTemplates() (*template.Template, error) {
+	return template.New("page").Funcs(template.FuncMap{
+		"chart": (&page{}).chart, // render replaces it by the chart of its page
+		"quote": option.ShellWord,
+		"pct":   func(v float64) float64 { return 100 * v }, "flip": func(v float64) float64 { return 1000 - 1000*v },
+		"sub": func(a, b float64) float64 { return a - b }, "rows": func(n int) string { return option.Counted(n, "row") },
+	}).ParseFS(files, "page/*.html")
 }
 
 // chart gives a chart its number and collects its data for the script.

@@ -1,12 +1,22 @@
 package report
 
 import (
+	"html/template"
+
+	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/trainer/session/results"
 )
 
-// Renderer writes the plots and the page of a run. It is a session.Renderer.
-type Renderer struct{}
+// Renderer writes the plots and the page of a run. It is a session.Renderer. The zero value is
+// ready for use.
+type Renderer struct {
+	templates func() (*template.Template, error) // of the page; nil: not parsed yet
+}
+
+// NewRenderer returns a renderer for one run. It begins to parse the templates of the run's page,
+// while the run reads its data.
+func NewRenderer() Renderer { return Renderer{relay.Start(parseTemplates)} }
 
 // Curves writes the plots of the records.
 func (Renderer) Curves(dir string, l results.Legend) error {
@@ -32,4 +42,6 @@ func (Renderer) Rates(dir, title string, tables map[results.Split]*results.RateT
 }
 
 // Page writes report.html from the files of the run and its summary.
-func (Renderer) Page(dir string, sum *results.Summary) error { return WriteRun(rundir.Dir(dir), sum) }
+func (r Renderer) Page(dir string, sum *results.Summary) error {
+	return writeRun(rundir.Dir(dir), sum, r.templates)
+}

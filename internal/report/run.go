@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,12 +35,17 @@ type run struct {
 // before it is used. A run without a summary has not ended; its page shows the records so far.
 // WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no records of a
 // run, and disk.ErrChanged for a file that is damaged or belongs to another run.
-func WriteRun(dir rundir.Dir, sum *results.Summary) error {
+func WriteRun(dir rundir.Dir, sum *results.Summary) error { return writeRun(dir, sum, nil) }
+
+// writeRun is WriteRun with the templates of the page; nil: they are not parsed yet.
+func writeRun(dir rundir.Dir, sum *results.Summary, templates func() (*template.Template, error)) error {
 	r, err := readRun(dir, sum)
 	if err != nil {
 		return err
 	}
-	return r.page().write(dir.Report())
+	p := r.page()
+	p.templates = templates
+	return p.write(dir.Report())
 }
 
 func readRun(dir rundir.Dir, sum *results.Summary) (*run, error) {

@@ -165,6 +165,13 @@ func TestRun(t *testing.T) {
 	if again, err := os.ReadFile(dir.Report()); err != nil || !bytes.Equal(again, fromSummary) {
 		t.Errorf("the page from the directory alone differs (%v)", err)
 	}
+	r := NewRenderer()
+	for range 2 { // as a session that saves twice
+		require.NoError(t, r.Page(string(dir), sum))
+		if again, err := os.ReadFile(dir.Report()); err != nil || !bytes.Equal(again, fromSummary) {
+			t.Errorf("the page of a renderer differs (%v)", err)
+		}
+	}
 }
 
 // Examples of pictures are pictures, unless their bytes are not a PNG file.
