@@ -239,7 +239,7 @@ kernels-ptx: .venv-kernels/made
 kernels-check: .venv-kernels/made
 	.venv-kernels/bin/python internal/cuda/kernels/compile.py --check
 
-# Compile the float32 kernels for sm_80 and sm_90, so that the next `make gpu` embeds them beside the PTX.
+# Compile the kernels for sm_80 and sm_90, so that the next `make gpu` embeds them beside the PTX.
 gpu-cubins: .venv-kernels/made
 	.venv-kernels/bin/python internal/cuda/kernels/compile.py --cubins
 
