@@ -175,8 +175,8 @@ func (m met) Forward(g []float64) (float64, error) {
 // The blocks of pictures of 784 pixels keep all of 16 threads busy, and the results are those of a
 // single lane, bit for bit.
 func TestLanesUseAllThreads(t *testing.T) {
-	const threads = 16
-	b, rows := squares(t, (threads+2)*668+5, 784)
+	const threads, block = 16, blockNumbers / 784
+	b, rows := squares(t, (threads+2)*block+5, 784)
 	device := require.Value(cpu.New(kernel.Best(), threads))(t)
 	weights := start(t, b)
 	x := require.Value(models.Stack(b.Model, weights))(t)
@@ -195,7 +195,7 @@ func TestLanesUseAllThreads(t *testing.T) {
 	busy := 0
 	b.Devices.Threads, b.Devices.Lanes = threads, func(n int) (list []graph.Engine) {
 		each := (threads + n - 1) / n
-		busy = n * each
+		busy = n * min(each, block/kernel.RowBlock) // threads of a lane that have whole units of rows
 		for range n {
 			list = append(list, meeting{graph.On(device.Lane(each)), &present, &most, int32(n)})
 		}
