@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -61,45 +60,6 @@ func TestJoinedStores(t *testing.T) {
 		if diff := cmp.Diff(test.first, first) + cmp.Diff(test.second, second); diff != "" {
 			t.Errorf("rows at %d: %s", test.at, diff)
 		}
-	}
-}
-
-// TestDivideByHand divides 4 and 2 chosen rows, and checks the places of the rows in both parts.
-func TestDivideByHand(t *testing.T) {
-	set := &picture.Pictures{Labels: []byte{1, 0, 1, 2, 1, 0, 1}, Classes: []string{"a", "b", "c"}}
-	c := require.Value(set.Choose([]int{1, 0}, 0))(t)
-	for seed := range uint64(8) {
-		checkDivided(t, set, c, seed)
-	}
-	if _, err := c.Divide(tabular.Split{Train: 90, Validation: 10}, 3); !errors.Is(err, dataerr.ErrSplit) || !strings.Contains(err.Error(), "the class") {
-		t.Errorf("a class without validation rows: %v", err)
-	}
-	if d, err := c.Divide(tabular.Split{Train: 100}, 3); err != nil || d.Train.Rows() != 6 || d.Validation.Rows() != 0 {
-		t.Errorf("no validation rows: %v", err)
-	}
-}
-
-func checkDivided(t *testing.T, set *picture.Pictures, c *picture.Choice, seed uint64) {
-	t.Helper()
-	d := require.Value(c.Divide(tabular.Split{Train: 50, Validation: 50}, seed))(t)
-	for part, s := range map[string]picture.Selection{"training": d.Train, "validation": d.Validation} {
-		if !slices.Equal(s.Offsets, []int{0, 2, 3}) || s.Rows() != 3 || !slices.Equal(s.Labels(), []int{0, 0, 1}) || !slices.Equal(s.Names, []string{"b", "a"}) {
-			t.Errorf("%s: offsets %v, labels %v of %v", part, s.Offsets, s.Labels(), s.Names)
-		}
-		for i, row := range s.Source {
-			if set.Labels[row] != []byte{1, 1, 0}[i] {
-				t.Errorf("%s: row %d of the set at %d", part, row, i)
-			}
-		}
-	}
-	all := slices.Concat(d.Train.Source, d.Validation.Source)
-	for at, row := range all {
-		if d.Places[row] != at {
-			t.Errorf("row %d of the set is at %d, want %d", row, d.Places[row], at)
-		}
-	}
-	if d.Places[3] >= 0 || len(d.Places) != 7 || !slices.Equal(slices.Sorted(slices.Values(all)), []int{0, 1, 2, 4, 5, 6}) {
-		t.Errorf("places %v of the rows %v", d.Places, all)
 	}
 }
 

@@ -310,7 +310,11 @@ func checkDivision(t *testing.T, dir, dataset string) {
 			t.Errorf("class %d: the rows of both parts are not the chosen rows", classes[k])
 		}
 	}
-	for i, r := range slices.Concat(d.Train.Source, d.Validation.Source) { // numbers of the rows in the set
+	numbers := slices.Concat(d.Train.Source, d.Validation.Source) // of the rows in the set
+	if len(numbers) != whole.Rows() {
+		t.Errorf("%d numbers of %d rows", len(numbers), whole.Rows())
+	}
+	for i, r := range numbers {
 		part, at := train, i
 		if i >= train.Rows {
 			part, at = validation, i-train.Rows

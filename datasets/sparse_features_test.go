@@ -186,13 +186,3 @@ func TestLoadAdultErrors(t *testing.T) {
 		})
 	}
 }
-
-// TestStack stacks a matrix without values and a matrix with values.
-func TestStack(t *testing.T) {
-	a := &matrix.CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}
-	b := &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 1}, Columns: []int32{1}, Values: []float64{5}}
-	want := &matrix.CSR{Rows: 3, Cols: 3, Starts: []int{0, 2, 2, 3}, Columns: []int32{0, 2, 1}, Values: []float64{1, 1, 5}}
-	if diff := cmp.Diff(want, matrix.Stack(a, b)); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -269,27 +269,6 @@ func eachRow(d *recordio.Delimited, visit func(row []string) error) error {
 	}
 }
 
-// TestSniffSeparator checks texts whose examined part ends within a record. The other cases are in
-// testdata/readers.txt.
-func TestSniffSeparator(t *testing.T) {
-	// the examined part of the file ends inside a line
-	long := "a;b;c\n" + strings.Repeat(strings.Repeat("x", 2000)+";1,5;2\n", 100)
-	for name, tc := range map[string]struct {
-		text string
-		want rune
-	}{
-		"cut beginning": {long, ';'},
-		// the second record is whole and the third is cut, so the second counts
-		"cut in the third record": {"a,b;c\n1,2,3;" + strings.Repeat("4", recordio.SniffBytes/2) + "\n" + strings.Repeat("x", recordio.SniffBytes), ';'},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := recordio.SniffSeparator([]byte(tc.text[:min(len(tc.text), recordio.SniffBytes)]), tabular.Layout{}); got != tc.want {
-				t.Errorf("%q, want %q", got, tc.want)
-			}
-		})
-	}
-}
-
 func TestDelimitedErrors(t *testing.T) {
 	whole := string(datatest.Gzipped([]byte("a,b\n" + strings.Repeat("1,2\n", 100))))
 	_, err := allRecords(whole[:len(whole)-9], 0, nil)

@@ -176,16 +176,6 @@ func TestMomentsKeepDigits(t *testing.T) {
 	}
 }
 
-// TestPickRowsApart picks rows at other distances than in the list.
-func TestPickRowsApart(t *testing.T) {
-	m := &Dense{Rows: 6, Cols: 1, Data: []float64{0, 1, 2, 3, 4, 5}}
-	got := make([]float64, 5)
-	Pick(m, []int{5, 0, 3, 4, 1}).Float64(got, 0, 5)
-	if diff := cmp.Diff([]float64{5, 0, 3, 4, 1}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestTally joins tallies, and takes moments that need more than 64 bits.
 func TestTally(t *testing.T) {
 	a, b := NewTally(2), NewTally(2)

@@ -46,7 +46,7 @@ func TestPickWidens(t *testing.T) {
 					}
 				}
 			}
-			copy(rows, []int{0, 3, 2, 1, 0}) // the next mini-batch
+			copy(rows, []int{2, 0, 3, 1, 0}) // the next mini-batch
 		}
 	}
 }

@@ -151,40 +151,6 @@ func TestNewRowsLIBSVMChunks(t *testing.T) {
 	}
 }
 
-// Numbers are categories, and categories are numbers, only as the label says.
-func TestLabelOfNewRows(t *testing.T) {
-	for name, tc := range map[string]struct {
-		label tabular.Label
-		texts []string
-		want  []int
-		err   error
-	}{
-		"a word in place of 0":          {tabular.Label{Positive: "0", Negative: []string{"1"}}, []string{"x"}, nil, dataerr.ErrLabel},
-		"0 in place of a word":          {tabular.Label{Positive: "yes", Negative: []string{"no"}}, []string{"0"}, nil, dataerr.ErrLabel},
-		"a category":                    {tabular.Label{Column: "x", Condition: "x=a", Otherwise: "x!=a"}, []string{"a", "5", "b"}, []int{1, 0, 0}, nil},
-		"a number's spelling":           {tabular.Label{Column: "x", Condition: "x=3", Otherwise: "x!=3"}, []string{"3.0", "4", "3"}, []int{1, 0, 1}, nil},
-		"not a category":                {tabular.Label{Column: "x", Condition: "x!=a", Otherwise: "x=a"}, []string{"a", "5", "b"}, []int{0, 1, 1}, nil},
-		"a decimal comma":               {tabular.Label{Column: "x", Condition: "x>1.5", Otherwise: "x<=1.5", Decimal: ","}, []string{"1,4", "1,6"}, []int{0, 1}, nil},
-		"others":                        {tabular.Label{Several: []string{"2", "b", "c"}, Others: []string{"d"}}, []string{"c", "d", "2.0", "b"}, []int{2, -1, 0, 1}, nil},
-		"none of several":               {tabular.Label{Several: []string{"0", "b", "c"}, Others: []string{"d"}}, []string{"x"}, nil, dataerr.ErrLabel},
-		"another column":                {tabular.Label{Column: "x", Condition: "y>3", Otherwise: "y<=3"}, []string{"4"}, nil, dataerr.ErrGroup},
-		"the second row is not a label": {tabular.Label{Positive: "a", Negative: []string{"b"}}, []string{"a", "?"}, nil, dataerr.ErrLabel},
-	} {
-		got, err := LabelClasses(&tc.label, tc.texts)
-		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) {
-			t.Errorf("%s: %v, %s", name, err, diff)
-		}
-	}
-	for _, tc := range []struct {
-		label tabular.Label
-		known bool
-	}{{tabular.Label{Column: "y"}, false}, {tabular.Label{Positive: "a"}, true}, {tabular.Label{Condition: "y>1"}, true}, {tabular.Label{Several: []string{"a", "b"}}, true}} {
-		if tc.label.Known() != tc.known {
-			t.Errorf("%+v is known: %t", tc.label, !tc.known)
-		}
-	}
-}
-
 // An error of one call of Work ends the reading, wherever the call comes.
 func TestNewRowsOneError(t *testing.T) {
 	broken := errors.New("broken pipe")

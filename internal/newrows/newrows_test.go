@@ -336,25 +336,44 @@ func FuzzNewRows(f *testing.F) {
 	})
 }
 
+// Numbers are categories, and categories are numbers, only as the label says.
 func TestLabel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		label  tabular.Label
-		values []string
+		values []string // nil: not compared
 		texts  []string
 		want   []int
 		err    error
 	}{
-		"words":     {tabular.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, []string{"no", "yes"}, []string{"no", "yes"}, []int{0, 1}, nil},
-		"numbers":   {tabular.Label{Positive: "+1", Negative: []string{"-1"}}, []string{"-1", "+1"}, []string{"1", "-1.0", "+1"}, []int{1, 0, 1}, nil},
-		"several":   {tabular.Label{Positive: "a", Negative: []string{"b", "c"}}, []string{"not a", "a"}, []string{"c", "b", "a"}, []int{0, 0, 1}, nil},
-		"unknown":   {tabular.Label{Positive: "a", Negative: []string{"b"}}, []string{"b", "a"}, []string{"x"}, nil, dataerr.ErrLabel},
-		"condition": {tabular.Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"0.28", "0.2"}, []int{1, 0}, nil},
-		"no grade":  {tabular.Label{Column: "x", Condition: "x>1", Otherwise: "x<=1", Grades: true}, []string{"x<=1", "x>1"}, []string{"2", "2.5"}, nil, dataerr.ErrLabel},
-		"no number": {tabular.Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"?"}, nil, dataerr.ErrNumber},
+		"words":                         {tabular.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, []string{"no", "yes"}, []string{"no", "yes"}, []int{0, 1}, nil},
+		"numbers":                       {tabular.Label{Positive: "+1", Negative: []string{"-1"}}, []string{"-1", "+1"}, []string{"1", "-1.0", "+1"}, []int{1, 0, 1}, nil},
+		"several":                       {tabular.Label{Positive: "a", Negative: []string{"b", "c"}}, []string{"not a", "a"}, []string{"c", "b", "a"}, []int{0, 0, 1}, nil},
+		"unknown":                       {tabular.Label{Positive: "a", Negative: []string{"b"}}, []string{"b", "a"}, []string{"x"}, nil, dataerr.ErrLabel},
+		"condition":                     {tabular.Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"0.28", "0.2"}, []int{1, 0}, nil},
+		"no grade":                      {tabular.Label{Column: "x", Condition: "x>1", Otherwise: "x<=1", Grades: true}, []string{"x<=1", "x>1"}, []string{"2", "2.5"}, nil, dataerr.ErrLabel},
+		"no number":                     {tabular.Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"?"}, nil, dataerr.ErrNumber},
+		"a word in place of 0":          {tabular.Label{Positive: "0", Negative: []string{"1"}}, nil, []string{"x"}, nil, dataerr.ErrLabel},
+		"0 in place of a word":          {tabular.Label{Positive: "yes", Negative: []string{"no"}}, nil, []string{"0"}, nil, dataerr.ErrLabel},
+		"a category":                    {tabular.Label{Column: "x", Condition: "x=a", Otherwise: "x!=a"}, nil, []string{"a", "5", "b"}, []int{1, 0, 0}, nil},
+		"a number's spelling":           {tabular.Label{Column: "x", Condition: "x=3", Otherwise: "x!=3"}, nil, []string{"3.0", "4", "3"}, []int{1, 0, 1}, nil},
+		"not a category":                {tabular.Label{Column: "x", Condition: "x!=a", Otherwise: "x=a"}, nil, []string{"a", "5", "b"}, []int{0, 1, 1}, nil},
+		"a decimal comma":               {tabular.Label{Column: "x", Condition: "x>1.5", Otherwise: "x<=1.5", Decimal: ","}, nil, []string{"1,4", "1,6"}, []int{0, 1}, nil},
+		"others":                        {tabular.Label{Several: []string{"2", "b", "c"}, Others: []string{"d"}}, nil, []string{"c", "d", "2.0", "b"}, []int{2, -1, 0, 1}, nil},
+		"none of several":               {tabular.Label{Several: []string{"0", "b", "c"}, Others: []string{"d"}}, nil, []string{"x"}, nil, dataerr.ErrLabel},
+		"another column":                {tabular.Label{Column: "x", Condition: "y>3", Otherwise: "y<=3"}, nil, []string{"4"}, nil, dataerr.ErrGroup},
+		"the second row is not a label": {tabular.Label{Positive: "a", Negative: []string{"b"}}, nil, []string{"a", "?"}, nil, dataerr.ErrLabel},
 	} {
 		got, err := LabelClasses(&tc.label, tc.texts)
-		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || !slices.Equal(tc.label.Values(), tc.values) {
+		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || tc.values != nil && !slices.Equal(tc.label.Values(), tc.values) {
 			t.Errorf("%s: %v, %v, %s", name, tc.label.Values(), err, diff)
+		}
+	}
+	for _, tc := range []struct {
+		label tabular.Label
+		known bool
+	}{{tabular.Label{Column: "y"}, false}, {tabular.Label{Positive: "a"}, true}, {tabular.Label{Condition: "y>1"}, true}, {tabular.Label{Several: []string{"a", "b"}}, true}} {
+		if tc.label.Known() != tc.known {
+			t.Errorf("%+v is known: %t", tc.label, !tc.known)
 		}
 	}
 }

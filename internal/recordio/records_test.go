@@ -143,6 +143,8 @@ func TestSniffedSeparators(t *testing.T) {
 		"a wrong quote":      {"a;b;c,d\n\"1;2\",3\n", ','},
 		"an open quote":      {fill("1;2;3,4\n", "1;\"2"), ';'},
 		"an early wrong one": {"a;b,c\n1,2\n3,4\n", ','},
+		"the second counts":  {("a,b;c\n1,2,3;" + strings.Repeat("4", recordio.SniffBytes/2) + "\n" + strings.Repeat("x", recordio.SniffBytes))[:recordio.SniffBytes], ';'},
+		"decimal commas":     {("a;b;c\n" + strings.Repeat(strings.Repeat("x", 2000)+";1,5;2\n", 100))[:recordio.SniffBytes], ';'},
 		"record 51 is other": {strings.Repeat("1;2\n", 50) + "1,2\n", ';'},
 		"record 50 is other": {strings.Repeat("1;2,3,4\n", 49) + "1;2\n", ';'},
 	} {
