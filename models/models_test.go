@@ -208,18 +208,6 @@ func TestFoldKeepsScoresAndUnfolds(t *testing.T) {
 	}
 }
 
-// One layer by hand: c = (1, 2), s = 4, W = (8, 4), b = 3.
-func TestFoldByHand(t *testing.T) {
-	spec := Spec{Inputs: 2, Outputs: 1}
-	w := Weights{{"linear.weight", []int{1, 2}, []float64{8, 4}}, {"linear.bias", []int{1}, []float64{3}}}
-	n := Normalization{Kind: NormalizeStandardize, Center: []float64{1, 2}, Deviation: 4}
-	got := require.Value(n.Fold(spec, w))(t)
-	want := Weights{{"linear.weight", []int{1, 2}, []float64{2, 1}}, {"linear.bias", []int{1}, []float64{-1}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestNormalizationRefuses(t *testing.T) {
 	spec := Spec{Inputs: 2, Outputs: 1}
 	weights, _ := Init(spec, generator(1))

@@ -119,31 +119,6 @@ func TestGradientsAreCentralDifferences(t *testing.T) {
 	})
 }
 
-// With a center, the scores and gradients equal the scores and gradients of the rows x - c.
-func TestCenterIsExact(t *testing.T) {
-	spec := Spec{Inputs: 6, Hidden: []int{4}, Outputs: 3}
-	rng := generator(1)
-	weights, _ := Init(spec, rng)
-	rows, center, d := normals(rng, 9*6, 1), normals(rng, 6, 1), normals(rng, 9*3, 1)
-	moved := append([]float64(nil), rows...)
-	for i := range moved {
-		moved[i] -= center[i%6]
-	}
-	a := compile(t, spec, tensor.Float64, weights, rows, center, d)
-	b := compile(t, spec, tensor.Float64, weights, moved, nil, d)
-	for _, vm := range []gorgonia.VM{a.forward, b.forward, a.backward, b.backward} {
-		run(t, vm)
-	}
-	if e := distance(values(a.scores), values(b.scores), 0); e > 1e-14 {
-		t.Errorf("scores differ by %.2g", e)
-	}
-	for i, g := range a.grads {
-		if e := distance(values(g), values(b.grads[i]), 0); e > 1e-13 {
-			t.Errorf("%s: gradients differ by %.2g", weights[i].Name, e)
-		}
-	}
-}
-
 // Two blocks of rows in one graph share the parameters: their gradients add up.
 func TestBlocksShareParameters(t *testing.T) {
 	for _, heads := range []Heads{Shared, Separate} {

@@ -161,26 +161,6 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-func TestRunningMeansAndDecay(t *testing.T) {
-	l := &testkit.Journal{}
-	r := require.Value(trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.GDA{},
-		trainer.Settings{Iterations: 400, RecordEvery: 20, Recorder: l}))(t)
-	sum, squares := 0.0, 0.0
-	var n, x, y, xx, xy float64
-	for i, record := range l.Records[1:] {
-		sum += record.Stationarity
-		squares += record.Stationarity * record.Stationarity
-		if want := sum / float64(i+1); math.Abs(*record.MeanStationarity-want) > 1e-14*want {
-			t.Errorf("mean stationarity at %d is %v, want %v", record.Iteration, *record.MeanStationarity, want)
-		}
-		a, b := math.Log(float64(record.Iteration)), math.Log(squares/float64(i+1))
-		n, x, y, xx, xy = n+1, x+a, y+b, xx+a*a, xy+a*b
-	}
-	if want := (n*xy - x*y) / (n*xx - x*x); math.Abs(r.Decay.Stationarity-want) > 1e-9 || !(want < 0) {
-		t.Errorf("decay %v, want %v < 0", r.Decay.Stationarity, want)
-	}
-}
-
 func TestStatuses(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	for _, test := range []struct {
