@@ -52,9 +52,20 @@ func (l *hostLayers) convolve(a numbers, _ string, filters, side, stride int, bi
 	for r := range rows {
 		c, i, j := r/(side*side), r/side%side-side/2, r%side-side/2
 		for y := range z.Height {
-			for x := range z.Width {
-				if v, u := y*stride+i, x*stride+j; v >= 0 && v < a.Height && u >= 0 && u < a.Width {
-					l.patches[r*places+y*z.Width+x] = a.data[(c*a.Height+v)*a.Width+u]
+			v := y*stride + i
+			if v < 0 || v >= a.Height {
+				continue
+			}
+			to, line := l.patches[r*places+y*z.Width:][:z.Width], a.data[(c*a.Height+v)*a.Width:][:a.Width]
+			if stride == 1 {
+				if from, end := max(0, -j), min(z.Width, a.Width-j); from < end {
+					copy(to[from:end], line[from+j:])
+				}
+				continue
+			}
+			for x := range to {
+				if u := x*stride + j; u >= 0 && u < a.Width {
+					to[x] = line[u]
 				}
 			}
 		}
