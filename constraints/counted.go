@@ -323,3 +323,20 @@ func (f form) difference(group, all float64) float64 {
 	}
 	return group - all
 }
+
+// CountedSets returns the counted rates of constraint j in sets. A set holds a single rate, or the
+// rates of the groups that a measure compares, after the rate of all rows if Measure.WithAll is
+// true. It is nil if decisions do not determine the constraint.
+func (c *Counted) CountedSets(j int) (sets [][]CountedRate) {
+	if c.system.DependsOnLoss(j) {
+		return nil
+	}
+	for _, set := range c.system.measured[j].sets {
+		var list []CountedRate
+		for _, l := range set {
+			list = append(list, c.one(l).Rates...)
+		}
+		sets = append(sets, list)
+	}
+	return sets
+}

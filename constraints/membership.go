@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"ppal/trainer/graph/describe"
 )
 
 // ErrEmptyGroup says that a group has no rows, so its mean does not exist. The error's text names
@@ -323,3 +325,9 @@ func (m *Membership) CSR() (starts []int, indices []int32, weights []float64) {
 
 // size returns the number of rows of group k, the divisor of its mean.
 func (m *Membership) size(k int) float64 { return float64(m.starts[k+1] - m.starts[k]) }
+
+// groups returns the matrix in the form of the devices.
+func (m *Membership) groups() describe.Groups {
+	return describe.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, Patterns: m.patterns,
+		RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}
+}

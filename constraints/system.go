@@ -432,3 +432,19 @@ func (s *System) ObjectiveRow() (coefficients []float64, constant float64) {
 	s.objective.add(coefficients, 1)
 	return coefficients, s.objective.constant
 }
+
+// IsLoss reports whether the objective is a loss, which decisions do not determine.
+func (s *System) IsLoss() bool {
+	return slices.ContainsFunc(s.objective.parts, func(p part) bool { return s.Rates[p.cell].loss })
+}
+
+// DependsOnLoss reports whether constraint j bounds a loss or the l1 norm, which decisions do not
+// determine.
+func (s *System) DependsOnLoss(j int) bool {
+	m := s.measured[j]
+	return m.l1 || slices.ContainsFunc(m.sets, func(set []linear) bool {
+		return slices.ContainsFunc(set, func(l linear) bool {
+			return slices.ContainsFunc(l.parts, func(p part) bool { return s.Rates[p.cell].loss })
+		})
+	})
+}

@@ -55,10 +55,11 @@ type ALM struct {
 }
 
 var (
-	_ trainer.Method   = (*ALM)(nil)
-	_ trainer.DualRule = (*ALM)(nil)
-	_ batchRule        = (*ALM)(nil)
-	_ trainer.Returner = (*ALM)(nil)
+	_ trainer.Method    = (*ALM)(nil)
+	_ trainer.DualRule  = (*ALM)(nil)
+	_ trainer.Penalizer = (*ALM)(nil)
+	_ batchRule         = (*ALM)(nil)
+	_ trainer.Returner  = (*ALM)(nil)
 )
 
 // The defaults of ALM: c, and the number of first-order steps between updates of lambda.
@@ -248,6 +249,12 @@ func (m *ALM) settle(w []float64) {
 	copy(m.nu, w)
 	m.settled = true
 }
+
+// CurrentPenalty implements trainer.Penalizer with c.
+func (m *ALM) CurrentPenalty() float64 { return unlessFixed(m.c, m.Primal) }
+
+// BeginWith implements trainer.Penalizer.
+func (m *ALM) BeginWith(c float64) { m.c = max(m.c, c) }
 
 // VisitDual implements trainer.DualRule.
 func (m *ALM) VisitDual(v problem.StateVisitor) {

@@ -217,3 +217,11 @@ type universal struct{}
 
 // Needs implements trainer.Method and trainer.DualRule. The zero Needs requires nothing.
 func (universal) Needs() trainer.Needs { return trainer.Needs{} }
+
+// unlessFixed returns the penalty, or 0 if the primal step has a fixed size.
+func unlessFixed(penalty float64, s step.Settings) float64 {
+	if s.Fixed {
+		return 0
+	}
+	return penalty
+}

@@ -44,8 +44,9 @@ type GDPA struct {
 }
 
 var (
-	_ trainer.Method   = (*GDPA)(nil)
-	_ trainer.DualRule = (*GDPA)(nil)
+	_ trainer.Method    = (*GDPA)(nil)
+	_ trainer.DualRule  = (*GDPA)(nil)
+	_ trainer.Penalizer = (*GDPA)(nil)
 )
 
 // Name implements trainer.Method.
@@ -132,6 +133,18 @@ func (m *GDPA) Demand() step.Demand {
 
 // Report implements trainer.Method.
 func (m *GDPA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.lambda) }
+
+// CurrentPenalty implements trainer.Penalizer with beta_0. The published step size alpha_r is a
+// schedule that does not follow the penalty.
+func (m *GDPA) CurrentPenalty() float64 {
+	if !m.Automatic {
+		return 0
+	}
+	return m.beta
+}
+
+// BeginWith implements trainer.Penalizer.
+func (m *GDPA) BeginWith(c float64) { m.beta = max(m.beta, c) }
 
 // VisitDual implements trainer.DualRule.
 func (m *GDPA) VisitDual(v problem.StateVisitor) {

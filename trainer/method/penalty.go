@@ -32,8 +32,9 @@ type Penalty struct {
 }
 
 var (
-	_ trainer.Method   = (*Penalty)(nil)
-	_ trainer.DualRule = (*Penalty)(nil)
+	_ trainer.Method    = (*Penalty)(nil)
+	_ trainer.DualRule  = (*Penalty)(nil)
+	_ trainer.Penalizer = (*Penalty)(nil)
 )
 
 // The defaults of Penalty: the first c, the factor of c after a period, and the iterations of a
@@ -99,6 +100,12 @@ func (m *Penalty) Demand() step.Demand {
 
 // Report implements trainer.Method: the coefficients c max(0, g) estimate the multipliers.
 func (m *Penalty) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.w) }
+
+// CurrentPenalty implements trainer.Penalizer with the first c.
+func (m *Penalty) CurrentPenalty() float64 { return unlessFixed(m.c, m.Primal) }
+
+// BeginWith implements trainer.Penalizer.
+func (m *Penalty) BeginWith(c float64) { m.c = max(m.c, c) }
 
 // VisitDual implements trainer.DualRule.
 func (m *Penalty) VisitDual(v problem.StateVisitor) {

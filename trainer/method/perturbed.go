@@ -221,6 +221,12 @@ func (d *perturbed) share() float64 {
 // perPass returns the number of iterations in a pass over the rows.
 func (d *perturbed) perPass() float64 { return float64(max(1, d.batches)) }
 
+// beginWith raises rho to at least c. tau rho keeps its value.
+func (d *perturbed) beginWith(c float64) { d.setRho(max(d.rho, c)) }
+
+// setRho changes rho. tau rho keeps its value.
+func (d *perturbed) setRho(rho float64) { d.tau, d.rho = d.tau*(d.rho/rho), rho }
+
 // VisitDual implements trainer.DualRule.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)

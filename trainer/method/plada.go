@@ -79,6 +79,7 @@ type PLADA struct {
 var (
 	_ trainer.Method    = (*PLADA)(nil)
 	_ trainer.DualRule  = (*PLADA)(nil)
+	_ trainer.Penalizer = (*PLADA)(nil)
 	_ batchRule         = (*PLADA)(nil)
 	_ trainer.Diagnoser = (*PLADA)(nil)
 	_ trainer.Concluder = (*PLADA)(nil)
@@ -211,6 +212,12 @@ func (m *PLADA) UpdateDual(g []float64) {
 func (m *PLADA) Demand() step.Demand {
 	return step.Demand{PenaltyCurvature: m.dual.rho, Follows: true}
 }
+
+// CurrentPenalty implements trainer.Penalizer with rho.
+func (m *PLADA) CurrentPenalty() float64 { return unlessFixed(m.dual.rho, m.Primal) }
+
+// BeginWith implements trainer.Penalizer.
+func (m *PLADA) BeginWith(c float64) { m.dual.beginWith(c) }
 
 // VisitDual implements trainer.DualRule.
 func (m *PLADA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }

@@ -44,6 +44,7 @@ type PPALA struct {
 var (
 	_ trainer.Method    = (*PPALA)(nil)
 	_ trainer.DualRule  = (*PPALA)(nil)
+	_ trainer.Penalizer = (*PPALA)(nil)
 	_ batchRule         = (*PPALA)(nil)
 	_ trainer.Diagnoser = (*PPALA)(nil)
 	_ trainer.Concluder = (*PPALA)(nil)
@@ -103,6 +104,12 @@ func (m *PPALA) UpdateDual(g []float64) {
 func (m *PPALA) Demand() step.Demand {
 	return step.Demand{PenaltyCurvature: 2 * m.dual.rho, Follows: true}
 }
+
+// CurrentPenalty implements trainer.Penalizer with rho.
+func (m *PPALA) CurrentPenalty() float64 { return unlessFixed(m.dual.rho, m.Primal) }
+
+// BeginWith implements trainer.Penalizer.
+func (m *PPALA) BeginWith(c float64) { m.dual.beginWith(c) }
 
 // VisitDual implements trainer.DualRule.
 func (m *PPALA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }

@@ -64,7 +64,7 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 	if b.Model, err = models.Sized(model, train.Features(), max(1, statement.Outputs)); err != nil {
 		return nil, err
 	}
-	b.Regularizer.L1Ball = statement.l1Ball(b.Model, b.Regularizer.Kind, a.dtype)
+	b.Regularizer.L1Ball = build.L1Ball(statement.system, b.Model, b.Regularizer.Kind, a.dtype)
 	if b.HasScales() {
 		b.Scales = problem.NewScales(b.Parameters())
 	}

@@ -1,22 +1,20 @@
 package session
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/rates"
-	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
 )
 
 // Decisions minimises a rate of the model's decisions under constraints in the language of package
@@ -307,7 +305,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		return nil, err
 	}
 	if system.L1 {
-		s.ParameterNodes = l1Norm
+		s.ParameterNodes = build.L1Norm
 	}
 	return s, nil
 }
@@ -316,151 +314,6 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 func (t Decisions) Needs() constraints.Needs {
 	complete(t.options())
 	return constraints.NeedsOf(t.Minimize, t.SubjectTo)
-}
-
-// smoothAndCounted computes the smooth objective and terms, and counts the decisions. meter is nil
-// if the rows have several scores. parameters holds the l1 norm, or is empty.
-func smoothAndCounted(sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (float64, []float64, constraints.Counted, error) {
-	if meter != nil {
-		return meter.Measure(scores, parameters)
-	}
-	f, h, err := sample.Smooth(scores)
-	if err != nil {
-		return 0, nil, constraints.Counted{}, err
-	}
-	h = append(h, parameters...)
-	counted, err := sample.CountScores(scores, h)
-	return f, h, counted, err
-}
-
-// measurement holds the values of a system on scores.
-type measurement struct {
-	rows      Rows
-	system    *constraints.System
-	scores    []float64
-	objective float64   // smooth
-	terms     []float64 // the smooth rates of the system, and the l1 norm
-	violation float64   // the largest of the smooth constraints, at least 0
-	counted   constraints.Counted
-	area      float64 // under the ROC curve; NaN: not known
-}
-
-// measureRates returns the measures of scores: see smoothAndCounted.
-func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *constraints.Meter, areas *rates.Areas, scores, parameters []float64) (Measures, error) {
-	m := &measurement{rows: rows, system: s.system, scores: scores, area: math.NaN()}
-	area := relay.Go(func() error {
-		if !s.area {
-			return nil
-		}
-		if a, ok := areas.AUC(scores, rows.Labels, rows.Weights); ok {
-			m.area = a
-		}
-		return nil
-	})
-	f, h, counted, err := smoothAndCounted(sample, meter, scores, parameters)
-	if failure := area(); err == nil {
-		err = failure
-	}
-	if err != nil {
-		return Measures{}, err
-	}
-	m.objective, m.terms, m.counted = f, h, counted
-	values := s.system.Values(h, counted.Rows)
-	for j, c := range s.Constraints {
-		m.violation = max(m.violation, values[j]-c.Bound)
-	}
-	return Measures{
-		Named: s.named(m), Values: append([]float64{f}, values...),
-		decisions: append([]float64{counted.Objective.Value}, s.system.Values(counted.Terms, counted.Rows)...),
-	}, nil
-}
-
-// nameRates names the measures after the objective and the constraints. Rates of pairs also have
-// the gains of the ranking, the error of all pairs, and the gaps of the queries
-// (Counted.QueryGaps).
-func nameRates(m *measurement) map[string]float64 {
-	named := nameCounted(m)
-	named["objective"], named["max_violation"] = m.objective, m.violation
-	if m.system.OfPairs() {
-		for k, v := range rates.Gains(m.rows.Queries, m.scores) {
-			named[fmt.Sprintf("ndcg@%d", k)] = v
-		}
-		if e, defined := m.counted.PairError(); defined {
-			named[constraints.PairError().String()] = e
-		}
-		if n, mean, p90, largest := m.counted.QueryGaps(); n > 0 {
-			named["query_gap_mean"], named["query_gap_p90"], named["query_gap_max"] = mean, p90, largest
-		}
-	}
-	return named
-}
-
-// nameCounted names the measures that count decisions.
-func nameCounted(m *measurement) map[string]float64 {
-	named := map[string]float64{}
-	if m.counted.Objective.Defined {
-		named[m.system.Minimize.String()] = m.counted.Objective.Value
-	}
-	for j, c := range m.system.Subject {
-		if v := m.counted.Values[j]; v.Defined {
-			named[c.Measure().String()] = v.Value
-		}
-	}
-	if len(m.counted.Accepted) == 2 {
-		named["acceptance_rate"] = m.counted.Accepted[1]
-	}
-	return named
-}
-
-// l1Norm returns the sum of the absolute values of the weights without the biases. Two rectifiers
-// give them, because the derivative of their sum is 0 at 0, the middle of the subdifferential.
-func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
-	var sum *gorgonia.Node
-	nodes := model.Parameters()
-	for k, p := range model.Architecture().Parameters() {
-		if len(p.Shape) == 1 { // a bias
-			continue
-		}
-		norm, err := gorgonia.Neg(nodes[k])
-		if err == nil {
-			norm, err = gorgonia.Rectify(norm)
-		}
-		positive, fault := gorgonia.Rectify(nodes[k])
-		if err = cmp.Or(err, fault); err == nil {
-			norm, err = gorgonia.Add(positive, norm)
-		}
-		if err == nil {
-			norm, err = gorgonia.Sum(norm)
-		}
-		if err == nil && sum != nil {
-			norm, err = gorgonia.Add(sum, norm)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("session: l1(weights): %w", err)
-		}
-		sum = norm
-	}
-	return gorgonia.Nodes{sum}, nil
-}
-
-// l1Ball returns the set of the least bound on the l1 norm of a linear model's weights. nil: there
-// is no bound, or the model or the regularizer allows it only as a constraint. In float32, the set
-// ends inside the bound, because rounded weights and their sum would exceed it.
-func (s *Statement) l1Ball(model models.Architecture, kind problem.RegularizerKind, dtype tensor.Dtype) *problem.L1Ball {
-	list := model.Parameters()
-	if s.system == nil || !s.system.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 || !kind.AllowsL1Ball() {
-		return nil
-	}
-	var least *problem.L1Ball
-	for j, b := range s.system.Bounds {
-		if b.Coefficients[len(s.system.Rates)] != 0 && (least == nil || b.Bound < least.Bound) {
-			least = &problem.L1Ball{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
-		}
-	}
-	if least != nil && dtype == tensor.Float32 {
-		least.Bound *= 1 - 1e-6
-	}
-	return least
 }
 
 // warningsOf returns sentences about unsuitable bounds.
@@ -483,4 +336,111 @@ func warningsOf(s *constraints.System) []string {
 		out = append(out, strings.Join(vacuous, ", ")+": every model meets the bound; use a tighter bound (--subject-to)")
 	}
 	return out
+}
+
+// ClassWeightBalanced is the value of Decisions.ClassWeight that gives every class the same share
+// of the objective, as class_weight="balanced" of scikit-learn does: the weight n/(classes count).
+const ClassWeightBalanced = "balanced"
+
+// weighed returns the objective with weights of classes. With the classes' weights c_k and the
+// weight W_k of the training rows of class k, the mean over all rows is a sum of means over
+// classes:
+//
+//	sum_i w_i c_(y_i) l_i / sum_i w_i c_(y_i) = sum_k share_k (mean l of class k),
+//	share_k = c_k W_k / sum_j c_j W_j.
+//
+// The shares have seven digits, because the objective's name shows them.
+func (t *Decisions) weighed(train *constraints.Population) (constraints.Rate, error) {
+	name := t.Minimize.String()
+	if name != constraints.Error().String() && name != constraints.Loss().String() {
+		return t.Minimize, &OptionError{Option: "class-weight", Problem: fmt.Sprintf("weighs the classes of error or loss, and the objective is %s; "+
+			"write its weights as coefficients, as in --minimize \"5*fnr + fpr\"", name)}
+	}
+	weights, err := t.classWeights(train.Classes)
+	if err != nil {
+		return t.Minimize, err
+	}
+	own, total := make([]float64, len(train.Classes)), 0.0
+	for i, y := range train.Labels {
+		w := 1.0
+		if train.Weights != nil {
+			w = train.Weights[i]
+		}
+		own[y] += w
+	}
+	var terms []string
+	for k, w := range weights {
+		if weights == nil {
+			break
+		}
+		total += w * own[k]
+	}
+	for k, class := range train.Classes {
+		share := 1 / float64(len(own)) // balanced
+		if weights != nil {
+			share = weights[k] * own[k] / total
+		}
+		selected := constraints.Error(constraints.Attribute{Name: class}.Quoted()).String()
+		share, _ = strconv.ParseFloat(strconv.FormatFloat(share, 'e', shareDigits, 64), 64)
+		terms = append(terms, strconv.FormatFloat(share, 'f', -1, 64)+"*"+strings.Replace(selected, constraints.Error().String(), name, 1))
+	}
+	r, err := constraints.ParseObjective(strings.Join(terms, " + "))
+	if err != nil {
+		return r, fmt.Errorf("session: the objective with weights of classes: %w", err)
+	}
+	return r, nil
+}
+
+// classWeights returns the weight of each class; nil: balanced.
+func (t *Decisions) classWeights(classes []string) ([]float64, error) {
+	if slices.Equal(t.ClassWeight, []string{ClassWeightBalanced}) {
+		return nil, nil
+	}
+	fail := func(format string, args ...any) ([]float64, error) {
+		return nil, &OptionError{Option: "class-weight", Problem: fmt.Sprintf(format, args...)}
+	}
+	weights, seen := slices.Repeat([]float64{1}, len(classes)), map[int]bool{}
+	for _, text := range t.ClassWeight {
+		at := strings.LastIndex(text, "=")
+		if at < 0 {
+			return fail("has %q, want %s, or a weight for a class, as in %s=2", text, ClassWeightBalanced, classes[0])
+		}
+		w, err := strconv.ParseFloat(strings.TrimSpace(text[at+1:]), 64)
+		if err != nil || !(w > 0) || w > mostClassWeight {
+			return fail("has the weight %q, want a number above 0, at most %.0g", text[at+1:], mostClassWeight)
+		}
+		k := classOf(strings.TrimSpace(text[:at]), classes)
+		if k < 0 {
+			return fail("names the class %q, and the classes are %s", text[:at], strings.Join(classes, ", "))
+		}
+		if seen[k] {
+			return fail("names the class %s twice", classes[k])
+		}
+		weights[k], seen[k] = w, true
+	}
+	return weights, nil
+}
+
+// shareDigits is the number of decimals of a share's mantissa.
+const shareDigits = 6
+
+// mostClassWeight is the largest weight of a class, so that no share vanishes.
+const mostClassWeight = 1e6
+
+// classOf returns the class of a name: the name itself, or the value in a name such as
+// "income=high"; -1: none, or several.
+func classOf(name string, classes []string) int {
+	if k := slices.Index(classes, name); k >= 0 {
+		return k
+	}
+	found := -1
+	for k, class := range classes {
+		if _, value, ok := strings.Cut(class, "="); ok && value == name {
+			if found >= 0 {
+				return -1
+			}
+			found = k
+		}
+	}
+	return found
 }

@@ -2,12 +2,15 @@ package session
 
 import (
 	"fmt"
+	"math"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
+	"ppal/internal/rates"
+	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -347,4 +350,98 @@ func (o Objective) value(rows Rows, outputs int) (func(scores []float64) (float6
 		p.Space().Write(problem.Iterate, scores)
 		return p.Forward(nil)
 	}, err
+}
+
+// smoothAndCounted computes the smooth objective and terms, and counts the decisions. meter is nil
+// if the rows have several scores. parameters holds the l1 norm, or is empty.
+func smoothAndCounted(sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (float64, []float64, constraints.Counted, error) {
+	if meter != nil {
+		return meter.Measure(scores, parameters)
+	}
+	f, h, err := sample.Smooth(scores)
+	if err != nil {
+		return 0, nil, constraints.Counted{}, err
+	}
+	h = append(h, parameters...)
+	counted, err := sample.CountScores(scores, h)
+	return f, h, counted, err
+}
+
+// measurement holds the values of a system on scores.
+type measurement struct {
+	rows      Rows
+	system    *constraints.System
+	scores    []float64
+	objective float64   // smooth
+	terms     []float64 // the smooth rates of the system, and the l1 norm
+	violation float64   // the largest of the smooth constraints, at least 0
+	counted   constraints.Counted
+	area      float64 // under the ROC curve; NaN: not known
+}
+
+// measureRates returns the measures of scores: see smoothAndCounted.
+func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *constraints.Meter, areas *rates.Areas, scores, parameters []float64) (Measures, error) {
+	m := &measurement{rows: rows, system: s.system, scores: scores, area: math.NaN()}
+	area := relay.Go(func() error {
+		if !s.area {
+			return nil
+		}
+		if a, ok := areas.AUC(scores, rows.Labels, rows.Weights); ok {
+			m.area = a
+		}
+		return nil
+	})
+	f, h, counted, err := smoothAndCounted(sample, meter, scores, parameters)
+	if failure := area(); err == nil {
+		err = failure
+	}
+	if err != nil {
+		return Measures{}, err
+	}
+	m.objective, m.terms, m.counted = f, h, counted
+	values := s.system.Values(h, counted.Rows)
+	for j, c := range s.Constraints {
+		m.violation = max(m.violation, values[j]-c.Bound)
+	}
+	return Measures{
+		Named: s.named(m), Values: append([]float64{f}, values...),
+		decisions: append([]float64{counted.Objective.Value}, s.system.Values(counted.Terms, counted.Rows)...),
+	}, nil
+}
+
+// nameRates names the measures after the objective and the constraints. Rates of pairs also have
+// the gains of the ranking, the error of all pairs, and the gaps of the queries
+// (Counted.QueryGaps).
+func nameRates(m *measurement) map[string]float64 {
+	named := nameCounted(m)
+	named["objective"], named["max_violation"] = m.objective, m.violation
+	if m.system.OfPairs() {
+		for k, v := range rates.Gains(m.rows.Queries, m.scores) {
+			named[fmt.Sprintf("ndcg@%d", k)] = v
+		}
+		if e, defined := m.counted.PairError(); defined {
+			named[constraints.PairError().String()] = e
+		}
+		if n, mean, p90, largest := m.counted.QueryGaps(); n > 0 {
+			named["query_gap_mean"], named["query_gap_p90"], named["query_gap_max"] = mean, p90, largest
+		}
+	}
+	return named
+}
+
+// nameCounted names the measures that count decisions.
+func nameCounted(m *measurement) map[string]float64 {
+	named := map[string]float64{}
+	if m.counted.Objective.Defined {
+		named[m.system.Minimize.String()] = m.counted.Objective.Value
+	}
+	for j, c := range m.system.Subject {
+		if v := m.counted.Values[j]; v.Defined {
+			named[c.Measure().String()] = v.Value
+		}
+	}
+	if len(m.counted.Accepted) == 2 {
+		named["acceptance_rate"] = m.counted.Accepted[1]
+	}
+	return named
 }

@@ -1,12 +1,14 @@
 package build
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -129,4 +131,55 @@ func (t *ParameterTerms) addGradient(sum, coefficients []float64) error {
 		}
 	}
 	return nil
+}
+
+// L1Norm returns the sum of the absolute values of the weights without the biases. Two rectifiers
+// give them, because the derivative of their sum is 0 at 0, the middle of the subdifferential.
+func L1Norm(model *models.Network) (gorgonia.Nodes, error) {
+	var sum *gorgonia.Node
+	nodes := model.Parameters()
+	for k, p := range model.Architecture().Parameters() {
+		if len(p.Shape) == 1 { // a bias
+			continue
+		}
+		norm, err := gorgonia.Neg(nodes[k])
+		if err == nil {
+			norm, err = gorgonia.Rectify(norm)
+		}
+		positive, fault := gorgonia.Rectify(nodes[k])
+		if err = cmp.Or(err, fault); err == nil {
+			norm, err = gorgonia.Add(positive, norm)
+		}
+		if err == nil {
+			norm, err = gorgonia.Sum(norm)
+		}
+		if err == nil && sum != nil {
+			norm, err = gorgonia.Add(sum, norm)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("session: l1(weights): %w", err)
+		}
+		sum = norm
+	}
+	return gorgonia.Nodes{sum}, nil
+}
+
+// L1Ball returns the set of the system's least bound on the l1 norm of a linear model's weights.
+// nil: there is no bound, or the model or the regularizer allows it only as a constraint. In
+// float32, the set ends inside the bound, because rounded weights and their sum would exceed it.
+func L1Ball(s *constraints.System, model models.Architecture, kind problem.RegularizerKind, dtype tensor.Dtype) *problem.L1Ball {
+	list := model.Parameters()
+	if s == nil || !s.L1 || len(list) != 2 || len(list[0].Shape) != 2 || len(list[1].Shape) != 1 || !kind.AllowsL1Ball() {
+		return nil
+	}
+	var least *problem.L1Ball
+	for j, b := range s.Bounds {
+		if b.Coefficients[len(s.Rates)] != 0 && (least == nil || b.Bound < least.Bound) {
+			least = &problem.L1Ball{Count: list[0].Shape[0] * list[0].Shape[1], Bound: b.Bound, Constraint: j}
+		}
+	}
+	if least != nil && dtype == tensor.Float32 {
+		least.Bound *= 1 - 1e-6
+	}
+	return least
 }
