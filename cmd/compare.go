@@ -22,6 +22,7 @@ import (
 	"ppal/internal/chart"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/option"
 	"ppal/internal/oracle"
 	"ppal/internal/study"
 	"ppal/trainer"
@@ -461,8 +462,8 @@ func inList(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if rest, ok := strings.CutPrefix(e.Where, "--method "); ok {
-		return &config.Error{Where: "--methods " + rest, Problem: e.Problem}
+	if e.Flag == option.NameMethod {
+		return &config.Error{Where: strings.Replace(e.Where, option.NameMethod, "methods", 1), Problem: e.Problem, Flag: "methods"}
 	}
 	return err
 }

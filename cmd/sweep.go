@@ -172,7 +172,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	given := maps.Clone(values)
 	given["subject-to"] = strings.Join(append(without(option.SplitStatements(subject), over), over.WithBound(bounds[0]).String()), option.StatementSeparator)
 	cfg, err := config.ResolveWith(given, f.set, file)
-	if wrong := new(config.Error); errors.As(err, &wrong) && strings.HasPrefix(wrong.Where, "--subject-to ") && subject == "" {
+	if wrong := new(config.Error); errors.As(err, &wrong) && wrong.Flag == "subject-to" && subject == "" {
 		return refuse("over", f.over, errors.New(wrong.Problem))
 	}
 	if err != nil {

@@ -145,7 +145,7 @@ func splitSettings(o *tabular.TableOptions) []*option.Option {
 // classesSetting returns the choice of the classes, for the user's tables and for pictures.
 func classesSetting(o *tabular.TableOptions) *option.Option {
 	return option.Names("classes", &o.Classes, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
-		" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
+		" own table's label, without the rows of other classes").
 		OrRule("all", none).
 		With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || !d.Tabular() })...).Called("pictures or your own table"))
 }

@@ -33,7 +33,7 @@ func (r *resolver) consistent() error {
 	refuse := func(name, format string, args ...any) error {
 		s, explicit := r.given[name]
 		if !explicit {
-			s = setting{r.text(name), "--" + name}
+			s = setting{r.text(name), place{name: name}}
 		}
 		return s.refuse(format, args...)
 	}
@@ -207,7 +207,7 @@ func (r *resolver) placed(err error) error {
 	var refused *session.OptionError
 	if errors.As(err, &refused) {
 		if s, given := r.given[refused.Option]; given {
-			return &Error{Where: s.where + ":", Problem: refused.Problem}
+			return &Error{Where: s.place.String() + ":", Problem: refused.Problem, Flag: s.flag()}
 		}
 	}
 	return NameFlags(err)

@@ -101,7 +101,7 @@ func ParseFile(path string, data []byte) (*File, error) {
 		known[k.Name] = k
 	}
 	if top.Kind != yaml.MappingNode {
-		return nil, &Error{fmt.Sprintf("%s:%d:", path, top.Line), "use lines of the form key: value"}
+		return nil, &Error{Where: fmt.Sprintf("%s:%d:", path, top.Line), Problem: "use lines of the form key: value"}
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		name, value := top.Content[i], top.Content[i+1]
@@ -119,20 +119,20 @@ func ParseFile(path string, data []byte) (*File, error) {
 		case rundir.ProgramKey:
 			parts, err := scalarText(value, nil)
 			if err != nil {
-				return nil, &Error{where + ":", err.Error()}
+				return nil, &Error{Where: where + ":", Problem: err.Error()}
 			}
-			return nil, &Error{where + ":", "no flag expresses " + strings.ReplaceAll(parts, ",", ", ") + " of this run; start the program that wrote the file"}
+			return nil, &Error{Where: where + ":", Problem: "no flag expresses " + strings.ReplaceAll(parts, ",", ", ") + " of this run; start the program that wrote the file"}
 		}
 		key := known[name.Value]
 		if key == nil {
-			return nil, &Error{fmt.Sprintf("%s:%d:", path, name.Line), unknown(name.Value, "") + " (the keys are the flags of ppal train --help-all)"}
+			return nil, &Error{Where: fmt.Sprintf("%s:%d:", path, name.Line), Problem: unknown(name.Value, "") + " (the keys are the flags of ppal train --help-all)"}
 		}
 		if before, twice := f.values[name.Value]; twice {
-			return nil, &Error{where + ":", fmt.Sprintf("already given in line %d", before.line)}
+			return nil, &Error{Where: where + ":", Problem: fmt.Sprintf("already given in line %d", before.line)}
 		}
 		text, err := scalarText(value, key)
 		if err != nil {
-			return nil, &Error{where + ":", err.Error()}
+			return nil, &Error{Where: where + ":", Problem: err.Error()}
 		}
 		f.values[name.Value] = fileValue{text, name.Line}
 	}
@@ -152,10 +152,10 @@ func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 		case errors.Is(err, io.EOF):
 			return document.Content[0], nil
 		case err == nil:
-			return nil, &Error{fmt.Sprintf("%s:%d:", path, second.Line), "a second document begins; use one document, without a line --- between its keys"}
+			return nil, &Error{Where: fmt.Sprintf("%s:%d:", path, second.Line), Problem: "a second document begins; use one document, without a line --- between its keys"}
 		}
 	}
-	return nil, &Error{path + ":", "not YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
+	return nil, &Error{Where: path + ":", Problem: "not YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
 }
 
 // scalarText returns a node's value in the form of a value of the flag; nil: any flag.

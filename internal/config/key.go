@@ -20,6 +20,8 @@ var ErrUsage = errors.New("invalid configuration")
 type Error struct {
 	Where   string // "--alpha -1:", or "run.yaml:3: alpha -1:"
 	Problem string // the problem and the remedy
+	// Flag is the flag whose value is wrong, without hyphens; "": the value is no flag's.
+	Flag string
 }
 
 // Error returns one line.
@@ -165,14 +167,14 @@ func ParseSetting(text string) (owner, name, value string, err error) {
 	left, value, assigned := strings.Cut(text, "=")
 	owner, short, dotted := strings.Cut(left, ".")
 	if !assigned || !dotted {
-		return "", "", "", &Error{"--set " + text + ":", "must be METHOD.SETTING=VALUE, as in plada.eta=0.1"}
+		return "", "", "", &Error{Where: "--set " + text + ":", Problem: "must be METHOD.SETTING=VALUE, as in plada.eta=0.1"}
 	}
 	if !slices.Contains(method.Names(), owner) {
-		return "", "", "", &Error{"--set " + text + ":", UnknownMethod(owner)}
+		return "", "", "", &Error{Where: "--set " + text + ":", Problem: UnknownMethod(owner)}
 	}
 	k := Find(owner, short)
 	if k == nil {
-		return "", "", "", &Error{"--set " + text + ":", unknown(short, "") + " (see ppal methods " + owner + ")"}
+		return "", "", "", &Error{Where: "--set " + text + ":", Problem: unknown(short, "") + " (see ppal methods " + owner + ")"}
 	}
 	return owner, k.Name, value, nil
 }
@@ -225,7 +227,7 @@ func unknown(name, prefix string) string {
 // Unknown returns the error for an unknown flag of a command, or an unknown key. The help of the
 // command lists its flags.
 func Unknown(flag, command string) error {
-	return &Error{unknown(flag, "--"), "(see " + command + " --help)"}
+	return &Error{Where: unknown(flag, "--"), Problem: "(see " + command + " --help)"}
 }
 
 // bound is a configuration and its settings by name.

@@ -32,7 +32,7 @@ func (r *resolver) implyPrimal() error {
 		return nil
 	}
 	if models.IsForPictures(r.text(nameModel)) {
-		r.given[namePrimal] = setting{step.Adam.String(), r.given[nameModel].where}
+		r.given[namePrimal] = setting{step.Adam.String(), r.given[nameModel].place}
 		return nil
 	}
 	for _, own := range r.method {
@@ -40,7 +40,7 @@ func (r *resolver) implyPrimal() error {
 		if !given || !own.DependsOn(namePrimal) {
 			continue
 		}
-		r.given[namePrimal] = setting{step.Nesterov.String(), cause.where}
+		r.given[namePrimal] = setting{step.Nesterov.String(), cause.place}
 		return nil
 	}
 	return nil

@@ -18,7 +18,24 @@ import (
 type Values map[string]string
 
 // setting is a given value and the place where it was given.
-type setting struct{ text, where string }
+type setting struct {
+	text string
+	place
+}
+
+// place is where a setting was given: a flag, or a key in a line of a file.
+type place struct{ name, line string }
+
+// String returns "--alpha" or "run.yaml:3: alpha".
+func (p place) String() string { return cmp.Or(p.line, "--") + p.name }
+
+// flag returns the name of the flag; "" for a key of a file.
+func (p place) flag() string {
+	if p.line != "" {
+		return ""
+	}
+	return p.name
+}
 
 // Resolve completes the given settings to a whole configuration. A flag overrides the file, and the
 // file overrides the defaults. file may be nil. Errors are *Error, and name the flag or the file's
@@ -27,11 +44,11 @@ func Resolve(flags Values, file *File) (Train, error) {
 	given := map[string]setting{}
 	if file != nil {
 		for name, v := range file.values {
-			given[name] = setting{v.text, fmt.Sprintf("%s:%d: %s", file.Path, v.line, name)}
+			given[name] = setting{v.text, place{name, fmt.Sprintf("%s:%d: ", file.Path, v.line)}}
 		}
 	}
 	for name, text := range flags {
-		given[name] = setting{text, "--" + name}
+		given[name] = setting{text, place{name: name}}
 	}
 	r, err := newResolver(given, false)
 	if err != nil {
@@ -61,7 +78,7 @@ func ResolveWith(flags Values, sets []string, file *File) (Train, error) {
 	}
 	for _, text := range sets {
 		if owners[text] != t.Method.Name {
-			return Train{}, &Error{"--set " + text + ":", fmt.Sprintf("the run's method is %s; give --method %s", t.Method.Name, owners[text])}
+			return Train{}, &Error{Where: "--set " + text + ":", Problem: fmt.Sprintf("the run's method is %s; give --method %s", t.Method.Name, owners[text])}
 		}
 	}
 	return t, nil
@@ -74,7 +91,7 @@ func ResolveWith(flags Values, sets []string, file *File) (Train, error) {
 func Applicable(all Values) (own Values, others []string, err error) {
 	given := map[string]setting{}
 	for name, text := range all {
-		given[name] = setting{text, "--" + name}
+		given[name] = setting{text, place{name: name}}
 	}
 	r, err := newResolver(given, true)
 	if err != nil {
@@ -163,7 +180,7 @@ func implyDataset(given map[string]setting) {
 	if _, column := given["picture"]; column || datasets.HasPictures(file.text) {
 		name = datasets.Pictures
 	}
-	given[option.NameDataset] = setting{name, file.where}
+	given[option.NameDataset] = setting{name, file.place}
 }
 
 // implyProblem sets the problem if it is not given: a task in words, for a table, and for
@@ -186,7 +203,7 @@ func implyProblem(given map[string]setting) {
 		}
 		for _, name := range names {
 			if s, stated := given[name]; stated {
-				given[option.NameProblem] = setting{d.Name, s.where}
+				given[option.NameProblem] = setting{d.Name, s.place}
 				return
 			}
 		}
@@ -236,7 +253,7 @@ func (r *resolver) inapplicable(name string, s setting, c option.Condition) erro
 }
 
 func (s setting) refuse(format string, args ...any) error {
-	return &Error{fmt.Sprintf("%s %s:", s.where, shown(s.text)), fmt.Sprintf(format, args...)}
+	return &Error{Where: fmt.Sprintf("%v %s:", s.place, shown(s.text)), Problem: fmt.Sprintf(format, args...), Flag: s.flag()}
 }
 
 // text resolves a setting if necessary and returns its text. It returns "" if the run does not have
@@ -297,10 +314,10 @@ func (r *resolver) settle(o *option.Option) error {
 func (r *resolver) missing(o *option.Option) error {
 	needs := o.Needs()
 	last := needs[len(needs)-1].Name
-	if file := r.given["file"]; last == option.NameDataset && r.given[last].where == file.where {
+	if file := r.given["file"]; last == option.NameDataset && r.given[last].place == file.place {
 		last = "file" // it made the rows those of a table
 	}
-	return &Error{"--" + o.Name + ":", fmt.Sprintf("missing; --%s %s needs it", last, r.text(last))}
+	return &Error{Where: "--" + o.Name + ":", Problem: fmt.Sprintf("missing; --%s %s needs it", last, r.text(last))}
 }
 
 // shown puts a text in quotes if it would not stand out in a sentence.

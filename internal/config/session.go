@@ -104,13 +104,13 @@ func NameFlags(err error) error {
 	if errors.As(err, &refused) {
 		return &Error{Where: "--" + refused.Option, Problem: refused.Problem}
 	}
-	var place *constraints.SyntaxError
-	if errors.As(err, &place) {
+	var wrong *constraints.SyntaxError
+	if errors.As(err, &wrong) {
 		flag := "subject-to"
-		if _, err := constraints.ParseObjective(place.Text); err == nil {
+		if _, err := constraints.ParseObjective(wrong.Text); err == nil {
 			flag = "minimize"
 		}
-		return (setting{place.Text, "--" + flag}).refuse("%s", place.Detail())
+		return (setting{wrong.Text, place{name: flag}}).refuse("%s", wrong.Detail())
 	}
 	var start *session.InitError
 	if errors.As(err, &start) {

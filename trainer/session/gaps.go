@@ -189,7 +189,7 @@ func (t gaps) state(train Rows, smooth bool, rates ...gapRate) (*Statement, erro
 	s.empty = func(cell int) error {
 		return fmt.Errorf("%w: %s", constraints.ErrEmptyGroup, s.system.Rates[cell].Name)
 	}
-	s.area, s.named = true, func(m *measurement) map[string]float64 { return nameGaps(m, rates) }
+	s.naming, s.named = NamesGaps, func(m *measurement) map[string]float64 { return nameGaps(m, rates) }
 	return s, nil
 }
 

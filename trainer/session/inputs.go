@@ -27,7 +27,7 @@ type Inputs struct {
 	Center      []float64
 	Regularizer problem.Regularizer
 	Constraints []Constraint // names and bounds of g_1..g_m
-	Task        string       // the name of the task
+	Naming      Naming       // the measures that the task names
 	// Objective replaces the objective of the system; nil: no objective of the program's own.
 	Objective Objective
 	System    *constraints.System // states the objective and the constraints
@@ -126,7 +126,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	}
 	in := &Inputs{
 		Model: b.Model, Normalization: l.Normalization, Center: l.Center, Regularizer: b.Regularizer,
-		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,
+		Constraints: b.statement.Constraints, Naming: b.statement.naming, System: b.statement.system, BoundsOn: b.statement.boundsOn,
 		Tolerance: o.feasibilityTolerance(), CollapseAbove: b.statement.CollapseAbove, Float32: o.Device.dtype() == tensor.Float32, Data: l.Description.Data,
 	}
 	if in.Objective = b.statement.objective; b.statement.Decided != nil {

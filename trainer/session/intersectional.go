@@ -123,7 +123,7 @@ func (t Intersectional) State(train Rows, smooth bool) (*Statement, error) {
 		s.Constraints[k].Name = names[k]
 	}
 	s.Objective, s.Warnings, s.sampled = "loss", t.warnings(names, epsilon), t.Form == SampledGroup
-	s.area, s.named = true, func(m *measurement) map[string]float64 { return nameGroups(m, epsilon) }
+	s.naming, s.named = NamesGroups, func(m *measurement) map[string]float64 { return nameGroups(m, epsilon) }
 	return s, nil
 }
 

@@ -89,7 +89,7 @@ func (t NeymanPearson) State(train Rows, smooth bool) (*Statement, error) {
 		return &OptionError{Option: "split", Problem: fmt.Sprintf("leaves no rows of class %s here, and --problem mnpc measures the loss of every class: "+
 			"use another --split or --split-seed, leave out the class (--classes), or use --bounds-on decisions", train.Classes[cell].Name)}
 	}
-	s.named = nameClasses
+	s.naming, s.named = NamesClasses, nameClasses
 	return s, nil
 }
 

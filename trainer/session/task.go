@@ -94,12 +94,26 @@ type Statement struct {
 	// named names the measures of a task with a system; empty returns the error for rows without a
 	// row of a cell of the system, nil: such rows are allowed.
 	named   func(m *measurement) map[string]float64
+	naming  Naming // the kind of the names
 	empty   func(cell int) error
-	area    bool // named uses measurement.area
 	sampled bool // each iteration draws the group of the system's constraint
 	// pure says that several goroutines may call Nodes and Measures at the same time.
 	pure bool
 }
+
+// Naming says which measures of a split a task names.
+type Naming int
+
+// The namings.
+const (
+	NamesRates   Naming = iota // the objective and the bounded rates
+	NamesClasses               // the loss and the error of each class
+	NamesGaps                  // loss, error, AUC, and the gaps between the rates of two groups
+	NamesGroups                // loss, error, AUC, and how much worse any group fares than all rows
+)
+
+// needsArea reports whether the area under the ROC curve is one of the measures.
+func (n Naming) needsArea() bool { return n == NamesGaps || n == NamesGroups }
 
 // Decided says in the language what the nodes of a Statement stand for, on the decisions of the
 // model. A run reports these rates with their intervals, and whether the bounds on them are met.
@@ -383,7 +397,7 @@ type measurement struct {
 func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *constraints.Meter, areas *rates.Areas, scores, parameters []float64) (Measures, error) {
 	m := &measurement{rows: rows, system: s.system, scores: scores, area: math.NaN()}
 	area := relay.Go(func() error {
-		if !s.area {
+		if !s.naming.needsArea() {
 			return nil
 		}
 		if a, ok := areas.AUC(scores, rows.Labels, rows.Weights); ok {

@@ -17,6 +17,7 @@ import (
 type Built struct {
 	problem.Problem
 	Name    string
+	task    string // the name of the task; "" for functions
 	session *session.Session
 }
 
@@ -58,7 +59,7 @@ func Build(ctx context.Context, p Problem, dir string, seed uint64, threads int)
 	if p.Ridge > 0 {
 		built = &ridge{built, p.Ridge}
 	}
-	return &Built{built, p.Name, s}, nil
+	return &Built{built, p.Name, s.Describe().Task, s}, nil
 }
 
 // buildFunctions builds a test problem. Pieces and bounds on coordinates become smooth constraints.
@@ -76,7 +77,7 @@ func buildFunctions(p Problem) (*Built, error) {
 	if err != nil {
 		return nil, fmt.Errorf("suite: %s: %w", p.Name, err)
 	}
-	return &Built{built, p.Name, nil}, nil
+	return &Built{built, p.Name, "", nil}, nil
 }
 
 // optimum returns the optimal value of a test problem, and infinity for other problems.

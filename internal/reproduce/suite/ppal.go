@@ -44,7 +44,7 @@ func (o Own) method(task string) (trainer.Method, error) {
 
 // train runs the contender on a built problem, up to the run's limit of evaluations. A value that
 // is not finite becomes the run's failure.
-func (o Own) train(ctx context.Context, b *Built, task string, into *Run) error {
+func (o Own) train(ctx context.Context, b *Built, into *Run) error {
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	t := newMeter(b.Problem, func(e Evaluation) error {
@@ -54,7 +54,7 @@ func (o Own) train(ctx context.Context, b *Built, task string, into *Run) error 
 		}
 		return nil
 	}, func(c Checkpoint) error { into.check(c); return nil })
-	_, err := o.optimise(limited, t, task, into.Limit)
+	_, err := o.optimise(limited, t, b.task, into.Limit)
 	var diverged *problem.NonFiniteError
 	switch {
 	case ctx.Err() != nil:

@@ -48,21 +48,6 @@ func (p Problem) options(dir string) session.Options {
 	return session.Options{Data: p.Data(dir), Task: p.Task, Model: &model, Regularizer: &regularizer}
 }
 
-// taskName returns the name of the task in package session; "" for functions.
-func (p Problem) taskName() string {
-	switch p.Task.(type) {
-	case session.NeymanPearson:
-		return session.NameNeymanPearson
-	case session.DemographicParity:
-		return session.NameDemographicParity
-	case session.EqualizedOdds:
-		return session.NameEqualizedOdds
-	case session.Decisions:
-		return session.NameRates
-	}
-	return ""
-}
-
 // heldOutEvery is the distance between the held-out problems in the alphabetical order of names.
 const heldOutEvery = 4
 

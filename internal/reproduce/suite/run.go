@@ -142,7 +142,7 @@ func (c *comparison) execute(ctx context.Context, p Problem, own *Own, r *Run, w
 	if err != nil {
 		return err
 	}
-	return errors.Join(own.train(ctx, b, p.taskName(), r), b.Close())
+	return errors.Join(own.train(ctx, b, r), b.Close())
 }
 
 // outcome collects the results of the plan. A run without a record is one of a contender whose

@@ -138,7 +138,7 @@ func TestOwn(t *testing.T) {
 		for _, own := range owns() {
 			b := require.Value(Build(t.Context(), p, "", 0, 1))(t)
 			r := &Run{Problem: p.Name, Contender: own.Name, Limit: 300}
-			require.NoError(t, own.train(t.Context(), b, p.taskName(), r))
+			require.NoError(t, own.train(t.Context(), b, r))
 			// Quasi-Newton steps end where x rounds to itself.
 			spent := r.Spent == 300 || own.Name != "nesterov" && r.Spent < 300
 			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || !spent {
@@ -187,7 +187,7 @@ func TestOwnCancelled(t *testing.T) {
 	b := require.Value(Build(t.Context(), list[0], "", 0, 1))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := owns()[0].train(ctx, b, "", &Run{Limit: 50}); err != context.Canceled {
+	if err := owns()[0].train(ctx, b, &Run{Limit: 50}); err != context.Canceled {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

@@ -177,6 +177,15 @@ type ObjectiveOutcome struct {
 	ValidationInterval *[2]float64 `json:"validation_interval,omitempty"`
 }
 
+// rate returns the objective in the language; the zero value for the objective of an own task.
+func (o *ObjectiveOutcome) rate() constraints.Rate {
+	r, err := constraints.ParseObjective(o.Name)
+	if err != nil {
+		return constraints.Rate{}
+	}
+	return r
+}
+
 // SplitValues are a value on each split; nil where there are no rows.
 type SplitValues struct {
 	Train      *float64 `json:"train"`
@@ -252,7 +261,8 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 // model never decides for the class, so that it is of no use although it may meet the bounds.
 func (o *Outcome) GivenUp() bool {
 	v := o.Objective.Train
-	return v != nil && *v == 1 && strings.HasPrefix(o.Objective.Name, "error[")
+	r := o.Objective.rate()
+	return v != nil && *v == 1 && r.Name() == constraints.Error().Name() && r != constraints.Error()
 }
 
 // state returns the judgement on the training decisions. Summaries of earlier versions have only
@@ -288,7 +298,7 @@ func (o *Outcome) Rating() Rating {
 
 // Counts returns what the rates count: "pair" for the pairs of documents of a ranking, else "row".
 func (o *Outcome) Counts() string {
-	if strings.HasPrefix(o.Objective.Name, "pair_") {
+	if o.Objective.rate().OfPairs() {
 		return "pair"
 	}
 	return "row"

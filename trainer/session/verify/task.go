@@ -114,18 +114,16 @@ func unsureOf(scores []float64, e float64) bool {
 }
 
 // published returns the measures of a problem of Moon et al. with bounds on surrogates, except for
-// max_violation; nil for other problems. The caller calls count first.
+// max_violation; nil for a task that names its rates. The caller calls count first.
 func (r *evaluator) published(scores []float64, f float64, e slack) []named {
-	switch {
-	case r.in.System.Margins == nil:
+	switch r.in.Naming {
+	case session.NamesRates:
 		return nil
-	case r.in.Task == session.NameNeymanPearson:
+	case session.NamesClasses:
 		return r.ofClasses(scores, e)
-	case !slices.Contains([]string{session.NameDemographicParity, session.NameEqualizedOdds, session.NameIntersectional}, r.in.Task):
-		return nil
 	}
 	list := []named{{"loss", smoothNumber(f, e.f)}, {"error", r.wrong(all(len(scores)))}, {"auc", r.area(scores, e.score)}}
-	if r.in.Task == session.NameIntersectional {
+	if r.in.Naming == session.NamesGroups {
 		return append(list, r.ofGroups(scores, e)...)
 	}
 	gap := func(name string, label int) named { // 0: all labels
@@ -136,7 +134,7 @@ func (r *evaluator) published(scores []float64, f float64, e slack) []named {
 		}
 		return named{name, number{math.Abs(numbers[0].value - numbers[1].value), numbers[0].tolerance + numbers[1].tolerance, numbers[0].defined && numbers[1].defined}}
 	}
-	if list = append(list, gap("dp_gap", 0)); r.in.Task == session.NameEqualizedOdds {
+	if list = append(list, gap("dp_gap", 0)); len(r.in.System.Subject) == 2 { // of the true and the false positive rate
 		list = append(list, gap("tpr_gap", 1), gap("fpr_gap", -1))
 	}
 	return list
