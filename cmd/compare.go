@@ -81,7 +81,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 			}
 			return noArguments(cmd, args)
 		},
-		RunE: a.together(func(cmd *cobra.Command, args []string) error {
+		RunE: a.inProcesses(func(cmd *cobra.Command, args []string) error {
 			if f.all {
 				return cmd.Help()
 			}

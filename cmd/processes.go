@@ -91,9 +91,9 @@ func (a *app) once(do func(cmd *cobra.Command, args []string) error) func(*cobra
 	})
 }
 
-// together wraps the work of a command that can train in several processes. If a starter runs the
-// command in several processes, process 0 does the work, and the others share its rows.
-func (a *app) together(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+// inProcesses wraps the work of a command that can train in several processes. If a starter runs
+// the command in several processes, process 0 does the work, and the others share its rows.
+func (a *app) inProcesses(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return a.command(func(cmd *cobra.Command, args []string) error {
 		e := startedRepeatedly(a.getenv)
 		switch {

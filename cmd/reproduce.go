@@ -56,7 +56,7 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 		},
 		ValidArgsFunction: cobra.FixedCompletions(figureNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			do := a.together(func(*cobra.Command, []string) error {
+			do := a.inProcesses(func(*cobra.Command, []string) error {
 				return a.reproduce(cmd.Context(), args[0], full, o, seeds, out, format)
 			})
 			switch {

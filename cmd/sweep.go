@@ -58,7 +58,7 @@ To continue an interrupted sweep, repeat the command with its --out. The exit st
   ppal sweep --over "fpr" --values 0.1,0.05 --config runs/20260101-120000-rates-alm/config.yaml
   ppal sweep --over "recall[shirt] >=" --values 0.5:0.95:6 --dataset fashion-mnist`,
 		Args: noArguments,
-		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
+		RunE: a.inProcesses(func(cmd *cobra.Command, _ []string) error {
 			if f.all {
 				return cmd.Help()
 			}

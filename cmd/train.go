@@ -216,7 +216,7 @@ func (a *app) openChosen(ctx context.Context, c *choosing, report reporter) (s *
 			c.chosenNotes(&options, tried)
 		}
 		options.CheckpointEvery = c.flags.checkpointEvery
-		options.Device.MemoryDir, options.Device.KeptDir = beside(c.cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(c.cfg.Out)), "ppal-rows")
+		options.Device.MemoryDir, options.Device.KeptDir = existingFolder(c.cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(c.cfg.Out)), "ppal-rows")
 		return a.open(ctx, options)
 	}
 	asks := c.asks()
@@ -340,9 +340,9 @@ func classCounts(classes []results.SplitSizes) string {
 	return "rows of each class for training, validation, test: " + strings.Join(list, "; ")
 }
 
-// beside returns an existing directory beside or above a run's directory, for files of a run whose
-// directory does not exist yet.
-func beside(out string) string {
+// existingFolder returns an existing directory beside or above a run's directory, for files of a
+// run whose directory does not exist yet.
+func existingFolder(out string) string {
 	for dir := filepath.Dir(filepath.Clean(out)); ; dir = filepath.Dir(dir) {
 		if inputfile.IsFolder(dir) || dir == filepath.Dir(dir) {
 			return dir

@@ -67,7 +67,7 @@ killed run.
   ppal train --preset paper --dataset fashion-mnist
   ppal train --config runs/20260101-120000-mnpc-alm/config.yaml --seed 2`,
 		Args: noArguments,
-		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
+		RunE: a.inProcesses(func(cmd *cobra.Command, _ []string) error {
 			if f.all {
 				return cmd.Help()
 			}

@@ -80,10 +80,10 @@ func embeddings(t *testing.T, rows int, lacks bool) embedded {
 			"npz":        {File: write("x.npz", string(datatest.NPZ(t, false, y, x, sex, part)))},
 			"compressed": {File: write("c.npz", string(datatest.NPZ(t, true, x, sex, y, part)))},
 			"fortran":    {File: write("f.npz", string(datatest.NPZ(t, false, sex, fortran, y, part)))},
-			"gzip":       {File: write("x.npy.gz", string(datatest.Gzipped(x.NPY()))), Beside: write("rows.csv", table("y,sex,part", beside))},
-			"table":      {File: npy, Beside: write("rows.tsv", strings.ReplaceAll(table("y,sex,part", beside), ",", "\t"))},
-			"row key":    {File: npy, Beside: keys, Key: "row"},
-			"array key":  {File: write("i.npz", string(datatest.NPZ(t, false, x, id))), Beside: keys, Key: "id"},
+			"gzip":       {File: write("x.npy.gz", string(datatest.Gzipped(x.NPY()))), JoinFile: write("rows.csv", table("y,sex,part", beside))},
+			"table":      {File: npy, JoinFile: write("rows.tsv", strings.ReplaceAll(table("y,sex,part", beside), ",", "\t"))},
+			"row key":    {File: npy, JoinFile: keys, Key: "row"},
+			"array key":  {File: write("i.npz", string(datatest.NPZ(t, false, x, id))), JoinFile: keys, Key: "id"},
 		},
 	}
 }
@@ -166,7 +166,7 @@ func TestArraysAreTheSameTable(t *testing.T) {
 		}
 		for kind, files := range from.arrays {
 			own, want := opts, wants[from.csv]
-			own.File, own.Beside, own.Key = files.File, files.Beside, files.Key
+			own.File, own.JoinFile, own.Key = files.File, files.JoinFile, files.Key
 			if files.Key != "" {
 				want = wants[from.keyed]
 			}
@@ -276,7 +276,7 @@ func TestWrongArrays(t *testing.T) {
 	} {
 		opts := tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", c.content), Label: "y", Key: c.key, Split: tabular.Split{Train: 100}}
 		if c.beside != "" {
-			opts.Beside = datatest.Write(t, dir, "rows.csv", []byte(c.beside))
+			opts.JoinFile = datatest.Write(t, dir, "rows.csv", []byte(c.beside))
 		}
 		_, err := LoadTable("", "csv", opts)
 		datatest.CheckError(t, err, c.want, says)
@@ -292,7 +292,7 @@ func TestKeyOfBothFiles(t *testing.T) {
 	arrays := datatest.NPZ(t, false, datatest.Array{Name: "X", Type: "<f8", Shape: []int{4, 1}, Numbers: []float64{1, 2, 3, 5}},
 		datatest.Array{Name: "id", Type: "<i8", Shape: []int{4}, Numbers: []float64{10, 20, 30, 40}})
 	got := require.Value(LoadTable("", "csv", tabular.TableOptions{File: datatest.Write(t, dir, "x.npz", arrays), Label: "y", Key: "id", Features: []string{"X0", "id"},
-		Beside: datatest.Write(t, dir, "rows.csv", []byte("sex,id,y\nf,40,1\nm,10,0\nf,20,1\nm,30,0\n")), Groups: []string{"sex=m"}, Split: tabular.Split{Train: 100}}))(t)
+		JoinFile: datatest.Write(t, dir, "rows.csv", []byte("sex,id,y\nf,40,1\nm,10,0\nf,20,1\nm,30,0\n")), Groups: []string{"sex=m"}, Split: tabular.Split{Train: 100}}))(t)
 	x := make([]float64, 8)
 	got.Train.Features.Float64(x, 0, 4)
 	e := got.Preparation.Encodings
@@ -348,7 +348,7 @@ func TestArraysOfOtherWidths(t *testing.T) {
 		"compressed": func(a datatest.Array) []byte { return datatest.NPZ(t, true, a, y) },
 	}
 	read := func(p *tabular.Preparation, content []byte, beside string) error {
-		n := newrows.NewRows{Preparation: p, Beside: beside, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+		n := newrows.NewRows{Preparation: p, JoinFile: beside, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
 			Emit: func(*newrows.Block) error { return nil }}
 		return n.Read(bytes.NewReader(content), "new")
 	}

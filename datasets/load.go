@@ -75,7 +75,7 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 	}{
 		{"your own file", o.File != "", d.Own},
 		{"a choice of classes", o.Classes != nil, d.Own},
-		{"a table beside the file", o.Beside != "" || o.Key != "", d.Own && !d.Sparse},
+		{"a table beside the file", o.JoinFile != "" || o.Key != "", d.Own && !d.Sparse},
 		{"a label", o.Label != "", d.Own && !d.Sparse},
 		{"categorical columns", len(o.Categorical) > 0, d.Own && !d.Sparse},
 		{"a list of features", len(o.Features) > 0, d.Own && !d.Sparse},
@@ -115,7 +115,7 @@ func checkOptions(o *tabular.TableOptions, d Dataset) error {
 		}
 	}
 	switch {
-	case o.Key != "" && o.Beside == "":
+	case o.Key != "" && o.JoinFile == "":
 		return fmt.Errorf("datasets: %w: --key needs the table that has this column (--table FILE)", dataerr.ErrOption)
 	case o.TestFile != "" && o.SplitColumn != "":
 		return fmt.Errorf("datasets: %w: a test file and a split column exclude each other", dataerr.ErrOption)

@@ -90,7 +90,7 @@ func TestPicturesOfEveryForm(t *testing.T) {
 			t.Fatalf("row %d of the IDX file: %s, want %s", i, text, want[i])
 		}
 	}
-	beside := load(tabular.TableOptions{File: images, Beside: table, Label: "kind", Size: tabular.PictureSize{Height: 3, Width: 2}, Color: tabular.ColorRGB})
+	beside := load(tabular.TableOptions{File: images, JoinFile: table, Label: "kind", Size: tabular.PictureSize{Height: 3, Width: 2}, Color: tabular.ColorRGB})
 	small := load(tabular.TableOptions{File: folder, Size: tabular.PictureSize{Height: 3, Width: 2}, Color: tabular.ColorRGB})
 	if _, cols := small.Train.Features.Dims(); cols != 18 || fmt.Sprint(pixelsOf(beside)) != fmt.Sprint(pixelsOf(small)) {
 		t.Error("resized pictures differ")
@@ -140,7 +140,7 @@ func TestBadPictures(t *testing.T) {
 	flat := t.TempDir()
 	datatest.Write(t, flat, "1.jpg", photo)
 	idx := func(name string, content []byte) tabular.TableOptions {
-		return tabular.TableOptions{File: datatest.Write(t, t.TempDir(), name, content), Beside: table, Label: "kind"}
+		return tabular.TableOptions{File: datatest.Write(t, t.TempDir(), name, content), JoinFile: table, Label: "kind"}
 	}
 	pixels := make([]byte, 12*16)
 	for name, c := range map[string]struct {

@@ -80,7 +80,7 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 		return false, nil
 	}
 	var o certify.SearchOutcome
-	err = t.aside(func() (err error) {
+	err = t.withAccuratePasses(func() (err error) {
 		o, err = certify.SearchFeasible(t.ctx, t.full, certify.InfeasibleSettings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
 		return err
 	})

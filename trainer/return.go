@@ -34,7 +34,7 @@ func (t *run) returned(measure func() error) error {
 	if err != nil {
 		return err
 	}
-	if err = t.accurately(measure); shown && err == nil {
+	if err = t.withAccuratePoint(measure); shown && err == nil {
 		err = t.hideReturned()
 	}
 	return err

@@ -211,7 +211,7 @@ func newRun(ctx context.Context, p problem.Problem, m Method, s Settings) (*run,
 		return t, nil // the warnings about the start are among the restored warnings
 	}
 	t.warnings = nil // a signal may have ended the diagnosis of the earlier run
-	return t, t.accurately(t.diagnose)
+	return t, t.withAccuratePoint(t.diagnose)
 }
 
 // resume restores the state of an earlier run, and reports whether the state has the earlier run's
@@ -248,14 +248,14 @@ func (t *run) copyTo(p problem.Problem, at *problem.Point) error {
 	return at.Check()
 }
 
-// accurately runs measure with accurate passes. If the passes are coarse, it first evaluates the
-// iterate again, and afterwards restores the coarse f and g, so that measuring does not change the
-// run.
-func (t *run) accurately(measure func() error) error {
+// withAccuratePoint runs measure with accurate passes. If the passes are coarse, it first evaluates
+// the iterate again, and afterwards restores the coarse f and g, so that measuring does not change
+// the run.
+func (t *run) withAccuratePoint(measure func() error) error {
 	if !problem.Coarse(t.graded) {
 		return measure()
 	}
-	return t.aside(func() error {
+	return t.withAccuratePasses(func() error {
 		if err := t.at.Forward(t.p); err != nil {
 			return err
 		}
@@ -263,14 +263,14 @@ func (t *run) accurately(measure func() error) error {
 	})
 }
 
-// aside runs accurate passes that are not the method's. If the method's are coarse, it restores
-// their f and g.
-func (t *run) aside(passes func() error) error {
+// withAccuratePasses runs accurate passes that are not the method's. If the method's are coarse, it
+// restores their f and g.
+func (t *run) withAccuratePasses(passes func() error) error {
 	if !problem.Coarse(t.graded) {
 		return passes()
 	}
 	f, g := t.at.Objective, slices.Clone(t.at.Constraints)
-	err := problem.Accurately(t.p, passes)
+	err := problem.WithAccuratePasses(t.p, passes)
 	t.at.Restore(f, g)
 	return err
 }

@@ -25,7 +25,7 @@ type Layout struct {
 	// number of columns of each array of two dimensions or more of the training file, by its name
 	Arrays map[string]int `json:"arrays,omitempty" yaml:"arrays,omitempty,flow"`
 	// path of the table beside a file of arrays; "": none
-	Beside string `json:"-" yaml:"-"`
+	JoinFile string `json:"-" yaml:"-"`
 	// column of the table beside a file of arrays that joins each row to a row of the arrays: by
 	// the values of the array with the same name, or by the number of the row from 0; "": row i
 	// belongs to row i

@@ -50,10 +50,10 @@ type TableOptions struct {
 
 	// Options for the data set csv.
 
-	// Beside is the path of a table with a row for each row of File, which must be a file of arrays
+	// JoinFile is the path of a table with a row for each row of File, which must be a file of arrays
 	// (.npy, .npz). The table has the label, groups and the like. Its columns are features only if
 	// Features names them. "": File has all columns.
-	Beside string
+	JoinFile string
 	// Key is the column of the table Beside that joins each of its rows to a row of the arrays: by
 	// the values of the array with the same name in File, or by the number of the row from 0. The
 	// data then have the rows of the table, in the order of the table. "": row i of the table
@@ -140,7 +140,7 @@ func NamesArchive(path string) bool {
 // OwnFiles returns the paths of the user's files.
 func (o *TableOptions) OwnFiles() []string {
 	files := []string{o.File}
-	for _, path := range []string{o.Beside, o.TestFile} {
+	for _, path := range []string{o.JoinFile, o.TestFile} {
 		if path != "" {
 			files = append(files, path)
 		}

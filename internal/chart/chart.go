@@ -33,10 +33,10 @@ type Line struct {
 	Name  string
 	Color string // "k" (black), "c0" to "c5", "muted", or a split: "train", "validation", "test"
 	Dash  Dash
-	// Aside marks a curve that belongs to the curve before. A picture's legend does not list it.
-	Aside  bool
-	Marked bool // every point has a mark
-	Dot    bool // the points are marks without a line
+	// Unlisted marks a curve that belongs to the curve before. A picture's legend does not list it.
+	Unlisted bool
+	Marked   bool // every point has a mark
+	Dot      bool // the points are marks without a line
 	// Value is the text in a page's legend while no point is chosen; "" is the last value.
 	Value string
 }

@@ -164,7 +164,7 @@ func newLegend(c *Chart, room float64) legend {
 	}
 	for i := range c.Lines {
 		line := &c.Lines[i]
-		if line.Aside || line.Name == "" {
+		if line.Unlisted || line.Name == "" {
 			continue
 		}
 		e := entry{stroke: line.stroke()}

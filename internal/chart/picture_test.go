@@ -164,7 +164,7 @@ func TestLongNames(t *testing.T) {
 // and has the same bytes each time.
 func TestPicture(t *testing.T) {
 	c := curves("line", "aside", "point")
-	c.Lines[1].Aside = true
+	c.Lines[1].Unlisted = true
 	c.Views[0].Curves[2] = Curve{X: []float64{1}, Y: []float64{0.5}}
 	c.Views[0].Curves[0].Low, c.Views[0].Curves[0].High = c.Views[0].Curves[1].Y, c.Views[0].Curves[0].Y
 	p := &Picture{Head: "run", Charts: []*Chart{c}}

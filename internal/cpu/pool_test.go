@@ -333,7 +333,7 @@ func TestTogether(t *testing.T) {
 		{2 * columnUnit, leastWork, 2},
 		{2*columnUnit + 1, 1, 3},
 	} {
-		own := b.together(c.rows, c.operations)
+		own := b.forWork(c.rows, c.operations)
 		if got := countShares(c.rows, own, []summing{&terms{least: 1}}); got != c.want || own.block != b.block {
 			t.Errorf("%d rows, %d operations: %d shares in blocks of %d, want %d in blocks of %d", c.rows, c.operations, got, own.block, c.want, b.block)
 		}

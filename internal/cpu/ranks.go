@@ -151,20 +151,20 @@ func (r *region[T]) exchange() error {
 
 // message holds the sums that go over processes.
 type message struct {
-	doubles together[float64]
-	singles together[float32]
+	doubles vectorSums[float64]
+	singles vectorSums[float32]
 }
 
-// together is a list of vectors that one call adds over the processes.
-type together[S plan.Float] struct {
+// vectorSums is a list of vectors that one call adds over the processes.
+type vectorSums[S plan.Float] struct {
 	list [][]S
 	all  []S // the vectors, one after the other
 }
 
-func (t *together[S]) add(x []S) { t.list = append(t.list, x) }
+func (t *vectorSums[S]) add(x []S) { t.list = append(t.list, x) }
 
 // sum replaces each vector by its sum over the processes, with one call of add.
-func (t *together[S]) sum(add func(x []S) error) error {
+func (t *vectorSums[S]) sum(add func(x []S) error) error {
 	switch len(t.list) {
 	case 0:
 		return nil

@@ -76,7 +76,7 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 			if divided {
 				lo, hi = e.division.lo, e.division.hi
 			}
-			b := e.blockingOf(r).together(hi-lo, workOf(r))
+			b := e.blockingOf(r).forWork(hi-lo, workOf(r))
 			region := e.newRegion(lo, hi, e.threads, b, append(e.widening(r), e.blockSteps(r, computed)...)...)
 			region.divided, region.whole = divided, e.division.gathers(divided, r.Steps)
 			region.stream = e.newStream(r, region.blocking.block)
@@ -320,9 +320,9 @@ const (
 	leastWork = 1 << 16 // operations, some microseconds
 )
 
-// together returns the blocking for a region's rows and operations: b, or for little work the same
+// forWork returns the blocking for a region's rows and operations: b, or for little work the same
 // blocks in a single unit.
-func (b blocking) together(rows int, operations int64) blocking {
+func (b blocking) forWork(rows int, operations int64) blocking {
 	if b.units(rows) <= fewUnits && operations < leastWork {
 		b.unit *= fewUnits
 	}

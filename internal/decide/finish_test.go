@@ -323,7 +323,7 @@ func TestStuck(t *testing.T) {
 		m          trainer.Method
 		loss       float64
 		first      float64 // penalty
-		anew       int
+		restarts   int
 		violations []float64
 		want       int // the check that ends the round; 0: none
 		inVain     bool
@@ -337,11 +337,11 @@ func TestStuck(t *testing.T) {
 		"the bound is met for a moment": {m: &weighing{penalty: 10}, loss: worse, violations: slices.Concat(slices.Repeat([]float64{0.2}, 9), []float64{0.01}, slices.Repeat([]float64{0.2}, 9))},
 		"the penalty has grown":         {m: &weighing{penalty: 1000}, loss: ahead, first: 10, violations: []float64{0.2}, want: 1},
 		"the first penalty is large":    {m: &weighing{penalty: 1000}, loss: ahead, first: 1000, violations: []float64{0.2}},
-		"it has begun anew":             {m: &weighing{penalty: 10000}, loss: ahead, first: 10, anew: 1, violations: []float64{0.2}},
+		"it has begun anew":             {m: &weighing{penalty: 10000}, loss: ahead, first: 10, restarts: 1, violations: []float64{0.2}},
 		"no penalty":                    {m: &method.GDA{}, loss: worse, violations: rests, inVain: true},
 	} {
 		f := fourRows(t, 0)
-		l := &loop{p: f.Smooth, m: c.m, f: f, shifts: []float64{0, 0}, set: trainer.Settings{Tolerance: 0.0125}, anew: c.anew,
+		l := &loop{p: f.Smooth, m: c.m, f: f, shifts: []float64{0, 0}, set: trainer.Settings{Tolerance: 0.0125}, restarts: c.restarts,
 			loss: &loss{penalty: c.first}}
 		r := require.Value(l.count())(t)
 		l.loss.violation, l.loss.worth = r.Exact.Violation, r.Exact.worth()+c.loss
@@ -364,26 +364,26 @@ func TestBeginAnew(t *testing.T) {
 	f := fourRows(t, 3)
 	f.Start = []float64{-1, 0}
 	l := require.Value(newLoop(f.Smooth, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, CheckEvery: 3}, f))(t)
-	if again, err := l.round(t.Context()); err != nil || !again || !l.mayBeginAnew() {
-		t.Fatalf("again %v, may begin anew %v, %v", again, l.mayBeginAnew(), err)
+	if again, err := l.round(t.Context()); err != nil || !again || !l.mayRestart() {
+		t.Fatalf("again %v, may begin anew %v, %v", again, l.mayRestart(), err)
 	}
 	x := slices.Clone(l.state.Vectors["iterate"])
 	l.stagnation = stagnation{checks: 7, violation: 0.25, inVain: true}
 	saved := l.addRounds(l.state)
 	for _, penalty := range []float64{1000, 10000} {
 		l.p.Space().Write(problem.Iterate, []float64{9})
-		require.NoError(t, l.beginAnew())
+		require.NoError(t, l.restart())
 		s := l.state
 		if !slices.Equal(s.Vectors["iterate"], x) || s.Numbers["alm.penalty"][0] != penalty || s.Numbers["alm.multipliers"][0] != 0 || l.stagnation.checks != 0 {
 			t.Errorf("the iterate is %v, want %v; penalty %v, multipliers %v, %+v", s.Vectors["iterate"], x, s.Numbers["alm.penalty"], s.Numbers["alm.multipliers"], l.stagnation)
 		}
 	}
-	if l.mayBeginAnew() {
+	if l.mayRestart() {
 		t.Error("a third round may begin anew")
 	}
 	again := require.Value(newLoop(f.Smooth, l.m, trainer.Settings{Iterations: 60, Resume: saved}, f))(t)
-	if w := (stagnation{checks: 7, violation: 0.25, inVain: true}); again.stagnation != w || again.anew != 0 || !slices.Equal(again.loss.x, x) ||
+	if w := (stagnation{checks: 7, violation: 0.25, inVain: true}); again.stagnation != w || again.restarts != 0 || !slices.Equal(again.loss.x, x) ||
 		again.loss.worth != l.loss.worth || again.loss.penalty != 10 || again.loss.violation != l.loss.violation {
-		t.Errorf("resumed: %+v, %d, %+v, want %+v", again.stagnation, again.anew, again.loss, l.loss)
+		t.Errorf("resumed: %+v, %d, %+v, want %+v", again.stagnation, again.restarts, again.loss, l.loss)
 	}
 }

@@ -40,7 +40,7 @@ type loop struct {
 	conflict   conflict
 	loss       *loss // the end of the round of Start; nil before it, and in a run without it
 	stagnation stagnation
-	anew       int // rounds that began anew
+	restarts   int // rounds that began anew
 
 	// repeated is the iteration whose record the current round repeats, -1 in the first round.
 	repeated  int
@@ -114,7 +114,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	}
 	l.result.State = l.addRounds(l.state)
 	if status == trainer.Stuck {
-		return true, l.beginAnew()
+		return true, l.restart()
 	}
 	r, err := l.measure()
 	if err != nil {
@@ -136,11 +136,11 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 			return false, err
 		}
 	}
-	if last || l.conflict.inARow >= mostConflicts || solved && !(l.anew > 0 && l.mayBeginAnew()) {
+	if last || l.conflict.inARow >= mostConflicts || solved && !(l.restarts > 0 && l.mayRestart()) {
 		return false, nil
 	}
 	if solved {
-		return true, l.beginAnew()
+		return true, l.restart()
 	}
 	if !starting {
 		l.shift(r, excess)
@@ -262,7 +262,7 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	if l.best != nil && l.validates() {
 		s.Incumbent = l.best.merit
 	}
-	if l.mayBeginAnew() {
+	if l.mayRestart() {
 		s.Stuck = l.stuck
 	}
 	l.warnings.begin()
@@ -436,8 +436,8 @@ func (l *loop) finish() error {
 		}
 	}
 	r.Point = at
-	if l.anew > 0 {
-		r.Notes = append(slices.Clip(r.Notes), anewNote(l.anew))
+	if l.restarts > 0 {
+		r.Notes = append(slices.Clip(r.Notes), restartNote(l.restarts))
 	}
 	if l.stagnation.inVain && l.best.start {
 		r.Warnings = append(slices.Clip(r.Warnings), l.stuckWarning())

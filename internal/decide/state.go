@@ -69,7 +69,7 @@ func (l *loop) addRounds(from *trainer.State) *trainer.State {
 	if l.skipsStart {
 		s.Numbers[prefix+"skips-start"] = []float64{1}
 	}
-	l.addAnew(s)
+	l.addRestarts(s)
 	if l.best == nil {
 		return s
 	}
@@ -130,7 +130,7 @@ func (l *loop) resumeRounds(rounds map[string][]float64, best *trainer.State) er
 	v := rounds["loop"]
 	l.rounds, l.theta, l.before = int(v[0]), v[1], v[2]
 	copy(l.shifts, rounds["shifts"])
-	if err := l.resumeAnew(rounds); err != nil {
+	if err := l.resumeRestarts(rounds); err != nil {
 		return err
 	}
 	if best == nil {

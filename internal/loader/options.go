@@ -12,7 +12,7 @@ import (
 
 // layoutOf returns the layout of the user's csv files.
 func layoutOf(o *tabular.TableOptions) tabular.Layout {
-	l := tabular.Layout{Header: o.Columns, Skip: o.Skip, Beside: o.Beside, Key: o.Key}
+	l := tabular.Layout{Header: o.Columns, Skip: o.Skip, JoinFile: o.JoinFile, Key: o.Key}
 	if l.Header == nil && o.Header == tabular.HeaderNone {
 		l.Header = []string{}
 	}

@@ -65,7 +65,7 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 func (t *UserTable) testSchema(known *columnar.Sheet) *columnar.Schema {
 	s := t.schema(known)
 	if t.pixels != nil {
-		s.Layout.Beside = "" // belongs to the pictures in File
+		s.Layout.JoinFile = "" // belongs to the pictures in File
 	}
 	for i := range s.Columns {
 		if spec := &s.Columns[i]; spec.Name == t.Label && t.When != nil {

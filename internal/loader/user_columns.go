@@ -150,7 +150,7 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 			Categorical: categorical[name],
 		}
 		c.picture = t.pixels != nil && name == opts.Picture
-		c.Feature = t.pixels == nil && !c.Label && !c.Split && !c.Query && !c.Weight && !ignored[name] && (len(opts.Features) == 0 && !text.Aside(field) || features[name])
+		c.Feature = t.pixels == nil && !c.Label && !c.Split && !c.Query && !c.Weight && !ignored[name] && (len(opts.Features) == 0 && !text.Auxiliary(field) || features[name])
 		c.wide = c.Feature && !c.Group && !c.Attribute && !c.Categorical && inBlock(text, field)
 		if !c.used() {
 			continue
@@ -158,7 +158,7 @@ func newUserTable(ctx context.Context, text *recordio.Delimited, opts *tabular.T
 		if first := t.column(name); first != nil {
 			if place := recordio.ByPlace(field); !ignored[place] {
 				two, keep := "two columns are named %q", "keep the first (--ignore %s), or rename a column"
-				if text.Beside(field) && !text.Beside(first.Field) {
+				if text.Joined(field) && !text.Joined(first.Field) {
 					two, keep = "the arrays and the --table both have %q", "keep the arrays' (--ignore %s), or rename it in the table"
 				}
 				t.duplicates = append(t.duplicates, place)

@@ -300,7 +300,7 @@ func batches(tests []*test) [][]*test {
 	most := shortRun
 	for _, t := range tests {
 		n := len(parts) - 1
-		if n < 0 || !together(parts[n][0], t) || sum+t.took > most {
+		if n < 0 || !compatible(parts[n][0], t) || sum+t.took > most {
 			if n >= 0 {
 				most = min(3*most, longTest)
 			}
@@ -312,8 +312,8 @@ func batches(tests []*test) [][]*test {
 	return parts
 }
 
-// together reports whether one run can have both tests.
-func together(a, b *test) bool {
+// compatible reports whether one run can have both tests.
+func compatible(a, b *test) bool {
 	return a.binary == b.binary && (a.sub == "" && b.sub == "" || a.sub != "" && b.sub != "" && a.name == b.name)
 }
 

@@ -31,9 +31,9 @@ type NewRows struct {
 	// Separator separates the fields; 0: the separator of the preparation, which may ask to detect
 	// it.
 	Separator rune
-	// Beside is the path of a table beside a file of arrays, with the key of the preparation; "":
+	// JoinFile is the path of a table beside a file of arrays, with the key of the preparation; "":
 	// none.
-	Beside string
+	JoinFile string
 	// Keep lists columns, or conditions on columns, whose texts the blocks keep, such as the
 	// label's column. In LIBSVM's format, "" keeps the label, and a feature's number keeps "1" for
 	// rows with the feature and "0" for other rows.
@@ -97,7 +97,7 @@ func (n *NewRows) Read(r io.Reader, name string) error {
 // readText reads text of separated fields.
 func (n *NewRows) readText(r io.Reader, name string) error {
 	layout := n.Preparation.Layout
-	layout.Beside = n.Beside
+	layout.JoinFile = n.JoinFile
 	if n.Separator != 0 {
 		layout.Separator = string(n.Separator)
 	}
@@ -126,11 +126,11 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 		}
 	}
 	if err != nil {
-		return &dataerr.FileError{Path: name, Offset: -1, Line: text.HeaderLine, Err: err, Advice: text.BesideAdvice()}
+		return &dataerr.FileError{Path: name, Offset: -1, Line: text.HeaderLine, Err: err, Advice: text.MissingColumnAdvice()}
 	}
 	pixels, err := n.newPixelRows(text, name)
 	if err != nil {
-		return &dataerr.FileError{Path: name, Offset: -1, Line: text.HeaderLine, Err: err, Advice: text.BesideAdvice()}
+		return &dataerr.FileError{Path: name, Offset: -1, Line: text.HeaderLine, Err: err, Advice: text.MissingColumnAdvice()}
 	}
 	defer pixels.close()
 	return n.inOrder(name, columns, text.Next, n.Preparation.Width(), func() decoder {

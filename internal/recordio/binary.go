@@ -42,8 +42,8 @@ type ArrayTable interface {
 	Take(rows []int)
 	// Blocks returns the columns of the arrays of two dimensions or more.
 	Blocks() []Block
-	// Aside reports whether a column is no feature unless the user says so.
-	Aside(field int) bool
+	// Auxiliary reports whether a column is no feature unless the user says so.
+	Auxiliary(field int) bool
 	// Arrays returns the arrays of two dimensions or more.
 	Arrays() []Array
 }

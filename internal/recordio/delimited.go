@@ -124,10 +124,10 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 		if wider := d.otherWidth(func(now, training int) bool { return now > training }); wider != "" {
 			return nil, nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: %s", dataerr.ErrColumn, wider)}
 		}
-		if d.Pictures() != nil && layout.Beside == "" {
-			layout.Beside = LabelsOf(name)
+		if d.Pictures() != nil && layout.JoinFile == "" {
+			layout.JoinFile = LabelsOf(name)
 		}
-		if layout.Beside != "" {
+		if layout.JoinFile != "" {
 			if d.binary, err = joinTable(table, name, layout); err != nil {
 				return nil, nil, err
 			}
@@ -135,7 +135,7 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 		d.Header, err = d.binary.ColumnNames()
 		return d, nil, err
 	}
-	if layout.Beside != "" && len(begin.head) > 0 {
+	if layout.JoinFile != "" && len(begin.head) > 0 {
 		return nil, nil, noArraysError(name)
 	}
 	buffered, layout, lines, err := openText(begin, name, layout)
@@ -216,10 +216,10 @@ func (d *Delimited) Blocks() []Block {
 	return nil
 }
 
-// Aside reports whether a column is no feature unless the user says so.
-func (d *Delimited) Aside(field int) bool {
+// Auxiliary reports whether a column is no feature unless the user says so.
+func (d *Delimited) Auxiliary(field int) bool {
 	arrays, ok := d.binary.(ArrayTable)
-	return ok && arrays.Aside(field)
+	return ok && arrays.Auxiliary(field)
 }
 
 // Arrays returns the arrays of two dimensions or more of a file of arrays.
@@ -242,9 +242,9 @@ func (d *Delimited) otherWidth(wrong func(now, training int) bool) string {
 	return ""
 }
 
-// BesideAdvice returns advice about a column that a file of arrays does not have; "" for other
-// files and, unless an array is narrower than in training, beside a table.
-func (d *Delimited) BesideAdvice() string {
+// MissingColumnAdvice returns advice about a column that a file of arrays does not have; "" for
+// other files and, unless an array is narrower than in training, beside a table.
+func (d *Delimited) MissingColumnAdvice() string {
 	if narrower := d.otherWidth(func(now, training int) bool { return now < training }); narrower != "" {
 		return narrower
 	}
@@ -256,7 +256,7 @@ func (d *Delimited) BesideAdvice() string {
 
 // At adds the position of a field, whose line or row RecordReader.Position returned, to an error.
 func (d *Delimited) At(line, field int, err error) *dataerr.FileError {
-	if d.Beside(field) {
+	if d.Joined(field) {
 		j := d.binary.(*joined)
 		return j.table.At(line, field-j.fields, err)
 	}
@@ -267,8 +267,8 @@ func (d *Delimited) At(line, field int, err error) *dataerr.FileError {
 	return e
 }
 
-// Beside reports whether a column is in the table beside arrays.
-func (d *Delimited) Beside(field int) bool {
+// Joined reports whether a column is in the table beside arrays.
+func (d *Delimited) Joined(field int) bool {
 	j, is := d.binary.(*joined)
 	return is && field >= j.fields
 }
@@ -354,7 +354,7 @@ func (d *Delimited) oneColumn() string {
 // NamesElsewhere returns advice about a first line without the name of the label or its column, if
 // another line seems to have the columns' names, or no line.
 func (d *Delimited) NamesElsewhere(label, column string) string {
-	if advice := d.BesideAdvice(); advice != "" {
+	if advice := d.MissingColumnAdvice(); advice != "" {
 		return advice
 	}
 	if d.Layout.Header != nil || d.first == nil {

@@ -111,8 +111,8 @@ func (t *IDX) ColumnNames() ([]string, error) {
 // Blocks implements ArrayTable: pixels are no columns.
 func (t *IDX) Blocks() []Block { return nil }
 
-// Aside implements ArrayTable.
-func (t *IDX) Aside(int) bool { return true }
+// Auxiliary implements ArrayTable.
+func (t *IDX) Auxiliary(int) bool { return true }
 
 // Arrays implements ArrayTable.
 func (t *IDX) Arrays() []Array { return nil }

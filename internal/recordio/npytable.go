@@ -137,9 +137,9 @@ func (t *table) Arrays() (list []Array) {
 	return list
 }
 
-// Aside implements ArrayTable: in a file with an array of two dimensions or more, an array of one
-// dimension is a label, a group or the like, and not a feature.
-func (t *table) Aside(field int) bool {
+// Auxiliary implements ArrayTable: in a file with an array of two dimensions or more, an array of
+// one dimension is a label, a group or the like, and not a feature.
+func (t *table) Auxiliary(field int) bool {
 	return t.blocks && len(t.arrays[t.fields[field].array].shape) == 1
 }
 

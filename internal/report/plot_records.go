@@ -176,7 +176,7 @@ func (b *builder) multipliers() *chart.Chart {
 	for k, j := range b.shown {
 		l := chart.LineOf(name(b.run.Constraints, j), k)
 		b.add(c, l, element(func(r *trainer.Record) []float64 { return r.Multipliers }, j))
-		l.Name, l.Dash, l.Aside = "its mu", chart.Dashed, true
+		l.Name, l.Dash, l.Unlisted = "its mu", chart.Dashed, true
 		auxiliary = b.add(c, l, element(func(r *trainer.Record) []float64 { return r.Auxiliary }, j)) || auxiliary
 	}
 	if auxiliary {

@@ -85,7 +85,7 @@ func (d *Decided) identify(ctx context.Context, p *Predictions, key string) erro
 	read := &newrows.NewRows{
 		// a category of which all values are unknown
 		Preparation:   &tabular.Preparation{Layout: layout, Encodings: []tabular.Encoding{{Column: key, Categories: []string{""}}}},
-		IgnoreUnknown: true, Separator: p.Separator, Beside: p.Beside, Keep: []string{key},
+		IgnoreUnknown: true, Separator: p.Separator, JoinFile: p.JoinFile, Keep: []string{key},
 		Work: func(features, out []float64) ([]float64, error) { return append(out, features...), nil },
 		Emit: func(b *newrows.Block) error { all = append(all, b.Kept[0]...); return nil },
 	}

@@ -60,7 +60,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	openEnd := false
 	rows := newrows.NewRows{
 		Preparation: m.preparation, Pixels: in.Features, Scale: in.Scale,
-		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, Beside: o.Table, Keep: o.Keep, Required: o.required, Warn: o.Warn,
+		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, JoinFile: o.Table, Keep: o.Keep, Required: o.required, Warn: o.Warn,
 		Work: func(features, results []float64) ([]float64, error) {
 			scores, err := m.Scores(features)
 			return append(results, scores...), err

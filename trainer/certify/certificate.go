@@ -155,7 +155,7 @@ func Better(p problem.Problem, at *problem.Point, nu, other []float64, s Setting
 		c := newCertifier(p, at, s)
 		defer c.scratch.Free()
 		var err error
-		if other, err = c.together(nu, &gradients); err != nil {
+		if other, err = c.bothGradients(nu, &gradients); err != nil {
 			return Certificate{}, ofResidual(err)
 		}
 	} else if nu != nil && other != nil && problem.FeaturesOf(p).Pieces == nil {
@@ -197,9 +197,9 @@ func newCertifier(p problem.Problem, at *problem.Point, s Settings) *certifier {
 	return c
 }
 
-// together computes the gradients of f and of every constraint in one call, finds the multiplier
-// that Measure would find, and sets the gradients with nu and with that multiplier.
-func (c *certifier) together(nu []float64, gradients *[2]problem.Vector) (other []float64, err error) {
+// bothGradients computes the gradients of f and of every constraint in one call, finds the
+// multiplier that Measure would find, and sets the gradients with nu and with that multiplier.
+func (c *certifier) bothGradients(nu []float64, gradients *[2]problem.Vector) (other []float64, err error) {
 	var units [][]float64
 	columns, err := c.columns(len(nu), func(coefficients []float64, _ problem.Vector) error {
 		units = append(units, slices.Clone(coefficients))

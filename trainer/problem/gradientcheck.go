@@ -51,7 +51,7 @@ func CheckGradients(p Problem) error {
 	if p == nil {
 		return fmt.Errorf("problem: %w: the problem is nil", ErrSettings)
 	}
-	return Accurately(p, func() error {
+	return WithAccuratePasses(p, func() error {
 		c := newGradientCheck(p)
 		err := c.all()
 		c.write(c.x, nil, 0)
@@ -71,7 +71,7 @@ func CheckDirection(p Problem) error {
 	if p == nil {
 		return fmt.Errorf("problem: %w: the problem is nil", ErrSettings)
 	}
-	return Accurately(p, func() error {
+	return WithAccuratePasses(p, func() error {
 		c := newGradientCheck(p)
 		defer c.write(c.x, nil, 0)
 		return c.once()

@@ -148,9 +148,9 @@ func MakeAccurate(g Graded) {
 	}
 }
 
-// Accurately runs measure with accurate passes. If p's passes were coarse, they have their grade
-// again afterwards.
-func Accurately(p Problem, measure func() error) error {
+// WithAccuratePasses runs measure with accurate passes. If p's passes were coarse, they have their
+// grade again afterwards.
+func WithAccuratePasses(p Problem, measure func() error) error {
 	g := FeaturesOf(p).Graded
 	if !Coarse(g) {
 		return measure()

@@ -176,12 +176,12 @@ func (s *scored) given(rows load.Rows) measure.Scores {
 // the weights.
 func (a *assembly) chooseThresholds(f *measure.Solution, p problem.Problem, tell func(trainer.Warnings), early trainer.Warnings) (*trainer.Result, error) {
 	began, s := time.Now(), a.scored
-	f.Given = &measure.Given{Column: s.column, Names: s.names, Outputs: a.builder.Outputs()}
+	f.OnScores = &measure.ScoreThresholds{Column: s.column, Names: s.names, Outputs: a.builder.Outputs()}
 	held := func() (measure.Scores, error) { return s.given(a.validation().Rows), nil }
 	if err := f.Thresholds(s.given(a.splits[0].Rows), measure.Resolution(false), a.confidence, held); err != nil {
 		return nil, err
 	}
-	weights, err := s.weights(a.builder.Model, f.Given.Offsets, f.Given.Mean)
+	weights, err := s.weights(a.builder.Model, f.OnScores.Offsets, f.OnScores.Mean)
 	if err != nil {
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func (s *Set) Convolve(q Queue, c Convolve) error {
 	product.in(s, c.In)
 	product.reading(words, size)
 	product.ints(filters)
-	if c.Bias.given() {
+	if c.Bias.isSet() {
 		product.ints(int(c.Activation))
 	} else {
 		product.ints(-1)

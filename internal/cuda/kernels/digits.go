@@ -65,7 +65,7 @@ func NewDigits(inner, columns, count, length int, scale float64) Digits {
 		Width: ceil(columns, columnsTogether) * columnsTogether, Scale: scale}
 }
 
-func (d Digits) given() bool { return d.At != 0 }
+func (d Digits) isSet() bool { return d.At != 0 }
 
 // Bytes returns the size of the digits.
 func (d Digits) Bytes() int { return d.Blocks * d.Count * d.Width * d.Length }
@@ -142,7 +142,7 @@ func (c *call) strided(s *Set, b Operand, transposed bool) {
 		row, column = column, row
 	}
 	c.reading(b.At, 0)
-	if b.given() {
+	if b.isSet() {
 		c.reads[len(c.reads)-1] = s.span(b)
 	}
 	c.ints(row, column)
@@ -204,11 +204,11 @@ func (p Dequantize) kernel() string {
 	switch {
 	case !multiple || p.Add:
 		return name
-	case p.Digits.Blocks > 1 && !p.Bias.given():
+	case p.Digits.Blocks > 1 && !p.Bias.isSet():
 		return name + "_blocks"
 	case p.Digits.Blocks > 1:
 		return name
-	case !p.Bias.given():
+	case !p.Bias.isSet():
 		return name + "_none"
 	case p.Activation == Sigmoid:
 		return name + "_sigmoid"

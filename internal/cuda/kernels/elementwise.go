@@ -67,7 +67,7 @@ func (s *Set) Slopes(q Queue, p Slopes) error {
 	c := &call{name: p.Activation.String() + "_grad"}
 	parts := 0
 	switch digits := p.Quantized.Digits; {
-	case digits.given():
+	case digits.isSet():
 		c.name = "slope_digits"
 		var err error
 		if c.grid, c.block, err = digits.blocks(); err != nil {
@@ -75,7 +75,7 @@ func (s *Set) Slopes(q Queue, p Slopes) error {
 		}
 		parts = digits.Blocks
 		c.ints(int(p.Activation))
-	case p.Sums.given():
+	case p.Sums.isSet():
 		c.name += "_sums"
 		parts = c.columnSums(p.D.Rows, p.D.Cols)
 	default:
@@ -84,7 +84,7 @@ func (s *Set) Slopes(q Queue, p Slopes) error {
 	c.in(s, p.A)
 	c.inPlace(s, p.D)
 	c.flag(p.Keep)
-	if p.Quantized.Digits.given() {
+	if p.Quantized.Digits.isSet() {
 		c.digits(p.Quantized.Digits)
 	} else {
 		c.terms(p.Quantized.Terms, p.D.Rows, p.D.Cols)
@@ -101,12 +101,12 @@ func (s *Set) Slopes(q Queue, p Slopes) error {
 
 // identitySlopes is Slopes for f(z) = z, which leaves D unchanged.
 func (s *Set) identitySlopes(q Queue, p Slopes) error {
-	if p.Sums.given() {
+	if p.Sums.isSet() {
 		if err := s.Sums(q, overRows, p.D, p.Sums, p.AddSums); err != nil {
 			return err
 		}
 	}
-	if p.Quantized.given() {
+	if p.Quantized.isSet() {
 		return s.Quantize(q, p.Quantized, p.D, false)
 	}
 	return nil

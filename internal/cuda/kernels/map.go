@@ -90,7 +90,7 @@ func (s *Set) pair(q Queue, op int, x, y, out Operand) error {
 	for _, o := range []Operand{x, y} {
 		row, column := steps(o, out)
 		c.reading(o.At, 0)
-		if o.given() {
+		if o.isSet() {
 			c.reads[len(c.reads)-1] = s.span(o)
 		}
 		c.ints(row, column)

@@ -106,7 +106,7 @@ func (c *call) result(s *Set, p Dequantize) {
 	}
 	c.ints(p.Out.Rows, p.Out.Cols)
 	c.flag(p.Add)
-	if p.Bias.given() {
+	if p.Bias.isSet() {
 		c.ints(int(p.Activation))
 	} else {
 		c.ints(-1)

@@ -9,8 +9,8 @@ type Operand struct {
 	Rows, Cols, Stride int
 }
 
-// given reports whether the operand is given.
-func (o Operand) given() bool { return o.At != 0 }
+// isSet reports whether the operand is given.
+func (o Operand) isSet() bool { return o.At != 0 }
 
 // Queue takes launches, which run in order.
 type Queue interface {

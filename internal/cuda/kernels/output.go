@@ -40,7 +40,7 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 	x := atLeast(p.A.Cols, 32)
 	c.grid, c.block = [3]int{min(ceil(p.Out.Rows, 2*blockSize/x), 2048), 1, 1}, [3]int{x, blockSize / x, 1}
 	f := p.Activation
-	if f == Identity && !p.Bias.given() {
+	if f == Identity && !p.Bias.isSet() {
 		c.in(s, p.A)
 		c.ints(-1)
 	} else {
@@ -85,8 +85,8 @@ func wideWithoutGaps(o Operand) bool { return o.Stride == o.Cols && o.At%16 == 0
 // wide returns the kernel output_forward_wide that can run the pass, or "".
 func (p OutputForward) wide(t Dtype) string {
 	f, ok := map[Activation]string{Identity: "none", ReLU: "relu", Sigmoid: "sigmoid"}[p.Activation]
-	if !ok || t != Float32 || p.Activation == Identity && p.Bias.given() || p.Transposed ||
-		!wideRowsOf(p.A) || p.Bias.given() && p.Bias.At%16 != 0 || !wideWithoutGaps(p.W) {
+	if !ok || t != Float32 || p.Activation == Identity && p.Bias.isSet() || p.Transposed ||
+		!wideRowsOf(p.A) || p.Bias.isSet() && p.Bias.At%16 != 0 || !wideWithoutGaps(p.W) {
 		return ""
 	}
 	return fmt.Sprintf("output_forward_wide_%d_%s", wideScores(p.Out.Cols), f)
@@ -169,7 +169,7 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	c.in(s, p.A, p.D, p.W)
 	c.flag(p.Transposed)
 	switch {
-	case p.Quantized.Digits.given():
+	case p.Quantized.Digits.isSet():
 		c.out(s, p.DA)
 		if !wide {
 			c.flag(p.Keep)
@@ -179,7 +179,7 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 		c.out(s, p.DA)
 	default:
 		da := p.DA
-		if p.Quantized.given() && !p.Keep {
+		if p.Quantized.isSet() && !p.Keep {
 			da = Operand{}
 		}
 		c.out(s, da)
@@ -223,7 +223,7 @@ const digitsQuads = 2
 func (p OutputBackward) wideDigits() string {
 	f, count, scores := digitsActivations[p.Activation], p.Quantized.Digits.Count, wideScores(p.D.Cols)
 	absent := count != 3 && p.D.Cols != 4 || scores == Narrow && p.D.Cols < Narrow
-	if f == "" || absent || p.Keep || !p.W.given() || !wideRowsOf(p.A) || !wideWithoutGaps(p.D) {
+	if f == "" || absent || p.Keep || !p.W.isSet() || !wideRowsOf(p.A) || !wideWithoutGaps(p.D) {
 		return ""
 	}
 	return fmt.Sprintf("output_digits_wide_%d_%d_%s", scores, count, f)
@@ -234,8 +234,8 @@ var wideSlopes = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu", Tanh: "
 
 // wide reports whether output_backward_wide can run. It computes all results and does not quantize.
 func (p OutputBackward) wide(t Dtype) bool {
-	return t == Float32 && wideSlopes[p.Activation] != "" && !p.Quantized.given() && p.W.given() && p.DA.given() &&
-		p.A.given() && wideRowsOf(p.A) && wideRowsOf(p.DA) && wideWithoutGaps(p.D)
+	return t == Float32 && wideSlopes[p.Activation] != "" && !p.Quantized.isSet() && p.W.isSet() && p.DA.isSet() &&
+		p.A.isSet() && wideRowsOf(p.A) && wideRowsOf(p.DA) && wideWithoutGaps(p.D)
 }
 
 // wideResident are the blocks of output_backward_wide that an H200 holds at a time, by the number
@@ -252,7 +252,7 @@ func (p OutputBackward) blocks(c *call, hidden int, wide bool) (err error) {
 		c.grid, c.block = [3]int{columns, parts, 1}, [3]int{quads, blockSize / quads, 1}
 		return nil
 	}
-	if p.Quantized.Digits.given() {
+	if p.Quantized.Digits.isSet() {
 		c.name = fmt.Sprintf("output_digits_%d", atLeast(p.D.Cols, Narrow))
 		c.grid, c.block, err = p.Quantized.Digits.blocks()
 		if name := p.wideDigits(); name != "" {

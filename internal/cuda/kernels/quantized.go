@@ -13,13 +13,13 @@ type Quantized struct {
 	Digits Digits
 }
 
-// given reports whether a place is given.
-func (p Quantized) given() bool { return len(p.Terms.At) > 0 || p.Digits.given() }
+// isSet reports whether a place is given.
+func (p Quantized) isSet() bool { return len(p.Terms.At) > 0 || p.Digits.isSet() }
 
 // Quantize quantizes b, or b's transpose if transposed is set. The rows are the indices of the
 // products' sums.
 func (s *Set) Quantize(q Queue, to Quantized, b Operand, transposed bool) error {
-	if to.Digits.given() {
+	if to.Digits.isSet() {
 		return s.QuantizeDigits(q, to.Digits, b, transposed)
 	}
 	return s.SplitBFloat16(q, to.Terms, b)
@@ -30,7 +30,7 @@ var errFloat64 = errors.New("kernels: int8 digits and bfloat16 terms are for flo
 
 // check refuses a place for a float64 matrix: float64 kernels write neither digits nor terms.
 func (p Quantized) check(t Dtype) error {
-	if p.given() && t != Float32 {
+	if p.isSet() && t != Float32 {
 		return errFloat64
 	}
 	return nil

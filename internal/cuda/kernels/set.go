@@ -184,7 +184,7 @@ func (s *Set) span(o Operand) driver.Span {
 func (c *call) in(s *Set, operands ...Operand) {
 	for _, o := range operands {
 		c.args = append(c.args, uint64(o.At), driver.IntArg(o.Stride))
-		if o.given() {
+		if o.isSet() {
 			c.reads = append(c.reads, s.span(o))
 		}
 	}
@@ -194,7 +194,7 @@ func (c *call) in(s *Set, operands ...Operand) {
 func (c *call) out(s *Set, operands ...Operand) {
 	for _, o := range operands {
 		c.args = append(c.args, uint64(o.At), driver.IntArg(o.Stride))
-		if o.given() {
+		if o.isSet() {
 			c.writes = append(c.writes, s.span(o))
 		}
 	}
@@ -203,7 +203,7 @@ func (c *call) out(s *Set, operands ...Operand) {
 // inPlace adds matrices that the kernel reads and writes.
 func (c *call) inPlace(s *Set, operands ...Operand) {
 	for _, o := range operands {
-		if o.given() {
+		if o.isSet() {
 			c.reads = append(c.reads, s.span(o))
 		}
 		c.out(s, o)

@@ -81,7 +81,7 @@ func (c *call) sum(s *Set, out Operand, add bool) {
 
 // clearUnless sets an empty sum to 0, unless the sum is accumulated.
 func (s *Set) clearUnless(q Queue, add bool, out Operand) error {
-	if add || !out.given() {
+	if add || !out.isSet() {
 		return nil
 	}
 	for i := range out.Rows {

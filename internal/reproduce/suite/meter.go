@@ -102,7 +102,7 @@ func (t *meter) Forward(g []float64) (float64, error) {
 	defer t.clock.resume()
 	full, err := f, error(nil)
 	if g = append(t.g[:0], g...); t.share() < 1 {
-		err = problem.Accurately(t.Problem, func() (err error) { full, err = t.Problem.Forward(g); return err })
+		err = problem.WithAccuratePasses(t.Problem, func() (err error) { full, err = t.Problem.Forward(g); return err })
 	}
 	if err != nil {
 		return f, err
@@ -190,7 +190,7 @@ func (t *meter) report(at int) error {
 // certify measures the epsilon of a point with accurate passes and restores the iterate, but not
 // its forward pass.
 func (t *meter) certify(v problem.Vector) error {
-	return problem.Accurately(t.Problem, func() error { return t.measure(v) })
+	return problem.WithAccuratePasses(t.Problem, func() error { return t.measure(v) })
 }
 
 // measure is certify with the present accuracy of the passes.

@@ -38,8 +38,8 @@ func (o *Outcome) rivals(targets map[string]target, perProblem bool) []solver {
 	return list
 }
 
-// together returns a solver with the runs of all solvers: the best of them on each problem.
-func together(name string, list []solver) solver {
+// merged returns a solver with the runs of all solvers: the best of them on each problem.
+func merged(name string, list []solver) solver {
 	return solver{name, "", func(problem string) []*Run {
 		var all []*Run
 		for _, s := range list {
@@ -108,8 +108,8 @@ func (o *Outcome) duels(out *strings.Builder, targets map[string]target, single,
 		row(each[i+1], "best per problem")
 	}
 	if len(single) > len(own)+1 {
-		row(together("the best of the others", single[len(own):]), "best single")
-		row(together("the best of the others", each[len(own):]), "best per problem")
+		row(merged("the best of the others", single[len(own):]), "best single")
+		row(merged("the best of the others", each[len(own):]), "best per problem")
 	}
 }
 

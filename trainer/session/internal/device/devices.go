@@ -70,7 +70,7 @@ func Open(o Options) (*Devices, error) {
 		return d, nil
 	}
 	if o.Kind != CPU && o.Memory == 0 {
-		if d.startGPU(); d.Team == nil && !d.soon() {
+		if d.startGPU(); d.Team == nil && !d.openedQuickly() {
 			return d, nil
 		}
 		_, err := d.Opened()
@@ -101,16 +101,17 @@ func (d *Devices) startGPU() {
 	d.opening, d.ended = wait, done
 }
 
-// soonTime is the time that Open waits for the GPU. A machine without a driver answers in less
+// quickOpening is the time that Open waits for the GPU. A machine without a driver answers in less
 // time, and the rows are read for the CPU at once.
-const soonTime = 5 * time.Millisecond
+const quickOpening = 5 * time.Millisecond
 
-// soon reports whether the GPU has been opened, or could not be opened, within soonTime.
-func (d *Devices) soon() bool {
+// openedQuickly reports whether the GPU has been opened, or could not be opened, within
+// quickOpening.
+func (d *Devices) openedQuickly() bool {
 	select {
 	case <-d.ended:
 		return true
-	case <-time.After(soonTime):
+	case <-time.After(quickOpening):
 		return false
 	}
 }

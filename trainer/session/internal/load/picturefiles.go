@@ -20,8 +20,8 @@ func ReadPictureFiles(ctx context.Context, dir string, options tabular.TableOpti
 	if dir == "" {
 		dir = cacheDir()
 	}
-	if options.Beside == "" && recordio.IsIDX(options.File) {
-		options.Beside = recordio.LabelsOf(options.File)
+	if options.JoinFile == "" && recordio.IsIDX(options.File) {
+		options.JoinFile = recordio.LabelsOf(options.File)
 	}
 	return verified(ctx, dir, datasets.Pictures, options.OwnFiles(), func(func() (*datasets.Report, error)) (*Data, error) {
 		options.Seed, options.Unread = cmp.Or(options.Seed, on.Seed), true

@@ -81,8 +81,8 @@ var advices = []advice{
 	{"select", other, "--select last, because the saved iterate is not the last", func(c *Circumstances) bool {
 		return c.Selected && c.unconverged && !c.Overfitted && c.Status != trainer.Infeasible
 	}},
-	{"seed", other, "another --seed", func(c *Circumstances) bool { return c.elsewhere() && !c.Convex }},
-	{"init", other, "other weights to start from (--init)", func(c *Circumstances) bool { return c.elsewhere() && c.Convex }},
+	{"seed", other, "another --seed", func(c *Circumstances) bool { return c.needsOtherStart() && !c.Convex }},
+	{"init", other, "other weights to start from (--init)", func(c *Circumstances) bool { return c.needsOtherStart() && c.Convex }},
 	{"batch-size", other, "a larger --batch-size, because mini-batches add noise", func(c *Circumstances) bool {
 		return c.unconverged && c.Batches && !c.rounded() && c.Status != trainer.Infeasible
 	}},
@@ -95,8 +95,8 @@ var advices = []advice{
 	}},
 }
 
-// elsewhere reports whether the run can only end better from other weights.
-func (c *Circumstances) elsewhere() bool {
+// needsOtherStart reports whether the run can only end better from other weights.
+func (c *Circumstances) needsOtherStart() bool {
 	return c.Status == trainer.Infeasible || c.unconverged && c.Status == trainer.AtRest && !c.rounded()
 }
 
@@ -110,9 +110,9 @@ func (c *Circumstances) lengthens() bool {
 	return false
 }
 
-// given returns the advice about the flags that helps. Without flags, it returns all advice that
+// about returns the advice about the flags that helps. Without flags, it returns all advice that
 // helps.
-func (c *Circumstances) given(flags ...string) (list []advice) {
+func (c *Circumstances) about(flags ...string) (list []advice) {
 	for _, a := range advices {
 		if (len(flags) == 0 || slices.Contains(flags, a.flag)) && a.helps(c) {
 			list = append(list, a)
@@ -131,7 +131,7 @@ var (
 // use returns the advice about the flags as a sentence, "Use ... or ....", or "".
 func (c *Circumstances) use(flags []string) string {
 	var phrases []string
-	for _, a := range c.given(flags...) {
+	for _, a := range c.about(flags...) {
 		phrases = append(phrases, a.phrase)
 	}
 	if len(phrases) == 0 {

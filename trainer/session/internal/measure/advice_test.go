@@ -36,7 +36,7 @@ func everyCircumstance(do func(c Circumstances)) {
 func TestAdviceNeverContradicts(t *testing.T) {
 	given := map[string]int{}
 	everyCircumstance(func(c Circumstances) {
-		list := c.given()
+		list := c.about()
 		for i, a := range list {
 			given[a.flag]++
 			for _, b := range list[:i] {

@@ -47,16 +47,16 @@ func Round(x []float64, resolution float64) {
 
 // Solution is the result of the rounds of feedback for bounds on decisions.
 type Solution struct {
-	System  *constraints.System
-	Sample  *constraints.Sample // the training rows
-	Classes []string            // names
-	Rates   *decide.Rates       // nil for pairs
-	Orders  *decide.Orders      // of pairs; nil for rows
-	Column  int                 // the weight of the feature that Orders.Direction has
-	Target  *decide.Target
-	Rounds  *decide.Result // nil before the rounds, and for thresholds on given scores
-	Given   *Given         // of thresholds on given scores; nil: the scores are trained
-	Exact   *decide.Exact  // the exact step on scores in float64; nil before ExactStep
+	System   *constraints.System
+	Sample   *constraints.Sample // the training rows
+	Classes  []string            // names
+	Rates    *decide.Rates       // nil for pairs
+	Orders   *decide.Orders      // of pairs; nil for rows
+	Column   int                 // the weight of the feature that Orders.Direction has
+	Target   *decide.Target
+	Rounds   *decide.Result   // nil before the rounds, and for thresholds on given scores
+	OnScores *ScoreThresholds // of thresholds on given scores; nil: the scores are trained
+	Exact    *decide.Exact    // the exact step on scores in float64; nil before ExactStep
 	// Constant is the class of every training row after the exact step; -1 if the classes of the
 	// rows differ.
 	Constant int
@@ -279,8 +279,8 @@ func (f *Solution) Costly() bool { return f.Exact.Cost() > costlyStep }
 // Describe adds the exact step and the shifts of the best round to the outcome.
 func (f *Solution) Describe(o *results.Outcome) {
 	switch {
-	case f.Given != nil:
-		o.Thresholds = f.Given.describe()
+	case f.OnScores != nil:
+		o.Thresholds = f.OnScores.describe()
 		return
 	case f.Orders != nil && f.Weights != nil:
 		o.RankStep = &results.RankStep{Mixed: true}

@@ -120,7 +120,7 @@ func TestPromisesOfSearch(t *testing.T) {
 			require.NoError(t, f.Thresholds(train, 0, conf, func() (Scores, error) { return held, nil }))
 			thresholds := make([]float64, len(c.d.shares))
 			for g := range thresholds {
-				thresholds[g] = -f.Given.Offsets[g%len(f.Given.Offsets)]
+				thresholds[g] = -f.OnScores.Offsets[g%len(f.OnScores.Offsets)]
 			}
 			list := c.d.truth(thresholds)
 			loss += of(4)(list) / float64(*samples)
@@ -185,9 +185,9 @@ func solutionOf(t *testing.T, s *constraints.System, p, q *constraints.Populatio
 	others := require.Value(s.On(q))(t)
 	f, _, err := NewSolution(s, sample, p.Classes, p.Len(), 0)
 	require.NoError(t, err)
-	f.Given = &Given{Outputs: 1}
+	f.OnScores = &ScoreThresholds{Outputs: 1}
 	if byGroup {
-		f.Given.Names = make([]string, groups)
+		f.OnScores.Names = make([]string, groups)
 	}
 	c := require.Value(NewConfidence(s, others, q.Len(), 0.95))(t)
 	return f, c

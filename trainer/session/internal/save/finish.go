@@ -60,7 +60,7 @@ func (d *Directory) Save(f *Finish) (rescued string, err error) {
 	}
 	failure = Join(Join(failure, drawn), written)
 	if lost || written != nil {
-		rescued, failure = d.rescue(f, sum, failure)
+		rescued, failure = d.saveElsewhere(f, sum, failure)
 	}
 	if failure == nil && !f.Continues && !d.keeper.ends(f.Model.Training) {
 		failure = rundir.RemoveCheckpoint(string(d.Path)) // the run needs none

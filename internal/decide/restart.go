@@ -23,8 +23,8 @@ const (
 	// docs/evidence/decision-records/rounds.md has measurements. The penalty is also at least ten
 	// times the first penalty of the run, and each further round has ten times as much.
 	firmPenalty = 1000
-	// mostAnew is the largest number of rounds of a run that begin anew.
-	mostAnew = 2
+	// mostRestarts is the largest number of rounds of a run that begin anew.
+	mostRestarts = 2
 )
 
 // WarnStuck is the code of the warning that a round is stuck and the method cannot begin anew.
@@ -50,7 +50,7 @@ type stagnation struct {
 // better than those at the weights of the loss: leaving these weights has gained nothing.
 func (l *loop) stuck(g []float64) (bool, error) {
 	penalty := l.penalty()
-	if l.anew == 0 && penalty > 0 && penalty >= l.firm() {
+	if l.restarts == 0 && penalty > 0 && penalty >= l.firm() {
 		return true, nil
 	}
 	w, violation := &l.stagnation, problem.MaxViolation(g)
@@ -85,20 +85,20 @@ func (l *loop) penalty() float64 {
 
 // firm returns the first penalty of the next round that begins anew.
 func (l *loop) firm() float64 {
-	return max(firmPenalty, 10*l.loss.penalty) * math.Pow(10, float64(l.anew))
+	return max(firmPenalty, 10*l.loss.penalty) * math.Pow(10, float64(l.restarts))
 }
 
-// mayBeginAnew reports whether the current round may begin anew.
-func (l *loop) mayBeginAnew() bool { return l.loss != nil && !l.starting() && l.anew < mostAnew }
+// mayRestart reports whether the current round may begin anew.
+func (l *loop) mayRestart() bool { return l.loss != nil && !l.starting() && l.restarts < mostRestarts }
 
-// beginAnew prepares the state in which a round that was stuck begins anew.
-func (l *loop) beginAnew() error {
+// restart prepares the state in which a round that was stuck begins anew.
+func (l *loop) restart() error {
 	if err := l.begin(l.loss.x); err != nil {
 		return err
 	}
 	l.m.(trainer.Penalizer).BeginWith(l.firm())
 	l.state = trainer.Capture(l.p, l.m)
-	l.anew++
+	l.restarts++
 	l.next()
 	return nil
 }
@@ -117,8 +117,8 @@ func (l *loop) begin(x []float64) error {
 	return nil
 }
 
-// anewNote says that rounds began anew.
-func anewNote(rounds int) string {
+// restartNote says that rounds began anew.
+func restartNote(rounds int) string {
 	which := "A round"
 	if rounds > 1 {
 		which = fmt.Sprintf("%d rounds", rounds)
@@ -133,8 +133,8 @@ func (l *loop) stuckWarning() trainer.Warning {
 		"%s cannot begin anew with a larger penalty here (use --method alm)", l.m.Name())}
 }
 
-// addAnew adds to the numbers and vectors of a state what beginning anew needs.
-func (l *loop) addAnew(s *trainer.State) {
+// addRestarts adds to the numbers and vectors of a state what beginning anew needs.
+func (l *loop) addRestarts(s *trainer.State) {
 	if l.loss == nil {
 		return
 	}
@@ -142,13 +142,13 @@ func (l *loop) addAnew(s *trainer.State) {
 	if w.inVain {
 		inVain = 1
 	}
-	s.Numbers[prefix+"anew"] = []float64{float64(l.anew), float64(w.checks), w.violation, inVain}
+	s.Numbers[prefix+"anew"] = []float64{float64(l.restarts), float64(w.checks), w.violation, inVain}
 	s.Numbers[prefix+"loss"] = []float64{l.loss.violation, l.loss.worth, l.loss.penalty}
 	s.Vectors[prefix+"loss.x"] = l.loss.x
 }
 
-// resumeAnew restores what addAnew added.
-func (l *loop) resumeAnew(rounds map[string][]float64) error {
+// resumeRestarts restores what addRestarts added.
+func (l *loop) resumeRestarts(rounds map[string][]float64) error {
 	v, start, x := rounds["anew"], rounds["loss"], rounds["loss.x"]
 	if v == nil {
 		return nil
@@ -156,7 +156,7 @@ func (l *loop) resumeAnew(rounds map[string][]float64) error {
 	if len(v) != 4 || len(start) != 3 || len(x) != l.p.Space().Len() {
 		return fmt.Errorf("decide: %w: the weights of the loss belong to another problem", problem.ErrSettings)
 	}
-	l.anew, l.stagnation = int(v[0]), stagnation{checks: int(v[1]), violation: v[2], inVain: v[3] != 0}
+	l.restarts, l.stagnation = int(v[0]), stagnation{checks: int(v[1]), violation: v[2], inVain: v[3] != 0}
 	l.loss = &loss{x: x, violation: start[0], worth: start[1], penalty: start[2]}
 	return nil
 }

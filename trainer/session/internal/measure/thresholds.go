@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// Given holds the thresholds on given scores.
-type Given struct {
+// ScoreThresholds are the thresholds on given scores.
+type ScoreThresholds struct {
 	Column  string   // of the groups; "": all rows are one group
 	Names   []string // of the groups; nil: all rows are one group
 	Outputs int      // scores of a row
@@ -32,7 +32,7 @@ type Scores struct {
 // of walk. If the bounds are on shares that are monotone in a single threshold, the validation rows
 // may then move this threshold.
 func (f *Solution) Thresholds(train Scores, resolution float64, c *Confidence, held func() (Scores, error)) (err error) {
-	g := f.Given
+	g := f.OnScores
 	g.count(train, f.Sample.Weights())
 	found, err := f.strictly(f.Target, train, resolution)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *Solution) strictly(target *decide.Target, s Scores, resolution float64)
 		strict.Bounds[j].Slack, strict.Bounds[j].Coarse = 0, nil
 	}
 	search := func(t *decide.Target) (*decide.Thresholds, error) {
-		return decide.ByGroup(f.Rates, t, s.Scores, s.Groups, max(1, len(f.Given.Names)), resolution)
+		return decide.ByGroup(f.Rates, t, s.Scores, s.Groups, max(1, len(f.OnScores.Names)), resolution)
 	}
 	own, err := search(&strict)
 	if err != nil || !slack {
@@ -108,7 +108,7 @@ func (f *Solution) strictly(target *decide.Target, s Scores, resolution float64)
 }
 
 // count counts the training rows of each group, and adds up their weights; nil: 1 each.
-func (g *Given) count(train Scores, weights []float64) {
+func (g *ScoreThresholds) count(train Scores, weights []float64) {
 	g.rows, g.mass = make([]int, max(1, len(g.Names))), make([]float64, max(1, len(g.Names)))
 	for i := range len(train.Scores) / g.Outputs {
 		k := 0
@@ -125,7 +125,7 @@ func (g *Given) count(train Scores, weights []float64) {
 }
 
 // take takes the thresholds that were found.
-func (g *Given) take(found *decide.Thresholds) {
+func (g *ScoreThresholds) take(found *decide.Thresholds) {
 	g.found = found
 	g.Offsets, g.Mean = slices.Clone(g.found.Offsets), make([]float64, g.Outputs)
 	all := 0.0
@@ -146,7 +146,7 @@ func (g *Given) take(found *decide.Thresholds) {
 }
 
 // shifted returns scores minus the thresholds.
-func (g *Given) shifted(s Scores) []float64 {
+func (g *ScoreThresholds) shifted(s Scores) []float64 {
 	return decide.Shifted(s.Scores, g.Offsets, s.Groups, g.Outputs)
 }
 
@@ -160,7 +160,7 @@ func (f *Solution) Counted(scores []float64) (objective float64, excess []float6
 }
 
 // describe returns the thresholds for summary.json.
-func (g *Given) describe() *results.Thresholds {
+func (g *ScoreThresholds) describe() *results.Thresholds {
 	t := &results.Thresholds{Column: g.Column, All: g.found.Proven}
 	if !math.IsInf(g.found.Bound, 0) {
 		t.Least = &g.found.Bound

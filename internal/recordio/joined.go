@@ -34,8 +34,8 @@ func noArraysError(name string) error {
 		Advice: "give --file a .npy or .npz file"}
 }
 
-// joinTable joins the table layout.Beside to the arrays of a file, by row or by layout.Key. name is
-// the path of the file of the arrays, for errors.
+// joinTable joins the table layout.JoinFile to the arrays of a file, by row or by layout.Key. name
+// is the path of the file of the arrays, for errors.
 func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTable, error) {
 	arrays, ok := first.(ArrayTable)
 	if !ok {
@@ -45,13 +45,13 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 	if err != nil {
 		return nil, err
 	}
-	j := &joined{ArrayTable: arrays, fields: len(names), hidden: -1, name: layout.Beside, padded: map[int]bool{}}
+	j := &joined{ArrayTable: arrays, fields: len(names), hidden: -1, name: layout.JoinFile, padded: map[int]bool{}}
 	if err := j.read(layout); err != nil {
 		return nil, err
 	}
 	if layout.Key == "" {
 		if len(j.lines) != arrays.Rows() {
-			return nil, &dataerr.FileError{Path: layout.Beside, Offset: -1,
+			return nil, &dataerr.FileError{Path: layout.JoinFile, Offset: -1,
 				Err:    fmt.Errorf("%w: the table has %d rows, but %s has %d", dataerr.ErrMismatch, len(j.lines), name, arrays.Rows()),
 				Advice: "use a table with one row for each row of the arrays, or train with --key COLUMN, its column of row numbers or keys"}
 		}
@@ -62,7 +62,7 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 		return nil, err
 	}
 	if all := arrays.Rows(); len(rows) < all {
-		j.absent = fmt.Sprintf("%d of %d rows of %s are left out, because the column %q of %s does not name them.", all-len(rows), all, name, layout.Key, layout.Beside)
+		j.absent = fmt.Sprintf("%d of %d rows of %s are left out, because the column %q of %s does not name them.", all-len(rows), all, name, layout.Key, layout.JoinFile)
 	}
 	arrays.Take(rows)
 	return j, nil
@@ -70,12 +70,12 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 
 // read reads the table beside the arrays.
 func (j *joined) read(layout tabular.Layout) error {
-	f, err := inputfile.OpenInput(context.Background(), layout.Beside)
+	f, err := inputfile.OpenInput(context.Background(), layout.JoinFile)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	layout.Beside = ""
+	layout.JoinFile = ""
 	text, names, err := OpenDelimited(f, j.name, layout) // one column is enough, and its name may be a number
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 	}
 	want := fmt.Sprintf("a row of %s, 0 to %d", name, j.ArrayTable.Rows()-1)
 	for at, array := range names {
-		if array == key && j.ArrayTable.Aside(at) {
+		if array == key && j.ArrayTable.Auxiliary(at) {
 			known, err := j.keysOf(at)
 			if err != nil {
 				return nil, err
@@ -200,8 +200,8 @@ func (j *joined) ColumnNames() ([]string, error) {
 // Single implements BinaryTable.
 func (j *joined) Single(field int) bool { return field < j.fields && j.ArrayTable.Single(field) }
 
-// Aside implements ArrayTable: labels, groups and weights are in the table beside the arrays.
-func (j *joined) Aside(field int) bool { return field >= j.fields || j.ArrayTable.Aside(field) }
+// Auxiliary implements ArrayTable: labels, groups and weights are in the table beside the arrays.
+func (j *joined) Auxiliary(field int) bool { return field >= j.fields || j.ArrayTable.Auxiliary(field) }
 
 // Records implements BinaryTable.
 func (j *joined) Records() RecordReader { return &joinedRecords{j.ArrayTable.Records(), j, 0} }
@@ -222,8 +222,9 @@ func (r *joinedRecords) Each(c Chunk, visit func() error) error {
 	})
 }
 
-// beside returns the number of a field in the table beside. ok is false for a field of the arrays.
-func (r *joinedRecords) beside(field int) (own int, is bool) {
+// inTable returns the number of a field in the table beside the arrays. ok is false for a field of
+// the arrays.
+func (r *joinedRecords) inTable(field int) (own int, is bool) {
 	own = field - r.joined.fields
 	if r.joined.hidden >= 0 && own >= r.joined.hidden {
 		own++
@@ -233,7 +234,7 @@ func (r *joinedRecords) beside(field int) (own int, is bool) {
 
 // Text implements RecordReader.
 func (r *joinedRecords) Text(field int) []byte {
-	if own, is := r.beside(field); is {
+	if own, is := r.inTable(field); is {
 		return r.joined.text(r.row, own)
 	}
 	return r.RecordReader.Text(field)
@@ -241,7 +242,7 @@ func (r *joinedRecords) Text(field int) []byte {
 
 // Padded implements RecordReader.
 func (r *joinedRecords) Padded(field int) bool {
-	if own, is := r.beside(field); is {
+	if own, is := r.inTable(field); is {
 		return r.joined.padded[r.row*len(r.joined.header)+own]
 	}
 	return r.RecordReader.Padded(field)
@@ -249,7 +250,7 @@ func (r *joinedRecords) Padded(field int) bool {
 
 // Number implements RecordReader.
 func (r *joinedRecords) Number(field int) (x float64, ok bool) {
-	if _, ok := r.beside(field); ok {
+	if _, ok := r.inTable(field); ok {
 		return 0, false
 	}
 	return r.RecordReader.Number(field)
@@ -257,7 +258,7 @@ func (r *joinedRecords) Number(field int) (x float64, ok bool) {
 
 // Key implements RecordReader.
 func (r *joinedRecords) Key(field int) uint64 {
-	if _, ok := r.beside(field); ok {
+	if _, ok := r.inTable(field); ok {
 		return 0
 	}
 	return r.RecordReader.Key(field)
@@ -265,7 +266,7 @@ func (r *joinedRecords) Key(field int) uint64 {
 
 // Position implements RecordReader.
 func (r *joinedRecords) Position(field int) (line, column int) {
-	if own, is := r.beside(field); is {
+	if own, is := r.inTable(field); is {
 		return r.joined.lines[r.row], own + 1
 	}
 	return r.RecordReader.Position(field)
@@ -273,7 +274,7 @@ func (r *joinedRecords) Position(field int) (line, column int) {
 
 // Fail implements RecordReader.
 func (r *joinedRecords) Fail(field int, err error) error {
-	if own, is := r.beside(field); is {
+	if own, is := r.inTable(field); is {
 		return r.joined.fail(r.row, own, err)
 	}
 	return r.RecordReader.Fail(field, err)

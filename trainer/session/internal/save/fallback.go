@@ -9,13 +9,13 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// rescue writes the model of a run, and other files if possible, into a new directory in the user's
-// cache or in the directory for temporary files. failure is the error of the run's own directory;
-// rescue adds its own errors. rescued is "" if no directory takes the model.
-func (d *Directory) rescue(f *Finish, sum *results.Summary, failure error) (rescued string, _ error) {
+// saveElsewhere writes the model of a run, and other files if possible, into a new directory in the
+// user's cache or in the directory for temporary files. failure is the error of the run's own
+// directory; saveElsewhere adds its own errors. rescued is "" if no directory takes the model.
+func (d *Directory) saveElsewhere(f *Finish, sum *results.Summary, failure error) (rescued string, _ error) {
 	var errs []error
-	for _, base := range rescuePlaces() {
-		dir, err := newRescue(base, filepath.Base(string(d.Path)))
+	for _, base := range fallbackFolders() {
+		dir, err := newFallback(base, filepath.Base(string(d.Path)))
 		if err == nil {
 			err = f.Model.save(dir, func() (string, error) { return dir.WriteRows(f.Model.Members) })
 		}
@@ -34,16 +34,16 @@ func (d *Directory) rescue(f *Finish, sum *results.Summary, failure error) (resc
 	return "", Join(failure, errors.Join(errs...))
 }
 
-// rescuePlaces returns the directories for files that the run's directory refuses.
-func rescuePlaces() (list []string) {
+// fallbackFolders returns the directories for files that the run's directory refuses.
+func fallbackFolders() (list []string) {
 	if cache, err := os.UserCacheDir(); err == nil {
 		list = append(list, filepath.Join(cache, "ppal", "rescued"))
 	}
 	return append(list, filepath.Join(os.TempDir(), "ppal-rescued"))
 }
 
-// newRescue makes a new directory for the files of the named run.
-func newRescue(base, name string) (rundir.Dir, error) {
+// newFallback makes a new directory for the files of the named run.
+func newFallback(base, name string) (rundir.Dir, error) {
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return "", err
 	}
