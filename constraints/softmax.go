@@ -35,7 +35,7 @@ var (
 func newRowOp(kind string, dims []int, wrt []bool, expr func(in []*describe.Expr) *describe.Expr, diff differentiate) *rowOp {
 	in := make([]*describe.Expr, len(dims))
 	for k := range in {
-		in[k] = &describe.Expr{Op: describe.Load, Arg: k}
+		in[k] = describe.Input(k)
 	}
 	digest := digestLater(func(d digester) { d.ints(dims...) })
 	return &rowOp{pureOp{kind: kind, arity: len(dims), digest: digest}, dims, wrt, expr(in), diff}
@@ -253,32 +253,28 @@ func exponentials(scores *gorgonia.Node) (m, e, z *gorgonia.Node, err error) {
 	return m, e, z, nil
 }
 
-func combine(op describe.Op, x, y *describe.Expr) *describe.Expr {
-	return &describe.Expr{Op: op, X: x, Y: y}
-}
-
 // maximum returns the largest input, computed as max(a, b) = a + relu(b - a).
 func maximum(in []*describe.Expr) *describe.Expr {
 	rest := in[len(in)-1]
 	for j := len(in) - 2; j >= 0; j-- {
-		rest = combine(describe.Add, in[j], &describe.Expr{Op: describe.ReLU, X: combine(describe.Sub, rest, in[j])})
+		rest = describe.Add.Of(in[j], describe.ReLU.Of(describe.Sub.Of(rest, in[j])))
 	}
 	return rest
 }
 
 // The functions below return the expressions of the other ops.
 func shiftedExp(in []*describe.Expr) *describe.Expr {
-	return &describe.Expr{Op: describe.Exp, X: combine(describe.Sub, in[0], in[1])}
+	return describe.Exp.Of(describe.Sub.Of(in[0], in[1]))
 }
-func divided(in []*describe.Expr) *describe.Expr { return combine(describe.Div, in[1], in[2]) }
-func product(in []*describe.Expr) *describe.Expr { return combine(describe.Mul, in[0], in[1]) }
+func divided(in []*describe.Expr) *describe.Expr { return describe.Div.Of(in[1], in[2]) }
+func product(in []*describe.Expr) *describe.Expr { return describe.Mul.Of(in[0], in[1]) }
 func entropy(in []*describe.Expr) *describe.Expr {
-	return combine(describe.Add, &describe.Expr{Op: describe.Ln, X: in[0]}, combine(describe.Sub, in[1], in[2]))
+	return describe.Add.Of(describe.Ln.Of(in[0]), describe.Sub.Of(in[1], in[2]))
 }
-func quotient(in []*describe.Expr) *describe.Expr { return combine(describe.Div, in[0], in[1]) }
-func negated(in []*describe.Expr) *describe.Expr  { return &describe.Expr{Op: describe.Neg, X: in[0]} }
+func quotient(in []*describe.Expr) *describe.Expr { return describe.Div.Of(in[0], in[1]) }
+func negated(in []*describe.Expr) *describe.Expr  { return describe.Neg.Of(in[0]) }
 func softmaxGrad(in []*describe.Expr) *describe.Expr {
-	return combine(describe.Mul, in[0], combine(describe.Sub, in[1], in[2]))
+	return describe.Mul.Of(in[0], describe.Sub.Of(in[1], in[2]))
 }
 
 // shiftedExpDiff returns dS = E o dE.

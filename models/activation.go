@@ -9,7 +9,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/trainer/graph/describe"
-	e "ppal/trainer/graph/elementwise"
 )
 
 // leak is the slope of LeakyReLU below 0, as in torch.nn.LeakyReLU.
@@ -29,16 +28,16 @@ var _ gorgonia.SDOp = elementwiseOp{}
 // newLeakyReLU returns the op of LeakyReLU for values of so many axes: relu(z) - relu(-z)/100 is
 // exact. relu' is 0 where the sign bit is set, which the value of a negative z has.
 func newLeakyReLU(dims int) elementwiseOp {
-	relu := func(x *describe.Expr) *describe.Expr { return &describe.Expr{Op: describe.ReLU, X: x} }
-	slope := e.Add(e.Number(leak), e.Mul(e.Number(1-leak), &describe.Expr{Op: describe.ReLUGrad, X: e.Input(0)}))
-	return elementwiseOp{matrixOp{"ppal.LeakyReLU", 1}, dims,
-		e.Sub(relu(e.Input(0)), e.Mul(e.Number(leak), relu(e.Neg(e.Input(0))))), e.Mul(slope, e.Input(1))}
+	z, d, percent := describe.Input(0), describe.Input(1), describe.Number(leak)
+	slope := describe.Add.Of(percent, describe.Mul.Of(describe.Number(1-leak), describe.ReLUGrad.Of(z)))
+	negative := describe.Mul.Of(percent, describe.ReLU.Of(describe.Neg.Of(z)))
+	return elementwiseOp{matrixOp{"ppal.LeakyReLU", 1}, dims, describe.Sub.Of(describe.ReLU.Of(z), negative), describe.Mul.Of(slope, d)}
 }
 
 // newSoftplus returns the op of Softplus a = log(1 + e^z), whose derivative is 1 - e^-a.
 func newSoftplus(dims int) elementwiseOp {
-	slope := e.Sub(e.Number(1), e.Exp(e.Neg(e.Input(0))))
-	return elementwiseOp{matrixOp{"ppal.Softplus", 1}, dims, e.Softplus(e.Input(0)), e.Mul(slope, e.Input(1))}
+	slope := describe.Sub.Of(describe.Number(1), describe.Exp.Of(describe.Neg.Of(describe.Input(0))))
+	return elementwiseOp{matrixOp{"ppal.Softplus", 1}, dims, describe.Softplus.Of(describe.Input(0)), describe.Mul.Of(slope, describe.Input(1))}
 }
 
 // Type returns the type of a function of tensors of one shape.

@@ -9,18 +9,16 @@ import (
 	"ppal/internal/plan"
 	"ppal/internal/require"
 	"ppal/trainer/graph/describe"
-	"ppal/trainer/graph/elementwise"
 )
 
 // An expression has the same elements if its result takes the place of any operand.
 func TestElementsInPlace(t *testing.T) {
 	const rows, cols = 3, 20
-	x, y, z := elementwise.Input(0), elementwise.Input(1), elementwise.Input(2) // z is a row
-	relu := func(e *describe.Expr) *describe.Expr { return &describe.Expr{Op: describe.ReLU, X: e} }
-	square := elementwise.Square(x)
+	x, y, z := describe.Input(0), describe.Input(1), describe.Input(2) // z is a row
+	square := describe.Square.Of(x)
 	for _, e := range []*describe.Expr{
-		relu(elementwise.Add(square, y)), relu(elementwise.Add(elementwise.Mul(x, y), z)), relu(elementwise.Add(square, elementwise.Mul(y, z))),
-		elementwise.Add(square, y), elementwise.Sub(square, y), elementwise.Sub(y, square), elementwise.Mul(square, y),
+		describe.ReLU.Of(describe.Add.Of(square, y)), describe.ReLU.Of(describe.Add.Of(describe.Mul.Of(x, y), z)), describe.ReLU.Of(describe.Add.Of(square, describe.Mul.Of(y, z))),
+		describe.Add.Of(square, y), describe.Sub.Of(square, y), describe.Sub.Of(y, square), describe.Mul.Of(square, y),
 	} {
 		m := &plan.Map{Expr: e, Args: []plan.View{{Rows: rows}, {Rows: rows, Buffer: 1}, {Rows: 1, Buffer: 2}}, Out: plan.View{Rows: rows}}
 		for i := range m.Args {

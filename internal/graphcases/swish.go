@@ -11,7 +11,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/trainer/graph/describe"
-	"ppal/trainer/graph/elementwise"
 )
 
 // Swish is an op as a user writes it: y = x sigmoid(x), element-wise on a matrix, with a
@@ -40,16 +39,16 @@ var (
 
 // Describe implements describe.Described.
 func (Swish) Describe() describe.Description {
-	x := elementwise.Input(0)
-	return describe.Elementwise{Expr: elementwise.Mul(x, elementwise.Sigmoid(x))}
+	x := describe.Input(0)
+	return describe.Elementwise{Expr: describe.Mul.Of(x, describe.Sigmoid.Of(x))}
 }
 
 // Describe implements describe.Described.
 func (swishGrad) Describe() describe.Description {
-	x, dy, one := elementwise.Input(0), elementwise.Input(1), elementwise.Number(1)
-	s := elementwise.Sigmoid(x)
-	return describe.Elementwise{Expr: elementwise.Mul(dy, elementwise.Mul(s,
-		elementwise.Add(one, elementwise.Mul(x, elementwise.Sub(one, s)))))}
+	x, dy, one := describe.Input(0), describe.Input(1), describe.Number(1)
+	s := describe.Sigmoid.Of(x)
+	return describe.Elementwise{Expr: describe.Mul.Of(dy, describe.Mul.Of(s,
+		describe.Add.Of(one, describe.Mul.Of(x, describe.Sub.Of(one, s)))))}
 }
 
 func (Swish) Arity() int             { return 1 }

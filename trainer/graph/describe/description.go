@@ -11,7 +11,7 @@ type Described interface{ Describe() Description }
 // PairMeansGrad. A vector [n] counts as a matrix [n, 1].
 type Description interface{ description() }
 
-// Elementwise applies the expression, which package elementwise builds, to the op's inputs, element
+// Elementwise applies the expression, which Op.Of builds, to the op's inputs, element
 // by element. An input with a single row, or a single column, is broadcast to the shape of the
 // result.
 type Elementwise struct{ Expr *Expr }

@@ -90,6 +90,29 @@ type Expr struct {
 	X, Y  *Expr   // operands; binary operations use Y
 }
 
+// Input is element [i, j] of the op's k-th input, counted from 0. If the result has more rows or
+// columns, a single row or column of the input is repeated.
+func Input(k int) *Expr { return &Expr{Op: Load, Arg: k} }
+
+// Number is the constant c.
+func Number(c float64) *Expr { return &Expr{Op: Value, Const: c} }
+
+// Of is the operation of its operands. For example, x * sigmoid(x) is
+//
+//	Mul.Of(Input(0), Sigmoid.Of(Input(0)))
+//
+// Of panics if the number of operands is not Arity.
+func (op Op) Of(operands ...*Expr) *Expr {
+	if len(operands) != op.Arity() || op.Arity() == 0 {
+		panic(fmt.Sprintf("describe: the operation %d of %d operands", op, len(operands)))
+	}
+	e := &Expr{Op: op, X: operands[0]}
+	if op.Arity() == 2 {
+		e.Y = operands[1]
+	}
+	return e
+}
+
 // String writes operand i as $i, functions as f(x), and binary operations infix in parentheses, for
 // example sigmoid(($0 + $1)).
 func (e *Expr) String() string {
