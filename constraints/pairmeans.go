@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/pairsum"
+	"ppal/internal/vec"
 	"ppal/trainer/graph/describe"
 )
 
@@ -183,7 +183,7 @@ type hostPairs struct {
 	scores []float64
 	e      []float64 // exp(score - middle)
 	ends   []int     // of the blocks
-	long   *pairsum.Sums
+	long   *vec.PairSums
 }
 
 // The largest distance of the scores of a query whose pairs are computed from the exponentials of
@@ -208,11 +208,11 @@ func (h *hostPairs) add(sums []float64, q int, all []float64) {
 		h.ends = append(h.ends, len(h.scores))
 	}
 	sum := h.exponentials()
-	if p.OfQuery(q) >= pairsum.LeastPairs*int64(to-from) {
+	if p.OfQuery(q) >= vec.LeastPairs*int64(to-from) {
 		if h.long == nil {
-			h.long = pairsum.New(string(h.phi))
+			h.long = vec.NewPairSums(string(h.phi))
 		}
-		if pairsum.Load(h.long, h.scores, h.ends) {
+		if vec.LoadScores(h.long, h.scores, h.ends) {
 			sum = h.long.Sum
 		}
 	}

@@ -1,8 +1,8 @@
 package cpu
 
 import (
-	"ppal/internal/pairsum"
 	"ppal/internal/plan"
+	"ppal/internal/vec"
 )
 
 // pairRegion returns the region of a step over pairs of documents. The rows of the region are the
@@ -146,7 +146,7 @@ func (g *pairMeansGrad[T]) query(w *worker[T], x *pairScratch[T], q int) {
 	}
 	switch x.form {
 	case binned:
-		pairsum.Slopes(x.sums, d, x.factors)
+		vec.SetSlopes(x.sums, d, x.factors)
 	case widened:
 		for k := range d {
 			d[k] = T(x.wide.d[k])

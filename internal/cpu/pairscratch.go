@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/pairsum"
 	"ppal/internal/plan"
+	"ppal/internal/vec"
 	"ppal/trainer/graph/describe"
 )
 
@@ -48,12 +48,12 @@ func queryWork(p *describe.Pairs, q int) int64 {
 		return 0
 	}
 	documents := int64(int(p.Blocks[to-1].End) - p.Start(from))
-	return documents*documentPairs + min(p.OfQuery(q), pairsum.LeastPairs*int64(to-from))
+	return documents*documentPairs + min(p.OfQuery(q), vec.LeastPairs*int64(to-from))
 }
 
-// isLong reports whether package pairsum is faster for query q than the kernels.
+// isLong reports whether vec.PairSums are faster for query q than the kernels.
 func isLong(p *describe.Pairs, q int) bool {
-	return p.OfQuery(q) >= pairsum.LeastPairs*int64(p.Queries[q+1]-p.Queries[q])
+	return p.OfQuery(q) >= vec.LeastPairs*int64(p.Queries[q+1]-p.Queries[q])
 }
 
 // pairScratch is a worker's memory for one query at a time. load fills it.
@@ -69,7 +69,7 @@ type pairScratch[T plan.Float] struct {
 	d     []T    // derivatives of a query
 	room  [2][]T // memory of s and e, for the longest query
 
-	sums    *pairsum.Sums // with the form binned
+	sums    *vec.PairSums // with the form binned
 	factors []float64     // of all pairs of blocks, with the form binned
 
 	wide    *pairScratch[float64] // with the form widened; nil: the scores are float64
@@ -91,7 +91,7 @@ const (
 	single
 	// widened is the form factors in float64, for float32 scores beyond the range of float32.
 	widened
-	// binned sums over the pairs of a long query by package pairsum.
+	// binned sums over the pairs of a long query by vec.PairSums.
 	binned
 )
 
@@ -139,7 +139,7 @@ func (e *executor[T]) pairScratch(p *describe.Pairs, phi describe.Surrogate, thr
 			x.kernels, _ = kernel.New[float64](e.k.Level()) // the device has the level
 		}
 		if long > 0 {
-			x.sums = pairsum.New(phi.String())
+			x.sums = vec.NewPairSums(phi.String())
 		}
 		for k := range x.ones {
 			x.ones[k] = 1
@@ -164,7 +164,7 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 		x.s[k] = s
 		within = within && -limit <= s && s <= limit
 	}
-	if x.sums != nil && isLong(p, q) && pairsum.Load(x.sums, x.s, x.ends) {
+	if x.sums != nil && isLong(p, q) && vec.LoadScores(x.sums, x.s, x.ends) {
 		x.form = binned
 		return
 	}

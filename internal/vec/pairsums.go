@@ -1,16 +1,4 @@
-// Package pairsum sums a smooth function of the difference of two scores over all pairs of the
-// scores of two lists, in a time that grows with the scores and not with their pairs.
-//
-// The scores are divided into bins of width 1. Within two bins, phi(s - t) is nearly a polynomial
-// of s and of t, because the nearest singularities of the logistic function lie at a distance of pi
-// from the real axis. A bin of a list becomes weights W at Chebyshev nodes (x_k, with the basis l_k
-// of Lagrange), and
-//
-//	sum_i sum_j phi(s_i - t_j) = sum_kl W_k V_l phi(x_k - y_l),   W_k = sum_i l_k(s_i).
-//
-// Beyond a distance of reach bins, phi is linear to the last bit. The relative error is below
-// 1e-12. (Fong and Darve, "The black-box fast multipole method", 2009, with one level.)
-package pairsum
+package vec
 
 import (
 	"math"
@@ -68,9 +56,21 @@ func newTable(far, rise float64, phi func(y float64) (value, slope float64)) *ta
 	return t
 }
 
-// Sums computes the sums over the pairs of the lists that Load has read. It keeps its memory from
-// one Load to the next.
-type Sums struct {
+// PairSums sums a smooth function of the difference of two scores over all pairs of the
+// scores of two lists, in a time that grows with the scores and not with their pairs.
+//
+// The scores are divided into bins of width 1. Within two bins, phi(s - t) is nearly a polynomial
+// of s and of t, because the nearest singularities of the logistic function lie at a distance of pi
+// from the real axis. A bin of a list becomes weights W at Chebyshev nodes (x_k, with the basis l_k
+// of Lagrange), and
+//
+//	sum_i sum_j phi(s_i - t_j) = sum_kl W_k V_l phi(x_k - y_l),   W_k = sum_i l_k(s_i).
+//
+// Beyond a distance of reach bins, phi is linear to the last bit. The relative error is below
+// 1e-12. (Fong and Darve, "The black-box fast multipole method", 2009, with one level.)
+//
+// LoadScores reads the scores. PairSums keeps its memory from one call to the next.
+type PairSums struct {
 	t        *table
 	lists    int
 	ends     []int     // list b has the scores ends[b-1] to ends[b]-1
@@ -84,23 +84,23 @@ type Sums struct {
 	mixed    [3][]float64
 }
 
-// LeastPairs is the number of pairs for each list above which Sums is faster than a loop over the
-// pairs.
+// LeastPairs is the number of pairs for each list above which PairSums is faster than a loop over
+// the pairs.
 const LeastPairs = 1 << 18
 
-// New returns sums of 1/(1+e^y), named sigmoid, or log(1+e^-y), named logistic. It returns nil for
-// other names.
-func New(phi string) *Sums {
+// NewPairSums returns sums of 1/(1+e^y), named sigmoid, or log(1+e^-y), named logistic. It returns
+// nil for other names.
+func NewPairSums(phi string) *PairSums {
 	t, known := tables[phi]
 	if !known {
 		return nil
 	}
-	return &Sums{t: t()}
+	return &PairSums{t: t()}
 }
 
-// Load reads the scores of the lists: list b has the scores ends[b-1] to ends[b]-1. Load returns
-// false if the scores are not finite or too far apart; then no other method may be called.
-func Load[T float32 | float64](s *Sums, scores []T, ends []int) bool {
+// LoadScores reads the scores of the lists: list b has the scores ends[b-1] to ends[b]-1. It
+// returns false if the scores are not finite or too far apart; then no other method may be called.
+func LoadScores[T float32 | float64](s *PairSums, scores []T, ends []int) bool {
 	least, most := scores[0], scores[0]
 	for _, v := range scores {
 		if v != v {
@@ -145,11 +145,11 @@ func grown[T any](list []T, n int) []T {
 }
 
 // of returns the elements of list b.
-func (s *Sums) of(all []float64, b int) []float64 { return all[b*s.n*nodes:][:s.n*nodes] }
+func (s *PairSums) of(all []float64, b int) []float64 { return all[b*s.n*nodes:][:s.n*nodes] }
 
 // gather sets w to the weights at the nodes of the scores [from, to). It first sums T_k over the
 // scores of a bin.
-func (s *Sums) gather(w []float64, from, to int) {
+func (s *PairSums) gather(w []float64, from, to int) {
 	for i, bin := range s.bins[from:to] {
 		x := s.at[from+i]
 		m := (*[nodes]float64)(w[int(bin)*nodes:])
@@ -181,7 +181,7 @@ func (s *Sums) gather(w []float64, from, to int) {
 //	out(x) = sum_l w_l phi(x - y_l),   swapped: sum_l w_l phi(y_l - x),
 //
 // with the values of near, which are those of phi, or of phi' if far is 0.
-func (s *Sums) potential(out, w []float64, near *[2*reach + 1][nodes * nodes]float64, far, rise float64, swapped bool) {
+func (s *PairSums) potential(out, w []float64, near *[2*reach + 1][nodes * nodes]float64, far, rise float64, swapped bool) {
 	clear(out)
 	for bin := range s.n {
 		if !s.occupied[bin] {
@@ -222,7 +222,7 @@ func (s *Sums) potential(out, w []float64, near *[2*reach + 1][nodes * nodes]flo
 
 // addFar adds the weights of the bins that are more than reach bins away, on the side on which phi
 // is not 0.
-func (s *Sums) addFar(out, w []float64, far, rise float64, swapped bool) {
+func (s *PairSums) addFar(out, w []float64, far, rise float64, swapped bool) {
 	count, sum := 0.0, 0.0 // of the weights, and of the weights times their places
 	for step := range s.n {
 		bin, other := s.n-1-step, s.n+reach-step // s is far below t
@@ -245,7 +245,7 @@ func (s *Sums) addFar(out, w []float64, far, rise float64, swapped bool) {
 }
 
 // Sum returns the sum of phi(s_i - s_j) over the scores s_i of list a and s_j of list b.
-func (s *Sums) Sum(a, b int) (sum float64) {
+func (s *PairSums) Sum(a, b int) (sum float64) {
 	field := s.of(s.fields, b)
 	if !s.known[b] {
 		s.known[b] = true
@@ -257,9 +257,9 @@ func (s *Sums) Sum(a, b int) (sum float64) {
 	return sum
 }
 
-// Slopes sets d to the derivative of sum_ab v_ab Sum(a, b) by each score. v has the factors of all
-// pairs of lists, row by row.
-func Slopes[T float32 | float64](s *Sums, d []T, v []float64) {
+// SetSlopes sets d to the derivative of sum_ab v_ab Sum(a, b) by each score. v has the factors of
+// all pairs of lists, row by row.
+func SetSlopes[T float32 | float64](s *PairSums, d []T, v []float64) {
 	from := 0
 	for a, end := range s.ends {
 		field, other, w := s.mixed[0], s.mixed[1], s.mixed[2]
@@ -283,7 +283,7 @@ func Slopes[T float32 | float64](s *Sums, d []T, v []float64) {
 
 // mix sets w to the weights of all lists times their factors. It returns false if all factors are
 // 0.
-func (s *Sums) mix(w []float64, factor func(b int) float64) (some bool) {
+func (s *PairSums) mix(w []float64, factor func(b int) float64) (some bool) {
 	clear(w)
 	for b := range s.lists {
 		f := factor(b)
@@ -299,7 +299,7 @@ func (s *Sums) mix(w []float64, factor func(b int) float64) (some bool) {
 }
 
 // coefficients replaces values at the nodes by the coefficients of the polynomials T_k.
-func (s *Sums) coefficients(field []float64) {
+func (s *PairSums) coefficients(field []float64) {
 	for bin := range s.n {
 		f := (*[nodes]float64)(field[bin*nodes:])
 		values := *f

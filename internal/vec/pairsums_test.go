@@ -1,4 +1,4 @@
-package pairsum
+package vec
 
 import (
 	"fmt"
@@ -34,16 +34,16 @@ func lists(rng *rand.Rand, sizes []int, spread float64) (scores []float64, ends 
 
 // Sums and their derivatives agree with loops over the pairs, for scores that lie close together
 // and far apart, at the ends of the bins, and equal.
-func TestSums(t *testing.T) {
+func TestPairSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, phi := range surrogates() {
-		s := New(phi.name)
+		s := NewPairSums(phi.name)
 		for _, spread := range []float64{0, 0.3, 5, 20, 90, 2000} {
 			scores, ends := lists(rng, []int{70, 1, 130, 40}, spread)
 			for i := range 20 {
 				scores[i] = math.Round(scores[i])
 			}
-			if !Load(s, scores, ends) {
+			if !LoadScores(s, scores, ends) {
 				t.Fatalf("%s, %v: refused", phi.name, spread)
 			}
 			v, want, d := make([]float64, 16), make([]float64, len(scores)), make([]float64, len(scores))
@@ -64,7 +64,7 @@ func TestSums(t *testing.T) {
 					}
 				}
 			}
-			Slopes(s, d, v)
+			SetSlopes(s, d, v)
 			for i := range d {
 				if math.Abs(d[i]-want[i]) > 3e-11 {
 					t.Errorf("%v, spread %v, slope %d: %v, by loops %v", phi.name, spread, i, d[i], want[i])
@@ -75,15 +75,15 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Load refuses scores that have no bins.
+// LoadScores refuses scores that have no bins.
 func TestRefusedScores(t *testing.T) {
-	s := New("sigmoid")
+	s := NewPairSums("sigmoid")
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e5} {
-		if Load(s, []float64{0, x, 1}, []int{1, 3}) {
+		if LoadScores(s, []float64{0, x, 1}, []int{1, 3}) {
 			t.Errorf("%v: no refusal", x)
 		}
 	}
-	if New("hinge") != nil {
+	if NewPairSums("hinge") != nil {
 		t.Error("a kink has no polynomial")
 	}
 }
@@ -92,14 +92,14 @@ func BenchmarkSums(b *testing.B) {
 	for _, n := range []int{2000, 100000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			scores, ends := lists(rand.New(rand.NewPCG(1, 2)), []int{n / 4, n / 4, n / 4, n / 4}, 20)
-			s, d, v := New("sigmoid"), make([]float32, n), []float64{8: 1, 1, 12: 1, 1, 15: 0}
+			s, d, v := NewPairSums("sigmoid"), make([]float32, n), []float64{8: 1, 1, 12: 1, 1, 15: 0}
 			for b.Loop() {
-				Load(s, scores, ends)
+				LoadScores(s, scores, ends)
 				for _, a := range []int{2, 3} {
 					s.Sum(a, 0)
 					s.Sum(a, 1)
 				}
-				Slopes(s, d, v)
+				SetSlopes(s, d, v)
 			}
 		})
 	}
