@@ -160,9 +160,9 @@ func (s subset) ofClass(k int, name string) subset {
 	return s
 }
 
-// slices resolves the selectors of a rate. It returns a single slice or, with *, a slice for each
+// subsets resolves the selectors of a rate. It returns a single slice or, with *, a slice for each
 // class or group. each reports whether a selector was *.
-func (r *resolver) slices(rate Rate) (list []subset, each bool, err error) {
+func (r *resolver) subsets(rate Rate) (list []subset, each bool, err error) {
 	list = []subset{{class: -1}}
 	r.pairs = rate.OfPairs()
 	for _, s := range rate.selectors() {

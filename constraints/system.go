@@ -182,7 +182,7 @@ func (s *System) minimized(rate Rate) (l linear, err error) {
 		}
 		return l, &SyntaxError{Text: r.text, Problem: string(rate.kind) + " cannot be minimized", Hint: hint}
 	}
-	list, each, err := r.slices(rate)
+	list, each, err := r.subsets(rate)
 	if err != nil {
 		return l, err
 	}
@@ -231,7 +231,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 	case formNone:
 		return m, errors.New("constraints: the zero value is not a constraint")
 	}
-	list, each, err := r.slices(c.measure.rate)
+	list, each, err := r.subsets(c.measure.rate)
 	if err != nil {
 		return m, err
 	}
