@@ -160,7 +160,7 @@ func (s subset) ofClass(k int, name string) subset {
 	return s
 }
 
-// subsets resolves the selectors of a rate. It returns a single slice or, with *, a slice for each
+// subsets resolves the selectors of a rate. It returns a single subset or, with *, one for each
 // class or group. each reports whether a selector was *.
 func (r *resolver) subsets(rate Rate) (list []subset, each bool, err error) {
 	list = []subset{{class: -1}}
