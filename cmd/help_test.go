@@ -219,7 +219,7 @@ func TestRootCommand(t *testing.T) {
 // Numbers, such as the widths of the layers, are one value.
 func TestListsAddUp(t *testing.T) {
 	a := &app{getenv: func(string) string { return "" }}
-	lists, numbers := 0, regexp.MustCompile("^([A-Z]|LO)\\b")
+	lists, numbers := 0, regexp.MustCompile(`^([A-Z]|LO)\b`)
 	var check func(c *cobra.Command)
 	check = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {

@@ -105,8 +105,8 @@ func TestPLADAStepsByHand(t *testing.T) {
 						h, s := newHandPerturbed(constraint(handStart), 0.9/3), newHandStep(t, fn, newStep)
 						m := &method.PLADA{Perturbation: method.Perturbation{Alpha: 5, Beta: 0.25}, Primal: set,
 							XStep: x, InnerSteps: inner, Sigma0: sigma, BoxStep: box}
-						compare(t, handProblem(t, fn), m, handSteps, func(x [2]float64) ([2]float64, []float64) {
-							x = s.move(t, h.lambda, step.Demand{PenaltyCurvature: h.rho, Follows: true})
+						compare(t, handProblem(t, fn), m, handSteps, func([2]float64) ([2]float64, []float64) {
+							x := s.move(t, h.lambda, step.Demand{PenaltyCurvature: h.rho, Follows: true})
 							part, limit := h.part(s.k, handP(set)), sigma/h.rho
 							if box {
 								part, limit = h.rho*part, sigma

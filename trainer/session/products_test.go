@@ -231,8 +231,6 @@ func TestDigitsAreAccurate(t *testing.T) {
 	}
 }
 
-const unit = 0x1p-24
-
 // clothes returns the first rows of Fashion-MNIST's first four classes. It skips the test if the
 // files are missing.
 func clothes(t *testing.T, rowsPerClass int) *picture.Selection {
