@@ -185,10 +185,10 @@ func (r *resolver) subsets(rate Rate) (list []subset, each bool, err error) {
 	return list, each, nil
 }
 
-// narrow adds the restriction of a selector to a slice.
+// narrow adds the restriction of a selector to a subset.
 type narrow func(subset) (subset, error)
 
-// selector returns the restrictions that a selector adds to a slice: one, or with * one for each
+// selector returns the restrictions that a selector adds to a subset: one, or with * one for each
 // value.
 func (r *resolver) selector(s selector) ([]narrow, error) {
 	classes := s.attribute == "" && s.each || s.attribute == className && r.p.attribute(className) == nil
@@ -389,7 +389,7 @@ func TrainedSystem(minimize Rate, subject []Constraint, rows *Population, leftOu
 	return newSystem(minimize, subject, rows, leftOut, nil)
 }
 
-// compared returns the rates of the slices without those that the last constraint leaves out,
+// compared returns the rates of the subsets without those that the last constraint leaves out,
 // because they count fewer training rows than the measure's minimum, or no row.
 func (s *System) compared(r *resolver, m Measure, list []subset) (set []linear, err error) {
 	left := &s.LeftOut[len(s.LeftOut)-1]

@@ -54,7 +54,7 @@ type TableOptions struct {
 	// (.npy, .npz). The table has the label, groups and the like. Its columns are features only if
 	// Features names them. "": File has all columns.
 	JoinFile string
-	// Key is the column of the table Beside that joins each of its rows to a row of the arrays: by
+	// Key is the column of the table JoinFile that joins each of its rows to a row of the arrays: by
 	// the values of the array with the same name in File, or by the number of the row from 0. The
 	// data then have the rows of the table, in the order of the table. "": row i of the table
 	// belongs to row i of the arrays.
@@ -99,7 +99,7 @@ type TableOptions struct {
 
 	// Options for the data set pictures, whose table names a picture for each row. File is a CSV file,
 	// a folder with a folder for each class, or a file of pictures in the IDX format, whose labels are
-	// in the file or table Beside.
+	// in the file or table JoinFile.
 
 	// Picture is the column with the path of each picture, relative to the folder of the table; "":
 	// picture.

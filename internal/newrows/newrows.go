@@ -45,7 +45,7 @@ type NewRows struct {
 	Work func(features []float64, results []float64) ([]float64, error)
 	// Emit receives the blocks in the order of the file, from one goroutine.
 	Emit func(b *Block) error
-	// Warn receives a sentence about rows of arrays that Beside does not name; nil: no sentence.
+	// Warn receives a sentence about rows of arrays that JoinFile does not name; nil: no sentence.
 	Warn func(warning string)
 
 	pausing *inputfile.Pausing // the input of Read if its writer may pause
