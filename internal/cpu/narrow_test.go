@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
 )
 
 // groupFactors are rows and a factor for each, which is 0 outside every period-th row.
@@ -70,5 +71,23 @@ func BenchmarkCompact(b *testing.B) {
 				k.CombineRows(kernel.Dense(sums, 1, cols, cols), few.T(), kept, true)
 			}
 		})
+	}
+}
+
+// A derivative of several heads costs nothing only on rows where all heads have none.
+func TestNoHeadHasADerivative(t *testing.T) {
+	const rows, heads = 4, 3
+	s := &byteGradient{own: &derivative{}}
+	for k := range heads {
+		s.own.products = append(s.own.products, &narrowProduct[float32]{p: &plan.Product{A: plan.View{Offset: k, Rows: rows, Cols: 1, Stride: heads}}})
+	}
+	for at := range rows * heads {
+		w := &worker[float32]{Memory: &plan.Memory[float32]{Data: [][]float32{make([]float32, rows*heads)}, First: []int{0}}}
+		w.Data[0][at] = 1
+		for i := range rows {
+			if got, want := s.isZero(w, i, i+1), at/heads != i; got != want {
+				t.Errorf("head %d has a derivative on row %d: no derivative on row %d: %v, want %v", at%heads, at/heads, i, got, want)
+			}
+		}
 	}
 }
