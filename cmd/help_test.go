@@ -244,6 +244,46 @@ func TestListsAddUp(t *testing.T) {
 	}
 }
 
+// No command takes an empty argument, or an empty name of a file, for one that is not given.
+func TestEmptyNames(t *testing.T) {
+	checked := 0
+	for name, make := range (&app{}).commands() {
+		var check func(c *cobra.Command, path ...string)
+		check = func(c *cobra.Command, path ...string) {
+			for _, sub := range c.Commands() {
+				check(sub, append(slices.Clone(path), sub.Name())...)
+			}
+			if !c.Runnable() {
+				return
+			}
+			c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				kind, _ := pflag.UnquoteUsage(f)
+				if _, several := f.Value.(pflag.SliceValue); several || !namesFile.MatchString(kind) {
+					return
+				}
+				checked++
+				var said string
+				for _, others := range [][]string{nil, {"x"}, {"x", "y"}} {
+					got := command(t.Context(), nil, slices.Concat(path, others, []string{"--" + f.Name, ""})...)
+					if said += got.stderr; got.status != exitUsage {
+						t.Errorf("%v --%s: status %d", path, f.Name, got.status)
+					}
+				}
+				if !strings.Contains(said, "--"+f.Name+" is empty; is a variable of the shell not set?") {
+					t.Errorf("%v --%s: %s", path, f.Name, said)
+				}
+			})
+		}
+		check(make(), name)
+	}
+	if checked < 20 {
+		t.Errorf("%d flags", checked)
+	}
+	if got := command(t.Context(), nil, "report", ""); got.status != exitUsage || !strings.Contains(got.stderr, "an argument is empty") {
+		t.Errorf("report \"\": status %d, %s", got.status, got.stderr)
+	}
+}
+
 // The help of every command that trains states the exit statuses. testdata/commands.txt has the
 // status of every kind of wrong input.
 func TestHelpStatesExitStatuses(t *testing.T) {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -86,10 +88,34 @@ func (a *app) commands() map[string]func() *cobra.Command {
 // command wraps a command's own work and records that it has begun.
 func (a *app) command(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		if err := refuseEmpty(cmd, args); err != nil {
+			return err
+		}
 		a.started = true
 		return do(cmd, args)
 	}
 }
+
+// refuseEmpty refuses empty arguments and empty names of files, as from a variable of the shell
+// that is not set: the command would do something else without a word.
+func refuseEmpty(cmd *cobra.Command, args []string) error {
+	var empty string
+	if slices.Contains(args, "") {
+		empty = "an argument"
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if kind, _ := pflag.UnquoteUsage(f); f.Value.String() == "" && namesFile.MatchString(kind) {
+			empty = "--" + f.Name
+		}
+	})
+	if empty == "" {
+		return nil
+	}
+	return &config.Error{Where: empty, Problem: "is empty; is a variable of the shell not set?"}
+}
+
+// namesFile matches the placeholders of flags whose value is the name of a file or a directory.
+var namesFile = regexp.MustCompile("FILE|DIR")
 
 // knownCommand refuses arguments that do not name a command.
 func knownCommand(root *cobra.Command) cobra.PositionalArgs {
