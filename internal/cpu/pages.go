@@ -84,6 +84,7 @@ type stream struct {
 	width int               // bytes of a row
 	read  []memoryOf        // what the region reads
 	ahead func(part []byte) // reads the pages of a part of the memory
+	bound func()            // gives pages back if they are too many
 }
 
 // memoryOf returns the memory of rows lo to hi-1 of a buffer.
@@ -94,7 +95,7 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 	if e.device.pages == nil {
 		return nil
 	}
-	s := &stream{ahead: mapped.Ahead}
+	s := &stream{ahead: mapped.Ahead, bound: e.device.pages.Bound}
 	seen := map[form]bool{}
 	for _, step := range r.Steps {
 		for _, o := range append(step.Reads(), step.Writes()...) {
@@ -170,7 +171,8 @@ func (e *executor[T]) addPacked(s *stream, f form, rows int) {
 
 // each calls run for the windows of rows lo to hi-1. A window has whole blocks, so the order of all
 // additions is that of a run without windows. While all threads compute, a goroutine that reads
-// ahead does not start. So the worker itself reads its window, unless a goroutine has read it.
+// ahead does not start, nor one that watches the memory. So the worker itself reads its window,
+// unless a goroutine has read it, and bounds the memory after it.
 func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
 	read := s.reading(lo, min(lo+s.rows, hi))
 	for at := lo; at < hi; {
@@ -183,6 +185,7 @@ func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
 		if err := run(at, end); err != nil {
 			return err
 		}
+		s.bound()
 		at = end
 	}
 	return nil

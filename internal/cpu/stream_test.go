@@ -7,12 +7,14 @@ import (
 )
 
 // A stream reads the memory of each window once, before the window runs. While a window runs,
-// another goroutine reads the next one, but no rows after the last. After an error no window runs.
+// another goroutine reads the next one, but no rows after the last. Each window bounds the memory.
+// After an error no window runs.
 func TestStream(t *testing.T) {
 	const lo, hi = 5, 30 // windows of 10, 10 and 5 rows
 	reads := make(chan []byte, 10)
 	memory := make([]byte, hi)
-	s := &stream{rows: 10, width: 1, ahead: func(part []byte) { reads <- part }}
+	bounds := 0
+	s := &stream{rows: 10, width: 1, ahead: func(part []byte) { reads <- part }, bound: func() { bounds++ }}
 	s.read = []memoryOf{func(lo, hi int) [][]byte { return [][]byte{memory[lo:hi]} }}
 	expect := func(lo, hi int) {
 		t.Helper()
@@ -27,6 +29,9 @@ func TestStream(t *testing.T) {
 	}
 	ran := 0
 	if err := s.each(lo, hi, func(from, to int) error {
+		if bounds != ran {
+			t.Errorf("window %d after %d bounds", ran, bounds)
+		}
 		if want := lo + 10*ran; from != want || to != min(want+10, hi) {
 			t.Errorf("rows %d to %d run, want %d to %d", from, to, want, min(want+10, hi))
 		}
