@@ -33,17 +33,17 @@ import (
 
 // compareFlags are the flags of compare that train does not have.
 type compareFlags struct {
-	methods  string
+	methods  []string
 	seeds    string
 	budget   string
 	tune     string
 	out      string
-	merge    string
+	merge    []string
 	json     bool
 	set      []string
 	programs []string // the commands of --contender
 	parallel int
-	measures string
+	measures []string
 	format   plotFormat
 	all      bool // --help-all
 }
@@ -53,7 +53,7 @@ var comparesItself = []string{"method", "seed", "out", "record-every", "time-lim
 
 func (a *app) compareCommand() *cobra.Command {
 	values := config.Values{}
-	f := compareFlags{methods: "ppala,gdpa", measures: "test_error"}
+	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Compare methods with equal starts and equal budgets",
@@ -76,7 +76,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
   ppal compare --methods ppala,gdpa --seeds 11-20 --out b; ppal compare --out all --merge a b
   ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.merge != "" {
+			if f.merge != nil {
 				return nil // more directories, as from a pattern of the shell
 			}
 			return noArguments(cmd, args)
@@ -85,23 +85,23 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 			if f.all {
 				return cmd.Help()
 			}
-			if f.merge != "" {
-				return a.mergeComparisons(cmd, f, append(strings.Split(f.merge, ","), args...))
+			if f.merge != nil {
+				return a.mergeComparisons(cmd, f, append(f.merge, args...))
 			}
 			return a.compare(cmd.Context(), values, f)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(&nameList{field: &f.methods}, "methods", "compare the methods `NAME,...`")
+	flags.StringSliceVar(&f.methods, "methods", []string{"ppala", "gdpa"}, "compare the methods `NAME,...`")
 	flags.StringArrayVar(&f.programs, "contender", nil, "compare the program that this `COMMAND` starts too, as in \"python descent.py\": it asks for f, g and gradients (see ppal train --oracle); may be repeated")
 	flags.StringVar(&f.seeds, "seeds", "5", "run each method with the seeds 1 to `N`, or with a list, as in 11-20 or 1,4,11-20")
 	flags.StringVar(&f.budget, "budget", "iterations", "limit every run by this `BUDGET`: gradients:N, seconds:S, or iterations, which is the value of --iterations")
 	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in this YAML `FILE`")
 	flags.StringVar(&f.out, "out", "", "write to this directory `DIR` (default runs/<time>-compare)")
-	flags.Var(&nameList{field: &f.merge}, "merge", "train nothing: join the finished runs of comparisons with other seeds in the directories `DIR...`, and write to --out")
+	flags.StringSliceVar(&f.merge, "merge", nil, "train nothing: join the finished runs of comparisons with other seeds in the directories `DIR...`, and write to --out")
 	flags.IntVar(&f.parallel, "parallel", 0, "execute `N` runs in parallel, each on one thread; 0: one run for each core (default 0)")
-	flags.Var(&nameList{field: &f.measures}, "measures", "draw and tabulate the measures `NAME,...`")
+	flags.StringSliceVar(&f.measures, "measures", []string{"test_error"}, "draw and tabulate the measures `NAME,...`")
 	flags.Var(&f.format, "plot-format", plotFormatHelp)
 	flags.BoolVar(&f.json, "json", false, "print the table as JSON, as in summary.json")
 	flags.BoolVar(&a.quiet, "quiet", false, "print errors and the final table only")
@@ -143,9 +143,9 @@ func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags, dirs []string
 	case other != "":
 		return &config.Error{Where: "--" + other + ":", Problem: "does not apply to --merge, which trains nothing"}
 	case f.out == "":
-		return &config.Error{Where: "--merge " + f.merge + ":", Problem: "needs --out, the directory of all runs"}
+		return &config.Error{Where: "--merge " + strings.Join(f.merge, ",") + ":", Problem: "needs --out, the directory of all runs"}
 	}
-	outcome, err := compare.Merge(cmd.Context(), dirs, f.out, measuresOf(f))
+	outcome, err := compare.Merge(cmd.Context(), dirs, f.out, f.measures)
 	if err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 	if err := checkParallel(f.parallel); err != nil {
 		return nil, err
 	}
-	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1, Measures: measuresOf(f)}
+	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1, Measures: f.measures}
 	if s.Seeds, err = parseSeeds(f.seeds); err != nil {
 		return nil, err
 	}
@@ -387,14 +387,6 @@ func parseSeeds(text string) ([]uint64, error) {
 	return seeds, nil
 }
 
-// measuresOf returns the measures to draw and tabulate.
-func measuresOf(f compareFlags) []string {
-	if f.measures == "" {
-		return nil
-	}
-	return strings.Split(f.measures, ",")
-}
-
 // checkParallel checks the number of parallel runs.
 func checkParallel(runs int) error {
 	if runs < 0 {
@@ -416,7 +408,10 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	if err != nil {
 		return nil, err
 	}
-	names := append(strings.Split(f.methods, ","), programs...)
+	names := slices.Concat(f.methods, programs)
+	if len(names) == 0 {
+		return nil, &config.Error{Where: "--methods:", Problem: "names no method"}
+	}
 	unused := map[string]int{} // for each flag, the number of methods that do not have it
 	var list []compare.Contender
 	for _, name := range names {
@@ -437,11 +432,11 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for k, n := range unused {
 		if n == len(names) {
-			return nil, &config.Error{Where: "--" + k + ":", Problem: "does not apply to any of the methods " + f.methods}
+			return nil, &config.Error{Where: "--" + k + ":", Problem: "does not apply to any of the methods " + strings.Join(f.methods, ",")}
 		}
 	}
 	for name := range grids {
-		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("has a grid for %s, which is not one of the methods %s", name, f.methods)}
+		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("has a grid for %s, which is not one of the methods %s", name, strings.Join(f.methods, ","))}
 	}
 	for _, text := range f.set {
 		if err := setOne(list, text); err != nil {

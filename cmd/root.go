@@ -104,7 +104,11 @@ func refuseEmpty(cmd *cobra.Command, args []string) error {
 		empty = "an argument"
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if kind, _ := pflag.UnquoteUsage(f); f.Value.String() == "" && namesFile.MatchString(kind) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if kind, _ := pflag.UnquoteUsage(f); namesFile.MatchString(kind) && (len(values) == 0 || slices.Contains(values, "")) {
 			empty = "--" + f.Name
 		}
 	})

@@ -28,13 +28,14 @@ import (
 
 // sweepFlags are the flags of sweep that train does not have.
 type sweepFlags struct {
-	json         bool // print the points instead of the table
-	over, values string
-	out, config  string
-	set          []string
-	allow        bool // --allow-violation
-	strict       bool // --strict
-	all          bool // --help-all
+	json        bool // print the points instead of the table
+	over        string
+	values      []string
+	out, config string
+	set         []string
+	allow       bool // --allow-violation
+	strict      bool // --strict
+	all         bool // --help-all
 }
 
 // sweepsItself lists the flags of train that a sweep replaces or does not support.
@@ -68,7 +69,7 @@ To continue an interrupted sweep, repeat the command with its --out. The exit st
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.over, "over", "", "vary the bound of this `MEASURE`, as in \"gap(positive_rate, sex)\" or \"recall[shirt] >=\" (required)")
-	flags.Var(&nameList{field: &f.values}, "values", "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
+	flags.StringSliceVar(&f.values, "values", nil, "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
 	flags.StringVar(&f.out, "out", "", "write to this `DIR`; an interrupted sweep there is continued (default runs/<time>-sweep)")
 	flags.BoolVar(&f.json, "json", false, "print the points, as in sweep.jsonl, instead of the table")
 	markOwn(cmd, "Sweep")
@@ -120,7 +121,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	}
 	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return ending.Failing(p.Outcome, f.strict) == nil }) {
 		advice := cmp.Or(unjudged(points), "use more --iterations or looser --values")
-		return fmt.Errorf("%w of %s %s; %s; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), f.values, advice)
+		return fmt.Errorf("%w of %s %s; %s; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), strings.Join(f.values, ","), advice)
 	}
 	return nil
 }
@@ -149,16 +150,17 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if f.over == "" {
 		return refuse("over", "", errors.New(`missing; give what is bounded, as in --over "gap(positive_rate, sex)"`))
 	}
-	if f.values == "" {
+	if len(f.values) == 0 {
 		return refuse("values", "", errors.New("missing; give the bounds, as in --values 0.2:0.005:8"))
 	}
 	over, err := sweep.ParseOver(f.over)
 	if err != nil {
 		return refuse("over", f.over, err)
 	}
-	bounds, err := sweep.ParseValues(f.values)
+	text := strings.Join(f.values, ",")
+	bounds, err := sweep.ParseValues(text)
 	if err != nil {
-		return refuse("values", f.values, err)
+		return refuse("values", text, err)
 	}
 	file, err := readConfig(f.config)
 	if err != nil {

@@ -251,23 +251,6 @@ func (p *path) String() string        { return *p.field }
 func (p *path) Type() string          { return p.kind }
 func (p *path) Set(text string) error { *p.field = text; return nil }
 
-// nameList is a flag with a list, separated by commas. A repeated flag adds to the list.
-type nameList struct {
-	field *string
-	kind  string
-	given bool
-}
-
-func (l *nameList) String() string { return *l.field }
-func (l *nameList) Type() string   { return l.kind }
-func (l *nameList) Set(text string) error {
-	if l.given {
-		text = *l.field + "," + text
-	}
-	*l.field, l.given = text, true
-	return nil
-}
-
 // assignments is a flag that can be repeated.
 type assignments []string
 

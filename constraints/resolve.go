@@ -202,7 +202,7 @@ func (r *resolver) selector(s selector) ([]narrow, error) {
 	case classes:
 		k := match(s.value, r.p.Classes)
 		if k < 0 {
-			k = ofLabel(s.value, r.p.Classes)
+			k = ClassWithValue(s.value, r.p.Classes)
 		}
 		if k < 0 {
 			return nil, r.failed(s.value, fmt.Sprintf("there is no class %q", s.value), r.hint(s.value, "the classes are ", r.p.Classes))
@@ -250,7 +250,7 @@ func (r *resolver) bare(value string) ([]narrow, error) {
 	case 1:
 		return found, nil
 	case 0:
-		if k := ofLabel(value, r.p.Classes); k >= 0 {
+		if k := ClassWithValue(value, r.p.Classes); k >= 0 {
 			return []narrow{r.class(k)}, nil
 		}
 		known = slices.Clone(r.p.Classes)
@@ -364,9 +364,9 @@ func matchIf(name string, names []string, exact bool) int {
 	return found
 }
 
-// ofLabel returns the only class with the name COLUMN=value, as classes of tables and folders have
-// it, or -1.
-func ofLabel(value string, classes []string) int {
+// ClassWithValue returns the index of the only class with the name COLUMN=value, as classes of
+// tables and folders have it, or -1.
+func ClassWithValue(value string, classes []string) int {
 	found := -1
 	for k, c := range classes {
 		if _, own, cut := strings.Cut(c, "="); cut && own == value {

@@ -433,14 +433,5 @@ func classOf(name string, classes []string) int {
 	if k := slices.Index(classes, name); k >= 0 {
 		return k
 	}
-	found := -1
-	for k, class := range classes {
-		if _, value, ok := strings.Cut(class, "="); ok && value == name {
-			if found >= 0 {
-				return -1
-			}
-			found = k
-		}
-	}
-	return found
+	return constraints.ClassWithValue(name, classes)
 }
