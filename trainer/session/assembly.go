@@ -17,7 +17,6 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
-	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 	"ppal/trainer/session/results"
@@ -29,7 +28,7 @@ import (
 type assembly struct {
 	options    Options
 	dtype      tensor.Dtype
-	devices    *device.Devices
+	devices    *build.Devices
 	data       *load.Data
 	splits     []*split        // the splits of data, the training rows first
 	eightBit   bool            // the training rows are 8-bit data
@@ -60,7 +59,7 @@ type assembly struct {
 func assemble(ctx context.Context, o Options) (*assembly, error) {
 	a := &assembly{options: o, dtype: o.Device.dtype()}
 	var err error
-	if a.devices, err = device.Open(o.Device.resolved()); err != nil {
+	if a.devices, err = build.Open(o.Device.resolved()); err != nil {
 		return nil, err
 	}
 	if err := a.build(ctx); err != nil {

@@ -19,7 +19,6 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
-	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/step"
 )
@@ -53,7 +52,7 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 		return nil, err
 	}
 	b := &builder{statement: statement, Builder: &build.Builder{
-		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: forBuilder(a.devices),
+		Regularizer: *a.options.Regularizer, Center: a.data.Center, Scale: a.data.Scale, Devices: a.devices,
 		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
 	}}
 	model := a.options.Model
@@ -72,13 +71,6 @@ func (a *assembly) newBuilder(train load.Rows) (*builder, error) {
 		b.Regularizer.Groups = build.ParameterEnds(b.Model)
 	}
 	return b, nil
-}
-
-// forBuilder returns what a builder needs of the devices.
-func forBuilder(d *device.Devices) build.Devices {
-	b := build.Devices{Train: d.Train, Measure: d.Measure, Host: d.Host, OnGPU: d.GPU != nil, Team: d.Team, Share: d.Share, Memory: d.Options.Memory}
-	b.Lanes, b.Threads = d.Lanes()
-	return b
 }
 
 // rows returns rows with the task on them.

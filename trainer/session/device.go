@@ -13,7 +13,7 @@ import (
 	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
-	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/internal/build"
 )
 
 // Device selects the device that computes. The zero value selects a GPU if the program supports
@@ -136,8 +136,8 @@ func (d Device) OpenCPU() (graph.Device, error) {
 }
 
 // resolved returns the options with which the room opens the device.
-func (d Device) resolved() device.Options {
-	return device.Options{
+func (d Device) resolved() build.Options {
+	return build.Options{
 		Kind: string(d.Kind), Ordinal: d.Ordinal, Tape: d.Engine == Gorgonia, SIMD: string(d.SIMD), Products: plan.Products(d.Products),
 		MicroBatch: d.MicroBatch, Dtype: d.dtype(), Threads: d.Threads, MemoryLimit: d.MemoryLimit, Memory: d.Memory,
 		MemoryDir: d.MemoryDir, KeptDir: d.KeptDir, Ranks: d.Ranks, Place: d.place, Neighbours: d.neighbours, InGo: d.inGo,

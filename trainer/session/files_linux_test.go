@@ -22,7 +22,7 @@ import (
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
-	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/load"
 )
 
@@ -233,7 +233,7 @@ func TestNoSpaceForRows(t *testing.T) {
 			{t.TempDir(), small, "are not kept for later runs"},
 		} {
 			t.Setenv("XDG_CACHE_HOME", tc.kept)
-			d := require.Value(device.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept}.resolved()))(t)
+			d := require.Value(build.Open(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept}.resolved()))(t)
 			l, err := source.Load(t.Context(), Request{request(d, Device{}.dtype(), 1, constraints.Needs{}, false)})
 			text := fmt.Sprint(err)
 			if err == nil {

@@ -12,7 +12,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
-	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/results"
 )
 
@@ -106,13 +106,13 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	if err := o.checkScores(); err != nil {
 		return nil, err
 	}
-	on := o.request(&device.Devices{}, tensor.Float64)
+	on := o.request(&build.Devices{}, tensor.Float64)
 	on.Batches = false
 	l, err := loadRows(ctx, o.Data, on)
 	if err != nil {
 		return nil, err
 	}
-	a := &assembly{options: o, devices: &device.Devices{}}
+	a := &assembly{options: o, devices: &build.Devices{}}
 	a.take(l)
 	b, err := a.newBuilder(l.Splits[0].Rows)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/inputfile"
 	"ppal/internal/ranks"
-	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/internal/build"
 )
 
 // Processes joins the processes of a run, for example by MPI. The processes have the ranks 0, 1,
@@ -104,7 +104,7 @@ func checkShared(data Source) error {
 func agree(c ranks.Collective, a *assembly, err error) (*assembly, error) {
 	var all error
 	var first bool
-	if known := new(device.KnownError); errors.As(err, known) { // the processes agreed while they read the rows
+	if known := new(build.KnownError); errors.As(err, known) { // the processes agreed while they read the rows
 		all, first = err, known.First
 	} else {
 		all, first = ranks.NewTeam(c).Agree(err)

@@ -14,7 +14,7 @@ import (
 	"ppal/internal/mapped"
 	"ppal/internal/ranks"
 	"ppal/internal/require"
-	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/load"
 )
 
@@ -107,7 +107,7 @@ func TestAgreeCloses(t *testing.T) {
 		t.Fatalf("%d bytes of pages, %v", pages.Bytes(), err)
 	}
 	broken := errors.New("broken")
-	if a, err := agree(ranks.Goroutines(1)[0], &assembly{devices: &device.Devices{Pages: pages}}, broken); a != nil || !errors.Is(err, broken) || pages.Bytes() != 0 {
+	if a, err := agree(ranks.Goroutines(1)[0], &assembly{devices: &build.Devices{Pages: pages}}, broken); a != nil || !errors.Is(err, broken) || pages.Bytes() != 0 {
 		t.Errorf("%d bytes of pages, %v", pages.Bytes(), err)
 	}
 }
@@ -116,11 +116,11 @@ func TestAgreeCloses(t *testing.T) {
 func TestSharingFails(t *testing.T) {
 	broken := errors.New("broken")
 	c := &watched{Collective: ranks.Goroutines(1)[0]}
-	d := &device.Devices{Team: ranks.NewTeam(c)}
+	d := &build.Devices{Team: ranks.NewTeam(c)}
 	if err := d.TableShare().Agree(nil); err != nil {
 		t.Error(err)
 	}
-	known := new(device.KnownError)
+	known := new(build.KnownError)
 	if err := d.TableShare().Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.First {
 		t.Errorf("an error of this process: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestProcessesReadOnce(t *testing.T) {
 // A Cached source reads its rows once, but for each session of several processes, which read rows
 // together.
 func TestCachedReads(t *testing.T) {
-	team := &device.Devices{Team: ranks.NewTeam(ranks.Goroutines(2)[0])}
+	team := &build.Devices{Team: ranks.NewTeam(ranks.Goroutines(2)[0])}
 	for k, share := range []tabular.Share{nil, team.TableShare()} {
 		var times atomic.Int32
 		source := Cached(counted{Matrices{Train: &Matrix{Features: matrix.NewSingles(2, 1), Labels: []int{1, -1}}}, &times})

@@ -13,7 +13,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/rundir"
 	"ppal/models"
-	"ppal/trainer/session/internal/device"
+	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/results"
 )
@@ -39,7 +39,7 @@ func (r Request) Seed() uint64 { return r.on.Seed }
 func (r Request) Needs() constraints.Needs { return r.on.Needs }
 
 // request returns the request of the run.
-func (o *Options) request(d *device.Devices, dtype tensor.Dtype) load.Request {
+func (o *Options) request(d *build.Devices, dtype tensor.Dtype) load.Request {
 	on := request(d, dtype, o.Settings.Seed, o.needs(), o.BatchSize > 0)
 	if m, ok := o.Model.(models.Scores); ok {
 		on.Scores, on.ByGroup = m.Columns, m.Thresholds == models.ByGroup
@@ -51,7 +51,7 @@ func (o *Options) request(d *device.Devices, dtype tensor.Dtype) load.Request {
 }
 
 // request returns the request of a run that trains a model and whose needs of the rows are needs.
-func request(d *device.Devices, dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
+func request(d *build.Devices, dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
 	return load.Request{Seed: seed, Dtype: dtype, Needs: needs, Batches: batches, CPU: d.CPU, Integers: d.IntegerProducts, Pages: d.Pages,
 		Room: d.Options.Room(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
 }

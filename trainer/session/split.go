@@ -16,7 +16,6 @@ import (
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
-	"ppal/trainer/session/internal/device"
 	"ppal/trainer/session/internal/load"
 	"ppal/trainer/session/internal/measure"
 	"ppal/trainer/session/results"
@@ -49,7 +48,7 @@ func (a *assembly) validation() *split {
 }
 
 // divide sets the split's fetch if other processes have the features of some rows.
-func (s *split) divide(d *device.Devices) {
+func (s *split) divide(d *build.Devices) {
 	part, ok := s.Data.(interface {
 		matrix.Matrix
 		Has(i int) bool

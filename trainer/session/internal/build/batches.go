@@ -166,7 +166,7 @@ func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, w
 	m.data, m.rowOrder = r.Data, newRowOrder(r.Data)
 	_, m.binds = b.Model.(models.OfPictures)
 	if b.Devices.Team == nil && widened(r.Data) {
-		m.gathers = b.Devices.Memory
+		m.gathers = b.Devices.Options.Memory
 	}
 	var err error
 	// all batches have the same labels and groups

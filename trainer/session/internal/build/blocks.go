@@ -72,18 +72,17 @@ const gpuNumbers = 1 << 27
 // memory computes them on the host.
 func (b *Builder) NewBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
 	n, _ := data.Dims()
-	numbers, d := b.rowNumbers(data), &b.Devices
+	numbers, d := b.rowNumbers(data), b.Devices
 	rows := max(blockNumbers/numbers, min(blockRows, largeBlock/numbers), pictureRows)
-	if d.OnGPU {
+	if d.GPU != nil {
 		rows = max(blockRows, gpuNumbers/numbers)
 		if _, sparse := data.(matrix.Sparse); sparse { // binding another block makes the rows dense
 			rows = n
 		}
 	}
 	k, err := b.BlocksOf(data, min(n, rows), dtype, weights)
-	if d.OnGPU && d.Team == nil && errors.Is(err, driver.ErrOutOfMemory) {
-		host := &Builder{Model: b.Model, Center: b.Center, Scale: b.Scale, Devices: b.Devices}
-		host.Devices.OnGPU, host.Devices.Measure = false, d.Host
+	if d.GPU != nil && d.Team == nil && errors.Is(err, driver.ErrOutOfMemory) {
+		host := &Builder{Model: b.Model, Center: b.Center, Scale: b.Scale, Devices: &Devices{Options: d.Options, Measure: d.Host, Host: d.Host}}
 		return host.NewBlocks(data, dtype, weights)
 	}
 	return k, err
@@ -108,7 +107,7 @@ func (b *Builder) NewExactBlocks(data matrix.Matrix, x []float64) (*Blocks, erro
 		return nil, err
 	}
 	k, err := b.NewBlocks(data, tensor.Float64, weights)
-	if err == nil && b.Devices.Memory == 0 {
+	if err == nil && b.Devices.Options.Memory == 0 {
 		k.Keep()
 	}
 	return k, err
@@ -130,9 +129,9 @@ func (b *Blocks) Rest() {
 // BlocksOf builds the model for blocks of the given number of rows, at most all rows.
 func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
 	n, _ := data.Dims()
-	from, to := b.Devices.share(n)
+	from, to := b.Devices.Share(n)
 	rows = min(rows, to-from)
-	k := &Blocks{rows: rows, data: data, outputs: b.Outputs(), devices: &b.Devices, from: from, to: to}
+	k := &Blocks{rows: rows, data: data, outputs: b.Outputs(), devices: b.Devices, from: from, to: to}
 	k.score, k.pull = b.Devices.Team.Register(k.runScore), b.Devices.Team.Register(k.runPull)
 	if rows == 0 { // there are fewer rows than the processes share
 		return k, nil
@@ -157,16 +156,16 @@ const laneNumbers = 1 << 24
 // Pictures are units of a few rows, and bounded memory has room for one lane.
 func (b *Builder) engines(rows, blocks int) []graph.Engine {
 	const copies = 4
-	d := &b.Devices
-	if _, pictures := b.Model.(models.OfPictures); pictures || d.Lanes == nil || d.Memory > 0 {
+	d := b.Devices
+	if _, pictures := b.Model.(models.OfPictures); pictures || d.lanes == nil || d.Options.Memory > 0 {
 		return []graph.Engine{d.Measure}
 	}
 	shares := max(1, rows/kernel.RowBlock/2) // even shares of a block, of at least two units
-	lanes := min((d.Threads+shares-1)/shares, blocks, laneNumbers/(rows*b.Inputs()+copies*b.Parameters()))
+	lanes := min((d.threads+shares-1)/shares, blocks, laneNumbers/(rows*b.Inputs()+copies*b.Parameters()))
 	if lanes < 2 {
 		return []graph.Engine{d.Measure}
 	}
-	return d.Lanes(lanes)
+	return d.lanes(lanes)
 }
 
 // newLane builds the model for one block of k's rows.

@@ -134,7 +134,7 @@ func (c *countedRows) Float64(dst []float64, from, to int) {
 func TestBlocksOfRowsInFiles(t *testing.T) {
 	for _, memory := range []int64{0, 1 << 20} {
 		b, rows := squares(t, 2000, 300)
-		b.Devices.Memory = memory
+		b.Devices.Options.Memory = memory
 		held := require.Value(b.HeldOut(rows.Data, tensor.Float32, start(t, b)))(t)
 		x := require.Value(models.Stack(b.Model, start(t, b)))(t)
 		exact := require.Value(b.NewExactBlocks(rows.Data, x))(t)
@@ -193,7 +193,7 @@ func TestLanesUseAllThreads(t *testing.T) {
 	scores, gradient := results()
 	var present, most atomic.Int32
 	busy := 0
-	b.Devices.Threads, b.Devices.Lanes = threads, func(n int) (list []graph.Engine) {
+	b.Devices.threads, b.Devices.lanes = threads, func(n int) (list []graph.Engine) {
 		each := (threads + n - 1) / n
 		busy = n * min(each, block/kernel.RowBlock) // threads of a lane that have whole units of rows
 		for range n {
@@ -237,7 +237,7 @@ func TestGather(t *testing.T) {
 func TestPackAhead(t *testing.T) {
 	for memory, want := range map[int64]int{0: 1, 1 << 10: 1, 1 << 20: 4, 1 << 30: 21} {
 		b, r := squares(t, 2100, 70)
-		b.Devices.Memory = memory
+		b.Devices.Options.Memory = memory
 		weights := start(t, b)
 		all := require.Value(b.Problem(r, tensor.Float32, weights))(t)
 		m, sampler, err := NewBatches(b, r, 100, 1, tensor.Float32, weights, all)

@@ -1,5 +1,6 @@
-// Package build builds the problems of a run from its rows, its model and its task: on all rows, on
-// mini-batches, on samples, and in float64 for the certificate.
+// Package build opens the devices of a run and joins the processes that share its rows. It builds
+// the run's problems on them from its rows, its model and its task: on all rows, on mini-batches,
+// on samples, and in float64 for the certificate.
 package build
 
 import (
@@ -10,34 +11,10 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
-
-// Devices compute the problems.
-type Devices struct {
-	Train   graph.Engine // computes the training rows
-	Measure graph.Engine // computes the rows that are only measured, and the certificate
-	Host    graph.Engine // computes f and g of scores, and the terms of the parameters
-	// Lanes returns engines that share the threads and work at the same time; nil: Measure alone
-	// computes blocks.
-	Lanes   func(n int) []graph.Engine
-	Threads int                        // of all lanes
-	OnGPU   bool                       // Train and Measure are a GPU
-	Team    *ranks.Team                // the processes that share the rows; nil: only this process
-	Share   func(n int) (from, to int) // the range of n rows that this process computes; nil: all
-	Memory  int64                      // the bound of the memory beyond which rows lie in files; 0: all rows are in memory
-}
-
-// share returns the range of n rows that this process computes.
-func (d *Devices) share(n int) (from, to int) {
-	if d.Share == nil {
-		return 0, n
-	}
-	return d.Share(n)
-}
 
 // Rows are the rows of a split, a batch or a sample, with the task on them.
 type Rows struct {
@@ -67,7 +44,7 @@ type Builder struct {
 	Center, Scale []float64       // c/s and the factors of the columns; nil: none
 	Scales        *problem.Scales // of the weights and biases, for quasi-Newton steps (problem.Scaled); nil: none
 	Terms         *ParameterTerms // the terms of the parameters; nil: none
-	Devices       Devices
+	Devices       *Devices
 	// ParameterNodes adds terms of the parameters to the graph, after the nodes of the rows; nil: no
 	// terms.
 	ParameterNodes func(model *models.Network) (gorgonia.Nodes, error)

@@ -16,11 +16,11 @@ import (
 // keeps the encoded rows in its pages: each record reads these rows and encodes nothing. Several
 // processes share the blocks of NewBlocks.
 func (b *Builder) HeldOut(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
-	if b.Devices.Memory == 0 || b.Devices.Team != nil {
+	if b.Devices.Options.Memory == 0 || b.Devices.Team != nil {
 		return b.NewBlocks(data, dtype, weights)
 	}
 	n, _ := data.Dims()
-	k := &Blocks{rows: n, data: data, outputs: b.Outputs(), devices: &b.Devices, to: n}
+	k := &Blocks{rows: n, data: data, outputs: b.Outputs(), devices: b.Devices, to: n}
 	k.score = b.Devices.Team.Register(k.runScore)
 	var err error
 	l := &lane{}

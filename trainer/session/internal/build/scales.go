@@ -101,7 +101,7 @@ func (b *Builder) whiten(data matrix.Matrix, labels []int) (bool, error) {
 // stretch sets the scales s_j.
 func (b *Builder) stretch(data matrix.Matrix) error {
 	rows, _ := data.Dims()
-	from, to := b.Devices.share(rows)
+	from, to := b.Devices.Share(rows)
 	sums := b.squares(data, from, to)
 	if err := b.Devices.Team.Sum(sums); err != nil {
 		return err
@@ -129,7 +129,7 @@ func momentsStride(rows, n int) int {
 // moments sets dst to E[z z^T] over every stride-th training row, with a last feature of 1. Each
 // class has the same weight: the weight of a row is 1 over the number of these rows of its class.
 func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, stride int) error {
-	from, to := b.Devices.share(len(labels))
+	from, to := b.Devices.Share(len(labels))
 	least := slices.Min(labels)
 	weights := make([]float64, slices.Max(labels)-least+1) // of a row of each class: 1 over the number of its rows
 	for i := 0; i < len(labels); i += stride {

@@ -15,6 +15,9 @@ import (
 	"ppal/trainer/problem"
 )
 
+// alone are the devices of a single process, which compute nothing.
+var alone = &Devices{}
+
 // With few rows, the scales are E[z^2]^(-1/4) for the weights of a feature and 1 for a bias, in the
 // order of the graph's parameters, for every form of the rows. Second moments below a hundredth of
 // the largest count as that.
@@ -41,7 +44,7 @@ func TestScales(t *testing.T) {
 	} {
 		n, cols := k.data.Dims()
 		k.spec.Inputs, k.spec.Outputs = cols, max(1, k.spec.Outputs)
-		b := &Builder{Model: k.spec, Center: k.center, Scale: k.scale}
+		b := &Builder{Devices: alone, Model: k.spec, Center: k.center, Scale: k.scale}
 		scale(t, b, k.data, make([]int, n))
 		if diff := cmp.Diff(k.want, scaledOnes(b.Scales), within(1e-12)); diff != "" {
 			t.Errorf("%s (-want +got): %s", name, diff)
@@ -100,7 +103,7 @@ func TestWhitenedScales(t *testing.T) {
 	}{
 		"dense": {data: dense}, "sparse": {data: sparse}, "a part": {data: &matrix.Part{Rows: n, Own: sparse}}, "bytes": {data: bytes, center: []float64{1, 0}},
 	} {
-		b := &Builder{Model: models.Spec{Inputs: 2, Outputs: 2}, Center: k.center}
+		b := &Builder{Devices: alone, Model: models.Spec{Inputs: 2, Outputs: 2}, Center: k.center}
 		scale(t, b, k.data, labels)
 		got := []float64{1, 2, 3, 4, 5, 6}
 		b.Scales.Multiply(got)
@@ -113,14 +116,14 @@ func TestWhitenedScales(t *testing.T) {
 	var moments [2]*mat.SymDense
 	for k, data := range []matrix.Matrix{ones, with} {
 		moments[k] = mat.NewSymDense(3, nil)
-		if err := (&Builder{}).moments(moments[k], data, labels, 1); err != nil {
+		if err := (&Builder{Devices: alone}).moments(moments[k], data, labels, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !mat.Equal(moments[0], moments[1]) {
 		t.Errorf("the moments of features without values are %v, want those of values of 1, %v", moments[0], moments[1])
 	}
-	l2 := &Builder{Model: models.Spec{Inputs: 2, Outputs: 2}, Regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 0.1}}
+	l2 := &Builder{Devices: alone, Model: models.Spec{Inputs: 2, Outputs: 2}, Regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 0.1}}
 	scale(t, l2, dense, labels)
 	for i := range 3 {
 		g.SetSym(i, i, g.At(i, i)+0.4)
@@ -136,7 +139,7 @@ func TestWhitenedScales(t *testing.T) {
 		t.Errorf("l2 with the weight 0.1 (-want +got): %s", diff)
 	}
 	for name, k := range map[string]struct{ rows, cols int }{"too few rows": {59, 2}, "many features": {20 * 257, 256}} {
-		b := &Builder{Model: models.Spec{Inputs: k.cols, Outputs: 1}}
+		b := &Builder{Devices: alone, Model: models.Spec{Inputs: k.cols, Outputs: 1}}
 		scale(t, b, &matrix.Dense{Rows: k.rows, Cols: k.cols, Data: slices.Repeat([]float64{1}, k.rows*k.cols)}, make([]int, k.rows))
 		if b.Scales.Whitened() {
 			t.Errorf("%s: whitened %v", name, b.Scales.Whitened())
@@ -165,7 +168,7 @@ func TestWhitenedFirstLayer(t *testing.T) {
 		if !layer.Whiten(&m, 4) {
 			t.Fatal("no reference")
 		}
-		b := &Builder{Model: models.Spec{Inputs: 2, Outputs: 3, Hidden: []int{4, 2}}, Regularizer: r}
+		b := &Builder{Devices: alone, Model: models.Spec{Inputs: 2, Outputs: 3, Hidden: []int{4, 2}}, Regularizer: r}
 		scale(t, b, data, labels)
 		if b.Scales.Len() != 12+10+9 {
 			t.Fatalf("%s: scales of %d weights, want 31", name, b.Scales.Len())
@@ -188,7 +191,7 @@ func TestNoScalesOfNetworks(t *testing.T) {
 		rows  int
 		value float64
 	}{"too few rows": {39, 1}, "infinite": {40, 1e200}} {
-		b := &Builder{Model: models.Spec{Inputs: 1, Outputs: 1, Hidden: []int{2}}}
+		b := &Builder{Devices: alone, Model: models.Spec{Inputs: 1, Outputs: 1, Hidden: []int{2}}}
 		scale(t, b, &matrix.Dense{Rows: c.rows, Cols: 1, Data: slices.Repeat([]float64{c.value}, c.rows)}, make([]int, c.rows))
 		if !b.Scales.Identity() {
 			t.Errorf("%s: scales %v", name, scaledOnes(b.Scales))
@@ -205,9 +208,9 @@ func TestSquaresOfParts(t *testing.T) {
 		data matrix.Matrix
 		want []float64
 	}{
-		"bytes":    {&Builder{Center: []float64{1, 2}, Scale: []float64{1, 3}}, matrix.NewEightBitPart(4, 2, bytes), []float64{25 + 1, 9 * (36 + 4)}},
-		"sparse":   {&Builder{}, sparse, []float64{25, 49 + 1}},
-		"all ones": {&Builder{}, &matrix.CSR{Rows: 4, Cols: 2, Starts: []int{0, 1, 2, 4, 5}, Columns: []int32{0, 1, 0, 1, 1}}, []float64{1, 2}},
+		"bytes":    {&Builder{Devices: alone, Center: []float64{1, 2}, Scale: []float64{1, 3}}, matrix.NewEightBitPart(4, 2, bytes), []float64{25 + 1, 9 * (36 + 4)}},
+		"sparse":   {&Builder{Devices: alone}, sparse, []float64{25, 49 + 1}},
+		"all ones": {&Builder{Devices: alone}, &matrix.CSR{Rows: 4, Cols: 2, Starts: []int{0, 1, 2, 4, 5}, Columns: []int32{0, 1, 0, 1, 1}}, []float64{1, 2}},
 	} {
 		if got := c.b.squares(c.data, 2, 4); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -232,7 +235,7 @@ func TestWhereScalesAre(t *testing.T) {
 		{inputs: 9, hidden: []int{2}, heads: models.Separate}, {inputs: 29, hidden: []int{2047}, want: true}, {inputs: 29, hidden: []int{2048}},
 		{inputs: 9, hidden: []int{2}, activation: models.ReLU}, {inputs: 255, hidden: []int{64}, want: true}, {inputs: 255, hidden: []int{65}},
 	} {
-		b := &Builder{Model: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden, Activation: c.activation, Heads: c.heads}, Regularizer: problem.Regularizer{Kind: c.r}}
+		b := &Builder{Devices: alone, Model: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden, Activation: c.activation, Heads: c.heads}, Regularizer: problem.Regularizer{Kind: c.r}}
 		if b.HasScales() != c.want {
 			t.Errorf("%+v: scales %v", c, !c.want)
 		}
@@ -261,7 +264,7 @@ func TestMomentsStride(t *testing.T) {
 // Every stride-th row is counted from the first row of all processes.
 func TestEveryStridethRow(t *testing.T) {
 	part := &matrix.Part{Rows: 9, From: 3, Own: &matrix.Dense{Rows: 5, Cols: 1, Data: []float64{3, 4, 5, 6, 7}}}
-	b := &Builder{Center: []float64{1}, Scale: []float64{10}}
+	b := &Builder{Devices: alone, Center: []float64{1}, Scale: []float64{10}}
 	var got []float64
 	b.eachRow(part, 3, 8, 2, func(i int, row []float64) { got = append(got, float64(i), row[0]) })
 	if !slices.Equal(got, []float64{4, 30, 6, 50}) {
@@ -288,7 +291,7 @@ func (g *gatherer) Gather64(dst []float64, rows []int) {
 func TestScatteredRowsAreGathered(t *testing.T) {
 	g := &gatherer{Dense: matrix.Dense{Rows: 5, Cols: 1, Data: []float64{3, 4, 5, 6, 7}}}
 	var got []float64
-	(&Builder{}).eachRow(g, 0, 5, 3, func(i int, row []float64) { got = append(got, float64(i), row[0]) })
+	(&Builder{Devices: alone}).eachRow(g, 0, 5, 3, func(i int, row []float64) { got = append(got, float64(i), row[0]) })
 	if !slices.Equal(got, []float64{0, 3, 3, 6}) || g.lists != 1 || g.ranges != 0 {
 		t.Errorf("rows %v in %d lists and %d ranges, want the rows 0 and 3 in a list", got, g.lists, g.ranges)
 	}

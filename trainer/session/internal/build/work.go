@@ -54,7 +54,7 @@ const FreeOnGPU = 100 * time.Millisecond
 // have equal records.
 func (b *Builder) RecordWork(splits []matrix.Matrix, batch int, again bool) (iterations float64, least int) {
 	faster, pass := 1., 0.
-	if b.Devices.OnGPU {
+	if b.Devices.GPU != nil {
 		faster, pass = fasterOnGPU, workOfPass
 	}
 	train, iteration, record := 0.0, 2*pass+b.IterationWork(splits[0])/faster, workOfRecord+pass*float64(len(splits))
@@ -62,7 +62,7 @@ func (b *Builder) RecordWork(splits []matrix.Matrix, batch int, again bool) (ite
 		rows, product, entries := b.productWork(data)
 		record += workOfMeasure*rows*float64(b.Outputs()) + product/faster
 		if k > 0 {
-			if !b.Devices.OnGPU { // otherwise the rows stay on the device
+			if b.Devices.GPU == nil { // otherwise the rows stay on the device
 				record += workOfCopy * entries
 			}
 			continue

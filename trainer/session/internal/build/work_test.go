@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/require"
 	"ppal/models"
 	"ppal/trainer"
@@ -50,6 +51,9 @@ func TestRecordWork(t *testing.T) {
 	}
 }
 
+// aGPU is a GPU of which only the presence counts.
+type aGPU struct{ driver.GPU }
+
 // On a GPU, products with many rows take little time, a record does not copy rows, and the measures
 // of the host are worth many iterations. The 101 records of 1,000 iterations on pictures, as many
 // as on a CPU, become few.
@@ -65,7 +69,7 @@ func TestRecordWorkOnGPU(t *testing.T) {
 	if n := records(); n < 90 {
 		t.Errorf("%d records on a CPU", n)
 	}
-	b.Devices.OnGPU = true
+	b.Devices.GPU = aGPU{}
 	if n := records(); n > 21 {
 		t.Errorf("%d records on a GPU", n)
 	}
@@ -122,7 +126,7 @@ func TestBlockRows(t *testing.T) {
 
 // The entries of sparse rows cost more than those of dense rows, and only in the first layer.
 func TestWorkOfSparseRows(t *testing.T) {
-	b := &Builder{Model: models.Spec{Inputs: 100, Hidden: []int{8}, Outputs: 3}}
+	b := &Builder{Devices: alone, Model: models.Spec{Inputs: 100, Hidden: []int{8}, Outputs: 3}}
 	data := &matrix.CSR{Rows: 2, Cols: 100, Starts: []int{0, 3, 5}, Columns: []int32{0, 7, 9, 1, 2}}
 	if _, work, entries := b.productWork(data); entries != 5 || math.Abs(work-(workOfSparse*5*8+workOfDense*2*8*3)) > 1e-9 {
 		t.Errorf("%v entries, the work %v", entries, work)
@@ -139,7 +143,7 @@ func squares(t *testing.T, rows, cols int) (*Builder, Rows) {
 	for i := range data.Data {
 		data.Data[i] = rng.NormFloat64()
 	}
-	b := &Builder{Model: models.Spec{Inputs: cols, Outputs: 1}, Devices: Devices{Train: graph.On(device), Measure: graph.On(device), Host: graph.On(device)},
+	b := &Builder{Model: models.Spec{Inputs: cols, Outputs: 1}, Devices: &Devices{Train: graph.On(device), Measure: graph.On(device), Host: graph.On(device)},
 		Complete: func(p problem.Problem) (problem.Problem, error) { return p, nil }}
 	return b, rowsOf(data)
 }

@@ -1,6 +1,4 @@
-// Package device opens the devices of a run, checks its memory, and joins the processes that share
-// its rows.
-package device
+package build
 
 import (
 	"cmp"
@@ -29,13 +27,16 @@ type Devices struct {
 	Options Options
 	Train   graph.Engine // for the training rows
 	Measure graph.Engine // for the rows that are only measured, and for the certificate
-	Host    graph.Engine // for f and g of scores
-	lanes   *cpu.Device  // see Lanes; nil: the CPU does not measure
-	CPU     *cpu.Device  // the CPU that trains; nil if a GPU or Gorgonia's machine trains
-	Team    *ranks.Team  // the processes that share the rows; nil: only this process
-	Served  bool         // the other processes serve this process
-	Pages   *mapped.Dir  // the mapped files of the rows with bounded memory; nil: the rows are in memory
-	GPU     driver.GPU   // the GPU that trains; nil if the CPU trains
+	Host    graph.Engine // for f and g of scores, and the terms of the parameters
+	// lanes returns engines that share the threads of the CPU and work at the same time; nil: Measure
+	// alone computes blocks.
+	lanes   func(n int) []graph.Engine
+	threads int         // of all lanes
+	CPU     *cpu.Device // the CPU that trains; nil if a GPU or Gorgonia's machine trains
+	Team    *ranks.Team // the processes that share the rows; nil: only this process
+	Served  bool        // the other processes serve this process
+	Pages   *mapped.Dir // the mapped files of the rows with bounded memory; nil: the rows are in memory
+	GPU     driver.GPU  // the GPU that trains; nil if the CPU trains
 	// Opening is the wall time in which the GPU was opened, while rows were read; 0 on the CPU.
 	Opening time.Duration
 	ended   <-chan struct{}           // closed when the GPU has been opened
@@ -185,7 +186,13 @@ func (d *Devices) openCPU() (err error) {
 		training = ranks.Device(d.CPU.Among(d.Team), d.Team)
 	}
 	d.Train = graph.Within(training, check(values))
-	d.Host, d.lanes = graph.On(measuring), measuring
+	d.Host, d.threads = graph.On(measuring), measuring.Threads()
+	d.lanes = func(n int) (list []graph.Engine) {
+		for range n {
+			list = append(list, graph.On(measuring.Lane((d.threads+n-1)/n)))
+		}
+		return list
+	}
 	d.Measure = d.Host // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.CPU.Threads(), d.CPU.Level(), o.Dtype)
 	d.name += d.countProcesses()
@@ -233,21 +240,6 @@ func (d *Devices) openGPU() (o openedGPU, err error) {
 	}
 	o.gpu, o.host = trained, graph.On(host)
 	return o, nil
-}
-
-// Lanes returns a function for n engines that share the threads of the CPU and work at the same
-// time, and the number of these threads; nil if another device measures.
-func (d *Devices) Lanes() (engines func(n int) []graph.Engine, threads int) {
-	if d.lanes == nil {
-		return nil, 0
-	}
-	threads = d.lanes.Threads()
-	return func(n int) (list []graph.Engine) {
-		for range n {
-			list = append(list, graph.On(d.lanes.Lane((threads+n-1)/n)))
-		}
-		return list
-	}, threads
 }
 
 // oneLine returns an error's text in one line.

@@ -1,4 +1,4 @@
-package device
+package build
 
 import (
 	"errors"
@@ -86,7 +86,7 @@ func (d *Devices) checkOwners() error {
 	return nil
 }
 
-// Share returns the range of n rows that this process trains on.
+// Share returns the range of n rows that this process computes.
 func (d *Devices) Share(n int) (from, to int) {
 	switch {
 	case d.Team == nil:
