@@ -16,7 +16,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 )
 
 // checkOptions are the flags of gpu-check.
@@ -126,7 +126,7 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 		return gpucheck.Options{}, err
 	}
 	data := opts.dataDir
-	if beside := filepath.Dir(self); data == "" && inputfile.IsFolder(filepath.Join(beside, "fashion-mnist")) {
+	if beside := filepath.Dir(self); data == "" && recordio.IsFolder(filepath.Join(beside, "fashion-mnist")) {
 		data = beside
 	}
 	if data, err = datasets.Dir(data, a.getenv); err != nil {

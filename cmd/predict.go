@@ -16,8 +16,8 @@ import (
 	"golang.org/x/term"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 	"ppal/internal/option"
+	"ppal/internal/recordio"
 	"ppal/internal/relay"
 	"ppal/models/predictor"
 	"ppal/trainer/session/results"
@@ -129,7 +129,7 @@ func (f *rowsFlags) open(a *app, m *predictor.Model) (in io.Reader, name string,
 		}
 		return a.stdin, standardInput, func() {}, nil
 	}
-	if inputfile.IsFolder(f.input) {
+	if recordio.IsFolder(f.input) {
 		in, err := m.OpenFolder(f.input)
 		return in, f.input, func() {}, err
 	}

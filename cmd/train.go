@@ -17,9 +17,9 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/disk"
 	"ppal/internal/ending"
-	"ppal/internal/inputfile"
 	"ppal/internal/option"
 	"ppal/internal/oracle"
+	"ppal/internal/recordio"
 	"ppal/internal/rundir"
 	"ppal/internal/sweep"
 	"ppal/models"
@@ -344,7 +344,7 @@ func classCounts(classes []results.SplitSizes) string {
 // run whose directory does not exist yet.
 func existingFolder(out string) string {
 	for dir := filepath.Dir(filepath.Clean(out)); ; dir = filepath.Dir(dir) {
-		if inputfile.IsFolder(dir) || dir == filepath.Dir(dir) {
+		if recordio.IsFolder(dir) || dir == filepath.Dir(dir) {
 			return dir
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 )
 
 // State is the result of comparing a file on disk with the published file.
@@ -144,7 +144,7 @@ func (r *Report) countImages(dir string, seed uint64) error {
 // filesRead lists the files that loading would read. The unpacked folder has priority over the
 // archive.
 func filesRead(dir string, d Dataset) []File {
-	if len(d.unpacked) > 0 && inputfile.Exists(filepath.Join(dir, filepath.Dir(filepath.FromSlash(d.unpacked[0].Path)))) {
+	if len(d.unpacked) > 0 && recordio.Exists(filepath.Join(dir, filepath.Dir(filepath.FromSlash(d.unpacked[0].Path)))) {
 		return d.unpacked
 	}
 	return d.Files
@@ -155,14 +155,14 @@ func filesRead(dir string, d Dataset) []File {
 func Paths(dir, name string) (paths []string, err error) {
 	d, err := Lookup(name)
 	for _, f := range filesRead(dir, d) {
-		paths = append(paths, inputfile.OrUnzipped(filepath.Join(dir, filepath.FromSlash(f.Path))))
+		paths = append(paths, recordio.OrUnzipped(filepath.Join(dir, filepath.FromSlash(f.Path))))
 	}
 	return paths, err
 }
 
 func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
-	if plain := inputfile.OrUnzipped(path); plain != path {
+	if plain := recordio.OrUnzipped(path); plain != path {
 		found, err := sumRegular(ctx, plain)
 		file.Path = file.Path[:len(file.Path)-len(".gz")]
 		return FileStatus{File: file, State: Unverified, Size: found.size, SHA256: found.sha256,

@@ -13,7 +13,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 )
 
 // cifarShape is the shape of one image: planes of red, green and blue.
@@ -57,7 +57,7 @@ func cifar10() Dataset {
 	}
 	d.images = func(dir string, _ uint64) (train, test *picture.Pictures, err error) {
 		help := d.advise
-		if folder := filepath.Join(dir, cifarFolder); inputfile.Exists(folder) {
+		if folder := filepath.Join(dir, cifarFolder); recordio.Exists(folder) {
 			help = func(err error) error {
 				return dataerr.Advise(err, fmt.Sprintf("remove %s and run `ppal data fetch %s`", folder, d.Name))
 			}
@@ -85,14 +85,14 @@ type cifarBatch struct {
 // archive.
 func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 	folder, archive := filepath.Join(dir, cifarFolder), filepath.Join(dir, cifarArchive)
-	if !inputfile.Exists(folder) {
+	if !recordio.Exists(folder) {
 		f, err := os.Open(archive)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, &dataerr.FileError{Path: archive, Offset: -1,
 				Err: fmt.Errorf("%w, nor the folder %s", os.ErrNotExist, cifarFolder)}
 		}
 		if err != nil {
-			return nil, inputfile.FileError(archive, err)
+			return nil, recordio.FileError(archive, err)
 		}
 		defer f.Close()
 		return readCIFARArchive(f, archive, d)
@@ -111,7 +111,7 @@ func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 func readCIFARFile(path string, classes int) (cifarBatch, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return cifarBatch{}, inputfile.FileError(path, err)
+		return cifarBatch{}, recordio.FileError(path, err)
 	}
 	size := info.Size()
 	if err := checkCIFARSize(size, path); err != nil {
@@ -132,16 +132,16 @@ func readCIFARFile(path string, classes int) (cifarBatch, error) {
 			return cifarBatch{}, err
 		}
 	}
-	return b, inputfile.CheckLabels(b.labels, classes, path, 0, cifarRecord)
+	return b, recordio.CheckLabels(b.labels, classes, path, 0, cifarRecord)
 }
 
 // openCIFARFile opens a batch and checks its size.
 func openCIFARFile(path string, size int64) (io.ReadCloser, error) {
-	f, err := inputfile.OpenSteady(path)
+	f, err := recordio.OpenSteady(path)
 	if err != nil {
 		return nil, err
 	}
-	return &inputfile.Whole{Closer: f, Content: &inputfile.Content{Name: path, R: f}, What: "records", Want: uint64(size)}, nil
+	return &recordio.Whole{Closer: f, Content: &recordio.Content{Name: path, R: f}, What: "records", Want: uint64(size)}, nil
 }
 
 // checkCIFARSize returns an error unless size is a whole number of records and at most the size of
@@ -165,7 +165,7 @@ func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, e
 	if err := checkCIFARSize(size, name); err != nil {
 		return cifarBatch{}, err
 	}
-	c := &inputfile.Content{Name: name, R: r}
+	c := &recordio.Content{Name: name, R: r}
 	records, err := c.ReadExactly(uint64(size), "records")
 	if err != nil {
 		return cifarBatch{}, err
@@ -175,13 +175,13 @@ func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, e
 		labels[i] = records[i*cifarRecord]
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }
-	return cifarBatch{labels, open}, inputfile.CheckLabels(labels, classes, name, 0, cifarRecord)
+	return cifarBatch{labels, open}, recordio.CheckLabels(labels, classes, name, 0, cifarRecord)
 }
 
 // readCIFARArchive reads the batches from a tar archive, gzip or plain, in any order. It skips
 // other members.
 func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error) {
-	c, err := inputfile.NewContent(r, name)
+	c, err := recordio.NewContent(r, name)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/disk"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 )
 
 // FetchOptions configures a download. The zero value is ready to use.
@@ -269,15 +269,15 @@ func notRegular(path string) error {
 
 // sumFile reads a file once for its size and its checksum.
 func sumFile(ctx context.Context, path string) (sums, error) {
-	f, err := inputfile.OpenInput(ctx, path)
+	f, err := recordio.OpenInput(ctx, path)
 	if err != nil {
 		return sums{}, err
 	}
 	defer f.Close()
 	s := sha256.New()
-	n, err := io.Copy(s, inputfile.ContextReader{Ctx: ctx, R: f})
+	n, err := io.Copy(s, recordio.ContextReader{Ctx: ctx, R: f})
 	if err != nil {
-		return sums{}, inputfile.FileError(path, err)
+		return sums{}, recordio.FileError(path, err)
 	}
 	return sums{size: n, sha256: hex.EncodeToString(s.Sum(nil))}, nil
 }

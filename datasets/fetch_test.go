@@ -24,7 +24,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
 
@@ -132,7 +132,7 @@ func checkFetched(t *testing.T, dir string) {
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, fetchBody) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if inputfile.Exists(path + ".part") {
+	if recordio.Exists(path + ".part") {
 		t.Error(".part is left")
 	}
 }
@@ -294,7 +294,7 @@ func TestFetchRefusesMirrors(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		err := Fetch(context.Background(), dir, "fashion-mnist", FetchOptions{Mirrors: []string{"https://example.org", base}, Attempts: 1})
 		datatest.CheckError(t, err, dataerr.ErrMirror, base)
-		if inputfile.Exists(dir) {
+		if recordio.Exists(dir) {
 			t.Errorf("%s: the directory was made", base)
 		}
 	}
@@ -428,7 +428,7 @@ func (test fetchCase) run(t *testing.T) {
 		return
 	}
 	datatest.CheckError(t, err, test.want, test.text)
-	if inputfile.Exists(filepath.Join(dir, "set", "file.bin")) {
+	if recordio.Exists(filepath.Join(dir, "set", "file.bin")) {
 		t.Error("a file is in place")
 	}
 	left := -1

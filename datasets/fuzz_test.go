@@ -17,8 +17,8 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
 
@@ -47,7 +47,7 @@ func FuzzIDX(f *testing.F) {
 	f.Add(datatest.Gzipped(good)[:20], 3)
 	f.Fuzz(func(t *testing.T, data []byte, ndims int) {
 		ndims = 1 + ndims&3
-		dims, values, err := inputfile.ReadIDX(bytes.NewReader(data), "file", "values", ndims)
+		dims, values, err := recordio.ReadIDX(bytes.NewReader(data), "file", "values", ndims)
 		if err != nil {
 			checkFuzzError(t, err)
 			return
@@ -99,7 +99,7 @@ func FuzzCIFARArchive(f *testing.F) {
 	f.Add(whole[:len(whole)/2])
 	f.Add(archive(cifarFiles(), "test_batch.bin", "test_batch.bin"))
 	f.Add([]byte("no archive"))
-	c := require.Value(inputfile.NewContent(bytes.NewReader(whole), "seed"))(f)
+	c := require.Value(recordio.NewContent(bytes.NewReader(whole), "seed"))(f)
 	var unzipped bytes.Buffer
 	require.Value(unzipped.ReadFrom(c))(f)
 	f.Add(unzipped.Bytes())

@@ -26,7 +26,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
 	"ppal/internal/recordio"
 	"ppal/internal/relay"
@@ -137,8 +136,8 @@ func TestFetchRefusesLinks(t *testing.T) {
 	nowhere := filepath.Join(dir, "nowhere")
 	require.NoError(t, os.Symlink(nowhere, filepath.Join(dir, "set", "file.bin.part")))
 	err := fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick())
-	if err == nil || !strings.Contains(err.Error(), "not a regular file") || inputfile.Exists(nowhere) {
-		t.Errorf("a link to no file: %v, and the file is made: %t", err, inputfile.Exists(nowhere))
+	if err == nil || !strings.Contains(err.Error(), "not a regular file") || recordio.Exists(nowhere) {
+		t.Errorf("a link to no file: %v, and the file is made: %t", err, recordio.Exists(nowhere))
 	}
 	dir = t.TempDir()
 	datatest.Write(t, dir, "set/other", nil)
@@ -299,7 +298,7 @@ func TestEndlessRecords(t *testing.T) {
 func TestLabelBomb(t *testing.T) {
 	var text bytes.Buffer
 	zip := gzip.NewWriter(&text)
-	header := binary.BigEndian.AppendUint32([]byte{0, 0, inputfile.IDXBytes, 1}, 1<<31-1)
+	header := binary.BigEndian.AppendUint32([]byte{0, 0, recordio.IDXBytes, 1}, 1<<31-1)
 	require.Value(zip.Write(header))(t)
 	require.NoError(t, zip.Close())
 	_, err := newrows.ReadIDXLabels(&text, "labels.gz")

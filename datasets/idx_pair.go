@@ -6,7 +6,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 )
 
 // idxPair is an image file and its label file.
@@ -18,17 +18,17 @@ type idxPair struct {
 // openIDXPair reads the labels and prepares the image file for reading. Each file may be a gzip
 // file, or a decompressed file at the same path without ".gz".
 func openIDXPair(imagePath, labelPath string, d Dataset) (*picture.Pictures, error) {
-	p := idxPair{images: inputfile.OrUnzipped(imagePath), labels: inputfile.OrUnzipped(labelPath), dataset: d}
-	f, err := inputfile.OpenSteady(p.labels)
+	p := idxPair{images: recordio.OrUnzipped(imagePath), labels: recordio.OrUnzipped(labelPath), dataset: d}
+	f, err := recordio.OpenSteady(p.labels)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	_, labels, err := inputfile.ReadIDX(f, p.labels, "labels", 1)
+	_, labels, err := recordio.ReadIDX(f, p.labels, "labels", 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := inputfile.CheckLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
+	if err := recordio.CheckLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
 		return nil, err
 	}
 	pixels := func() (io.ReadCloser, error) { return p.openPixels(len(labels)) }
@@ -38,7 +38,7 @@ func openIDXPair(imagePath, labelPath string, d Dataset) (*picture.Pictures, err
 // openPixels opens the image file at its first pixel, after checking its number of rows and its
 // shape.
 func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
-	f, err := inputfile.OpenSteady(p.images)
+	f, err := recordio.OpenSteady(p.images)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +47,11 @@ func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 			f.Close()
 		}
 	}()
-	c, err := inputfile.NewContent(f, p.images)
+	c, err := recordio.NewContent(f, p.images)
 	if err != nil {
 		return nil, err
 	}
-	dims, total, err := inputfile.ReadIDXHeader(c, "pixels", 3)
+	dims, total, err := recordio.ReadIDXHeader(c, "pixels", 3)
 	if err != nil {
 		return nil, err
 	}
@@ -63,5 +63,5 @@ func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 		return nil, &dataerr.FileError{Path: p.images, Offset: 8,
 			Err: fmt.Errorf("%w: pictures of %v, %s has %v", dataerr.ErrFormat, have, p.dataset.Name, p.dataset.Shape)}
 	}
-	return &inputfile.Whole{Closer: f, Content: c, What: "pixels", Want: total}, nil
+	return &recordio.Whole{Closer: f, Content: c, What: "pixels", Want: total}, nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
+	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
 
@@ -40,7 +40,7 @@ func LoadTableContext(ctx context.Context, dir, name string, opts tabular.TableO
 		return nil, fmt.Errorf("datasets: %w: %s is a set of pictures, want a table", dataerr.ErrKind, name)
 	}
 	if name == Pictures {
-		opts.Label = cmp.Or(opts.Label, inputfile.FolderClass)
+		opts.Label = cmp.Or(opts.Label, recordio.FolderClass)
 	}
 	given := opts.Split
 	opts.Split = opts.SplitOrDefault()

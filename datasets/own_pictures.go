@@ -9,7 +9,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
 )
@@ -25,7 +24,7 @@ func ownPictures() Dataset {
 		Description: "your own pictures (PNG, JPEG, IDX): a folder for each class, a CSV file with the pictures' paths, or an IDX file",
 		Own:         true,
 		table: func(ctx context.Context, _ string, opts tabular.TableOptions) (*loader.Source, error) {
-			opts.Picture, opts.Color = cmp.Or(opts.Picture, inputfile.FolderPicture), cmp.Or(opts.Color, tabular.ColorAuto)
+			opts.Picture, opts.Color = cmp.Or(opts.Picture, recordio.FolderPicture), cmp.Or(opts.Color, tabular.ColorAuto)
 			folder, err := loader.CheckFolder(opts.File)
 			if err == nil {
 				_, err = loader.CheckFolder(opts.TestFile)
@@ -34,7 +33,7 @@ func ownPictures() Dataset {
 				return nil, err
 			}
 			if folder != nil && folder.Splits && opts.SplitColumn == "" && opts.TestFile == "" {
-				opts.SplitColumn = inputfile.FolderSplit
+				opts.SplitColumn = recordio.FolderSplit
 			}
 			return loader.UserCSV(ctx, opts)
 		},
@@ -43,7 +42,7 @@ func ownPictures() Dataset {
 
 // HasPictures reports whether the path names pictures and not a table: a folder, or a file in the
 // IDX format.
-func HasPictures(path string) bool { return inputfile.IsFolder(path) || recordio.IsIDX(path) }
+func HasPictures(path string) bool { return recordio.IsFolder(path) || recordio.IsIDX(path) }
 
 // checkPictures returns an error if an option does not suit the user's own pictures, or if File is
 // a folder and the data set is another one.
@@ -65,7 +64,7 @@ func checkPictures(o *tabular.TableOptions, d Dataset) error {
 			return fmt.Errorf("datasets: %w: %s does not take %s", dataerr.ErrOption, d.Name, option.name)
 		}
 	}
-	if d.Own && !own && inputfile.IsFolder(o.File) {
+	if d.Own && !own && recordio.IsFolder(o.File) {
 		return &dataerr.FileError{Path: o.File, Offset: -1, Err: fmt.Errorf("%w: it is a directory, want a file", dataerr.ErrFormat), Advice: "for a folder of pictures: --dataset pictures"}
 	}
 	return nil

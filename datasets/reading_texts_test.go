@@ -15,7 +15,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/mapped"
 	"ppal/internal/newrows"
@@ -133,7 +132,7 @@ func TestTextsOfForeignSparseFiles(t *testing.T) {
 			}
 		})
 	}
-	if err := inputfile.CheckText([]byte(recordio.ByteOrderMark+"1 1:1\n"), "file", "rows"); err != nil {
+	if err := recordio.CheckText([]byte(recordio.ByteOrderMark+"1 1:1\n"), "file", "rows"); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
@@ -144,7 +143,7 @@ func TestRealCompas(t *testing.T) {
 
 // The header repeats names. The columns are equal, so the first can be used.
 func TestRealCompasRepeatedColumns(t *testing.T) {
-	f, err := inputfile.OpenSteady(filepath.Join(datatest.RealData(t), filepath.FromSlash(compasPath)))
+	f, err := recordio.OpenSteady(filepath.Join(datatest.RealData(t), filepath.FromSlash(compasPath)))
 	require.NoError(t, err)
 	defer f.Close()
 	d, err := recordio.NewDelimited(f, compasPath, tabular.Layout{Separator: ","})

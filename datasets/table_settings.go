@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/option"
+	"ppal/internal/recordio"
 )
 
 // Names returns the names of the data sets for which is returns true; nil: of all.
@@ -49,7 +49,7 @@ func tableSettings(o *tabular.TableOptions) []*option.Option {
 			" for each class, or an IDX file; implies --dataset csv or pictures").
 			With(option.If(option.NameDataset, slices.Concat(texts.Values, libsvm.Values)...)),
 		option.Text("picture", &o.Picture, "COLUMN", "read the path of each picture (PNG or JPEG) from this column of --file, relative to the folder of the file; implies --dataset pictures").
-			Or(inputfile.FolderPicture).With(pictures),
+			Or(recordio.FolderPicture).With(pictures),
 		option.Custom("size", "HEIGHTxWIDTH", setSize(o), func() string { return o.Size.String() },
 			"resize the pictures to this size by area averaging, such as 64x64; the ratio of the sides may change").OrRule("the size of the files, which must be equal", none).With(pictures),
 		option.Choice("color", &o.Color, "auto: read luma alone if all files are grey, else red, green and blue; grey and rgb convert", tabular.ColorAuto, tabular.ColorGrey, tabular.ColorRGB).
@@ -206,7 +206,7 @@ func defaultLabel(o *tabular.TableOptions) func() string {
 		case tabular.NamesArchive(o.File):
 			return loader.ArchiveLabel
 		case HasPictures(o.File):
-			return inputfile.FolderClass
+			return recordio.FolderClass
 		}
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
 
@@ -104,14 +104,14 @@ func TestFetchZipped(t *testing.T) {
 			err := fetchFiles(context.Background(), dir, []File{publishedZipped(s.URL + "/archive.zip")}, opts)
 			if tc.want != nil {
 				datatest.CheckError(t, err, tc.want, tc.text)
-				if inputfile.Exists(filepath.Join(dir, "set", "file.bin")) || inputfile.Exists(filepath.Join(dir, "set", "file.bin.part")) {
+				if recordio.Exists(filepath.Join(dir, "set", "file.bin")) || recordio.Exists(filepath.Join(dir, "set", "file.bin.part")) {
 					t.Error("a file is left")
 				}
 				return
 			}
 			require.NoError(t, err)
 			checkFetched(t, dir)
-			if inputfile.Exists(filepath.Join(dir, "set", "file.bin.zip.part")) {
+			if recordio.Exists(filepath.Join(dir, "set", "file.bin.zip.part")) {
 				t.Error("the archive is left")
 			}
 			size := int64(len(fetchBody))

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 )
 
@@ -46,7 +45,7 @@ func openParquet(file recordio.RandomAccess, size int64, name string) (recordio.
 func (p *parquetTable) ColumnNames() ([]string, error) {
 	var fields [][]byte
 	for _, column := range p.Names() {
-		if advice, err := inputfile.CheckUTF8(column, p.name); err != nil {
+		if advice, err := recordio.CheckUTF8(column, p.name); err != nil {
 			return nil, &dataerr.FileError{Path: p.name, Offset: -1, Err: err, Advice: advice}
 		}
 		fields = append(fields, recordio.Trimmed([]byte(column)))
@@ -69,7 +68,7 @@ func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
 // Fail returns an error of the Parquet file as an error of the file. The end is an error if the
 // file has changed.
 func (p *parquetTable) Fail(err error) error {
-	if changed := inputfile.ChangedSince(p.file); changed != nil {
+	if changed := recordio.ChangedSince(p.file); changed != nil {
 		return changed
 	}
 	if err == io.EOF {
@@ -137,7 +136,7 @@ func (p *parquetRecords) begin(c recordio.Chunk) parquetPlace {
 
 // failUTF8 is the error of a text that is not in UTF-8.
 func (p *parquetRecords) failUTF8(field int) error {
-	advice, err := inputfile.CheckUTF8(string(p.Text(field)), p.name)
+	advice, err := recordio.CheckUTF8(string(p.Text(field)), p.name)
 	return dataerr.Advise(p.Fail(field, err), advice)
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 )
 
@@ -96,7 +95,7 @@ func inFile(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return inputfile.FileError(path, err)
+	return recordio.FileError(path, err)
 }
 
 // mostBytes is the largest size of a picture file.
@@ -308,7 +307,7 @@ func At(table string, idx bool, text string) (tabular.PictureFile, error) {
 	path := filepath.FromSlash(text)
 	if !filepath.IsAbs(path) {
 		folder := filepath.Dir(table) // of standard input: the current folder
-		if inputfile.IsFolder(table) {
+		if recordio.IsFolder(table) {
 			folder = table
 		}
 		path = filepath.Join(folder, path)

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
 	"ppal/internal/recordio"
 )
@@ -90,7 +89,7 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 
 // ReadSheetFile calls ReadSheet on a file.
 func ReadSheetFile(path string, s *Schema) (*Sheet, error) {
-	f, err := inputfile.OpenInput(context.Background(), path)
+	f, err := recordio.OpenInput(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

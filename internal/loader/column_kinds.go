@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -276,7 +275,7 @@ func (t *UserTable) decideCategories(c *UserColumn, wrong func(at *dataerr.FileE
 				dataerr.ErrColumn, c.Name, date, textvalue.Quoted([]byte(p.UndatedText)))
 			return
 		}
-		if slices.ContainsFunc(p.Values, inputfile.IsPicture) {
+		if slices.ContainsFunc(p.Values, recordio.IsPicture) {
 			ignore = "read the pictures (--picture " + textvalue.FlagNames(c.Name) + "), or " + ignore
 		}
 		wrong(nil, ignore+", or replace it by numbers", "%w %q: it has %s different texts in %d rows", dataerr.ErrColumn, c.Name, textvalue.UpTo(n, columnar.MaxCategories), values)

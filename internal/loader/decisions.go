@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 )
 
@@ -23,10 +22,10 @@ import (
 func ReadDecisions(path string, texts ...[]string) (map[int]int, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, inputfile.FileError(path, err)
+		return nil, recordio.FileError(path, err)
 	}
 	defer f.Close()
-	r := csv.NewReader(inputfile.Steady(f))
+	r := csv.NewReader(recordio.Steady(f))
 	failed := func(line int, err error) error {
 		return &dataerr.FileError{Path: path, Offset: -1, Line: line, Err: err}
 	}

@@ -5,8 +5,8 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
+	"ppal/internal/recordio"
 )
 
 // sparseIndex describes the rows in a kept file, which has the arrays Starts, Columns, Labels and
@@ -37,8 +37,8 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (file *LIBSVM, not
 	if file, err = readRows(ctx, o, rows); err != nil {
 		return nil, notes, warnings, err
 	}
-	if rows.openEnd && inputfile.IsPipe(o.File) {
-		warnings = append(warnings, inputfile.OpenEnd(o.File))
+	if rows.openEnd && recordio.IsPipe(o.File) {
+		warnings = append(warnings, recordio.OpenEnd(o.File))
 	}
 	if rows.Pages == nil { // nothing is kept
 		return file, notes, warnings, nil

@@ -11,7 +11,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
@@ -31,7 +30,7 @@ func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 }
 
 func loadLIBSVM(path string, rows *SparseRows) (*LIBSVM, error) {
-	f, err := inputfile.OpenInput(context.Background(), path)
+	f, err := recordio.OpenInput(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +97,12 @@ func (s *SparseRows) Read(r io.Reader, name string) (*LIBSVM, error) {
 	if s.Cols < 0 || s.Cols > textvalue.MaxIndex {
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for the number in the file", s.Cols, name, textvalue.MaxIndex)
 	}
-	r = inputfile.Steady(r)
+	r = recordio.Steady(r)
 	text, err := recordio.OpenSparse(r, name)
 	if err != nil {
 		return nil, err
 	}
-	s.size = inputfile.Size(r)
+	s.size = recordio.Size(r)
 	s.labels = mapped.NewList[float64](s.Pages)
 	s.starts, s.columns, s.values = mapped.NewList[int](s.Pages), mapped.NewList[int32](s.Pages), mapped.NewList[float64](s.Pages)
 	next := func(buffer []byte) (recordio.Chunk, error) {
@@ -347,7 +346,7 @@ func spread(x *matrix.CSR, only []int, n int) *matrix.CSR {
 
 // LibsvmLine returns the line number of a row in the file, or 0 if it does not find the row.
 func LibsvmLine(path string, row int) (line int) {
-	f, err := inputfile.OpenInput(context.Background(), path)
+	f, err := recordio.OpenInput(context.Background(), path)
 	if err != nil {
 		return 0
 	}

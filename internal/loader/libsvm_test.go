@@ -15,8 +15,8 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 	"ppal/internal/textvalue"
 )
@@ -39,15 +39,15 @@ func TestLIBSVMReserve(t *testing.T) {
 	within("entries", cap(s.X.Columns), len(s.X.Columns))
 	within("rows", cap(s.Labels), len(s.Labels))
 	within("starts", cap(s.X.Starts), len(s.X.Starts))
-	f := require.Value(inputfile.OpenSteady(path))(t)
-	if n := inputfile.Size(f); n != int64(text.Len()) {
+	f := require.Value(recordio.OpenSteady(path))(t)
+	if n := recordio.Size(f); n != int64(text.Len()) {
 		t.Errorf("a file of %d bytes has %d", text.Len(), n)
 	}
 	f.Close()
 	folder := require.Value(os.Open(filepath.Dir(path)))(t)
 	defer folder.Close()
-	for _, r := range []io.Reader{inputfile.Steady(folder), strings.NewReader("1"), io.LimitReader(nil, 1)} {
-		if n := inputfile.Size(r); n != 0 {
+	for _, r := range []io.Reader{recordio.Steady(folder), strings.NewReader("1"), io.LimitReader(nil, 1)} {
+		if n := recordio.Size(r); n != 0 {
 			t.Errorf("%T has %d bytes", r, n)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 )
 
 // undecided marks a row whose part the split draws.
@@ -23,7 +23,7 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 	case t.Opts.TestFile == "":
 		return nil, nil
 	}
-	f, err := inputfile.OpenUntilDone(t.ctx, t.Opts.TestFile)
+	f, err := recordio.OpenUntilDone(t.ctx, t.Opts.TestFile)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -66,7 +65,7 @@ func (p *pictured) take(s *columnar.Sheet, layout tabular.Layout) error {
 func (p *pictured) fail(file int, err error) error {
 	at := slices.IndexFunc(p.tables, func(t pictureTable) bool { return file < t.first+t.sheet.Rows })
 	t := p.tables[at]
-	if t.idx || inputfile.IsFolder(t.name) {
+	if t.idx || recordio.IsFolder(t.name) {
 		return err
 	}
 	placed, notFound := t.place(t.sheet.Number(file-t.first), p.set.Encoding.Column, picture.Named(err))
@@ -79,7 +78,7 @@ func (p *pictured) fail(file int, err error) error {
 // place adds the place of a column in the row with the given number to an error. It reads the table
 // again up to the row.
 func (t *pictureTable) place(number int, column string, err error) (placed, failed error) {
-	f, failed := inputfile.OpenInput(context.Background(), t.name)
+	f, failed := recordio.OpenInput(context.Background(), t.name)
 	if failed != nil {
 		return nil, failed
 	}
@@ -121,10 +120,10 @@ func (p *pictured) fit([]int) (notes []string, err error) {
 	}
 	notes = append(notes, fmt.Sprintf("%d pictures of %d x %d pixels, %s, %s.", len(p.set.Files), e.Height, e.Width, colours, how))
 	for _, t := range p.tables {
-		if !inputfile.IsFolder(t.name) {
+		if !recordio.IsFolder(t.name) {
 			continue
 		}
-		folder, err := inputfile.ReadFolder(t.name)
+		folder, err := recordio.ReadFolder(t.name)
 		if err != nil {
 			return nil, err
 		}
@@ -156,12 +155,12 @@ func (p *pictured) pictures() *tabular.PictureSet {
 
 // CheckFolder lists the pictures of a folder. It returns an error for a folder that has no pictures
 // for the training, or too few classes. table is the path of a folder, or of another table: nil.
-func CheckFolder(table string) (*inputfile.Folder, error) {
-	if !inputfile.IsFolder(table) {
+func CheckFolder(table string) (*recordio.Folder, error) {
+	if !recordio.IsFolder(table) {
 		return nil, nil
 	}
-	f, err := inputfile.ReadFolder(table)
-	wrong := func(kind error, text, advice string) (*inputfile.Folder, error) {
+	f, err := recordio.ReadFolder(table)
+	wrong := func(kind error, text, advice string) (*recordio.Folder, error) {
 		return nil, &dataerr.FileError{Path: table, Offset: -1, Err: fmt.Errorf("%w: %s", kind, text), Advice: advice}
 	}
 	const advice = "make a folder for each class, or name the pictures in a CSV file (--picture COLUMN)"

@@ -8,7 +8,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -197,7 +196,7 @@ func readShared(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *localSp
 
 // readRows reads the user's LIBSVM file.
 func readRows(ctx context.Context, o *tabular.TableOptions, rows *SparseRows) (*LIBSVM, error) {
-	f, err := inputfile.OpenUntilDone(ctx, o.File)
+	f, err := recordio.OpenUntilDone(ctx, o.File)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -24,7 +23,7 @@ import (
 // the column, and makes one feature for each value of any other column. It ignores blanks around a
 // field. Reading ends with the error of the context.
 func UserCSV(ctx context.Context, opts tabular.TableOptions) (*Source, error) {
-	f, err := inputfile.OpenUntilDone(ctx, opts.File)
+	f, err := recordio.OpenUntilDone(ctx, opts.File)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +97,8 @@ func (t *UserTable) learnFile(text *recordio.Delimited) error {
 		open = open || err == nil && c.OpenEnd()
 		return c, err
 	}, text)
-	if open && inputfile.IsPipe(t.Opts.File) {
-		t.warnings = append(t.warnings, inputfile.OpenEnd(t.Opts.File))
+	if open && recordio.IsPipe(t.Opts.File) {
+		t.warnings = append(t.warnings, recordio.OpenEnd(t.Opts.File))
 	}
 	return err
 }
@@ -108,7 +107,7 @@ func (t *UserTable) learnFile(text *recordio.Delimited) error {
 // columns that all processes need.
 func (t *UserTable) readValues(f io.ReadSeeker, schema *columnar.Schema) (*columnar.Sheet, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, inputfile.FileError(t.Opts.File, err)
+		return nil, recordio.FileError(t.Opts.File, err)
 	}
 	if Shares(t.Opts) {
 		t.summarise(schema)
@@ -260,7 +259,7 @@ func (t *UserTable) source(s *columnar.Sheet) (*Source, error) {
 		e := out.Features.(*Encoded)
 		e.share, e.again = t.Opts.Share, func(s *columnar.Schema) (*columnar.Sheet, error) {
 			s.Layout = t.layout()
-			f, err := inputfile.OpenUntilDone(t.ctx, t.Opts.File)
+			f, err := recordio.OpenUntilDone(t.ctx, t.Opts.File)
 			if err != nil {
 				return nil, err
 			}

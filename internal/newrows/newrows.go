@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 )
 
@@ -48,7 +47,7 @@ type NewRows struct {
 	// Warn receives a sentence about rows of arrays that JoinFile does not name; nil: no sentence.
 	Warn func(warning string)
 
-	pausing *inputfile.Pausing // the input of Read if its writer may pause
+	pausing *recordio.Pausing // the input of Read if its writer may pause
 }
 
 // Block holds consecutive rows of a file after Work.
@@ -81,7 +80,7 @@ const featureBytes = 256 << 10
 // If r is a pipe, a terminal or a socket, rows are emitted when their lines have arrived and no
 // other line follows at once. The separator is then detected from the first line alone.
 func (n *NewRows) Read(r io.Reader, name string) error {
-	if n.pausing = inputfile.MayPause(r); n.pausing != nil {
+	if n.pausing = recordio.MayPause(r); n.pausing != nil {
 		r = n.pausing
 		defer n.pausing.Stop()
 	}

@@ -14,7 +14,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
@@ -179,18 +178,18 @@ func TestPausingInputEnds(t *testing.T) {
 			if _, err := io.WriteString(w, piece); err != nil {
 				break // Read has ended with its error
 			}
-			time.Sleep(2 * inputfile.Pause)
+			time.Sleep(2 * recordio.Pause)
 		}
 		w.Close()
 		c.end(dataerr.ErrColumn)
 	}
-	if inputfile.MayPause(strings.NewReader("")) != nil {
+	if recordio.MayPause(strings.NewReader("")) != nil {
 		t.Error("a text may pause")
 	}
 	path := datatest.Write(t, t.TempDir(), "rows", []byte("x,y\n1,2"))
 	f := require.Value(os.Open(path))(t)
 	defer f.Close()
-	if inputfile.MayPause(f) != nil {
+	if recordio.MayPause(f) != nil {
 		t.Error("a file may pause")
 	}
 }
@@ -203,7 +202,7 @@ func TestPausingWithinALine(t *testing.T) {
 	c.say("x,y\n1,2\n3", 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	time.Sleep(50 * inputfile.Pause)
+	time.Sleep(50 * recordio.Pause)
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 4*recordio.ChunkBytes {
 		t.Errorf("%d bytes allocated", n)
@@ -226,7 +225,7 @@ func TestLongPausingInput(t *testing.T) {
 				return
 			}
 			if rest = rest[n:]; len(rest)%7 == 0 {
-				time.Sleep(2 * inputfile.Pause)
+				time.Sleep(2 * recordio.Pause)
 			}
 		}
 	}()

@@ -7,7 +7,6 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/picture"
-	"ppal/internal/inputfile"
 	"ppal/internal/recordio"
 )
 
@@ -20,7 +19,7 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 	if len(n.Keep) > 0 {
 		return fmt.Errorf("datasets: %w: pictures have no columns", dataerr.ErrColumn)
 	}
-	c, err := inputfile.NewContent(r, name)
+	c, err := recordio.NewContent(r, name)
 	if err != nil {
 		return err
 	}
@@ -28,18 +27,18 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 	if err != nil {
 		return err
 	}
-	if dims := magic[3]; magic[0] != 0 || magic[1] != 0 || magic[2] != inputfile.IDXBytes || dims < leastIDXDims || dims > mostIDXDims {
+	if dims := magic[3]; magic[0] != 0 || magic[1] != 0 || magic[2] != recordio.IDXBytes || dims < leastIDXDims || dims > mostIDXDims {
 		return &dataerr.FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: magic number % x, IDX pixels start with 00 00 %02x and %d to %d",
-			dataerr.ErrFormat, magic, inputfile.IDXBytes, leastIDXDims, mostIDXDims)}
+			dataerr.ErrFormat, magic, recordio.IDXBytes, leastIDXDims, mostIDXDims)}
 	}
-	dims, total, err := inputfile.ReadIDXSizes(c, int(magic[3]))
+	dims, total, err := recordio.ReadIDXSizes(c, int(magic[3]))
 	if err != nil {
 		return err
 	}
 	if pixels := total / uint64(dims[0]); pixels != uint64(n.Pixels) {
 		return &dataerr.FileError{Path: name, Offset: 8, Err: fmt.Errorf("%w: pictures of %v, %d pixels; the model takes %d", dataerr.ErrFormat, dims[1:], pixels, n.Pixels)}
 	}
-	pixels := &inputfile.Whole{Content: c, What: "pixels", Want: total}
+	pixels := &recordio.Whole{Content: c, What: "pixels", Want: total}
 	size := max(1, recordio.ChunkBytes/n.Pixels) * n.Pixels
 	var rest []byte // of a picture that has not arrived in full
 	next := func(buffer []byte) (recordio.Chunk, error) {
@@ -55,7 +54,7 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 			more, err = pixels.Read(buffer[got:size])
 			got += more
 		}
-		if errors.Is(err, inputfile.ErrPaused) || err == io.EOF && got > 0 {
+		if errors.Is(err, recordio.ErrPaused) || err == io.EOF && got > 0 {
 			err = nil
 		}
 		whole := got / n.Pixels * n.Pixels
@@ -83,7 +82,7 @@ func (n *NewRows) newPixelRows(text *recordio.Delimited, name string) (*pixels, 
 	p := &pixels{Reader: picture.NewReader(*e), table: name, scale: n.Scale}
 	column := e.Column
 	if file := text.Pictures(); file != nil {
-		p.idx, column = true, inputfile.FolderPicture
+		p.idx, column = true, recordio.FolderPicture
 		p.Use(name, file)
 	}
 	places := recordio.HeaderPlaces{Header: text.Header, Repeated: n.Preparation.Repeated}
@@ -112,7 +111,7 @@ func (p *pixelRows) encode(features []float64) (unknown int, err error) {
 	if err == nil {
 		err = p.pixels.Read(file, p.picture)
 	}
-	if err != nil && (p.pixels.idx || inputfile.IsFolder(p.pixels.table)) { // it names the file
+	if err != nil && (p.pixels.idx || recordio.IsFolder(p.pixels.table)) { // it names the file
 		return 0, err
 	}
 	if err != nil {
@@ -158,6 +157,6 @@ func (p *pictureRows) kept(int) []byte { return nil }
 
 // ReadIDXLabels reads the labels of pictures, plain or gzip.
 func ReadIDXLabels(r io.Reader, name string) ([]byte, error) {
-	_, labels, err := inputfile.ReadIDX(r, name, "labels", 1)
+	_, labels, err := recordio.ReadIDX(r, name, "labels", 1)
 	return labels, err
 }

@@ -11,7 +11,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
 	"ppal/internal/loader"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
@@ -20,13 +19,13 @@ import (
 // readers read a file of each format to its end, by each way that the package offers.
 func readers(t *testing.T) map[string]struct {
 	content string
-	read    func(r inputfile.Input, path string) error
+	read    func(r recordio.Input, path string) error
 } {
 	t.Helper()
 	csv := "x,y\n" + strings.Repeat("1,a\n2,b\n", 20)
 	idx := "\x00\x00\x08\x02\x00\x00\x00\x02\x00\x00\x00\x02abcd"
-	fresh := func(p *tabular.Preparation) func(r inputfile.Input, path string) error {
-		return func(r inputfile.Input, path string) error {
+	fresh := func(p *tabular.Preparation) func(r recordio.Input, path string) error {
+		return func(r recordio.Input, path string) error {
 			rows := NewRows{Preparation: p, Pixels: 2, Scale: 1, Work: func(_, results []float64) ([]float64, error) { return results, nil },
 				Emit: func(*Block) error { return nil }}
 			return rows.Read(r, path)
@@ -34,7 +33,7 @@ func readers(t *testing.T) map[string]struct {
 	}
 	table := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}}
 	sparse := &tabular.Preparation{Numbers: []int{1, 2}, Indices: 2}
-	own := func(r inputfile.Input, path string) error {
+	own := func(r recordio.Input, path string) error {
 		_, err := loader.ReadUserCSV(t.Context(), r, tabular.TableOptions{File: path, Label: "y=a", Split: tabular.Split{Train: 100}})
 		return err
 	}
@@ -46,7 +45,7 @@ func readers(t *testing.T) map[string]struct {
 	libsvm := strings.Repeat("+1 1:2 2:3\n-1 2:1\n", 20)
 	return map[string]struct {
 		content string
-		read    func(r inputfile.Input, path string) error
+		read    func(r recordio.Input, path string) error
 	}{
 		"new rows, CSV":      {csv, fresh(table)},
 		"new rows, gzip":     {string(datatest.Gzipped([]byte(csv))), fresh(table)},
@@ -55,11 +54,11 @@ func readers(t *testing.T) map[string]struct {
 		"new rows, pictures": {idx, fresh(nil)},
 		"table, CSV":         {csv, own},
 		"table, Parquet":     {parquet, own},
-		"table, LIBSVM": {libsvm, func(r inputfile.Input, path string) error {
+		"table, LIBSVM": {libsvm, func(r recordio.Input, path string) error {
 			_, err := (&loader.SparseRows{}).Read(r, path)
 			return err
 		}},
-		"labels": {"\x00\x00\x08\x01\x00\x00\x00\x02ab", func(r inputfile.Input, path string) error {
+		"labels": {"\x00\x00\x08\x01\x00\x00\x00\x02ab", func(r recordio.Input, path string) error {
 			_, err := ReadIDXLabels(r, path)
 			return err
 		}},
@@ -77,7 +76,7 @@ func TestChangedWhileRead(t *testing.T) {
 			"written": func(path string) error { return os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)) },
 		} {
 			path := datatest.Write(t, t.TempDir(), "rows", []byte(of.content))
-			f, err := inputfile.OpenInput(t.Context(), path)
+			f, err := recordio.OpenInput(t.Context(), path)
 			require.NoError(t, err)
 			require.NoError(t, do(path))
 			err = of.read(f, path)
@@ -125,7 +124,7 @@ func TestChangedContent(t *testing.T) {
 	path := datatest.Write(t, t.TempDir(), "rows", []byte(strings.Repeat("0123456789", 20_000)))
 	f := require.Value(os.Open(path))(t)
 	defer f.Close()
-	c := require.Value(inputfile.NewContent(f, path))(t)
+	c := require.Value(recordio.NewContent(f, path))(t)
 	require.NoError(t, os.Truncate(path, 100_000))
 	if n, err := io.Copy(io.Discard, c); !errors.Is(err, dataerr.ErrChanged) {
 		t.Errorf("%d bytes, %v", n, err)
@@ -134,7 +133,7 @@ func TestChangedContent(t *testing.T) {
 
 func TestUnchanged(t *testing.T) {
 	path := datatest.Write(t, t.TempDir(), "rows", []byte("x"))
-	check := inputfile.Unchanged(path, os.DevNull, "none")
+	check := recordio.Unchanged(path, os.DevNull, "none")
 	if err := check(); err != nil {
 		t.Error(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 )
 
 // BinaryFormat is a format of files that hold the columns of a table by name, such as Parquet.
@@ -89,7 +88,7 @@ func (r *RowChunks) Row(i int) int {
 func (r *RowChunks) Next([]byte) (Chunk, error) {
 	from := r.next
 	if from == r.Rows() {
-		if changed := inputfile.ChangedSince(r.File); changed != nil {
+		if changed := ChangedSince(r.File); changed != nil {
 			return Chunk{}, changed
 		}
 		return Chunk{}, io.EOF
@@ -191,15 +190,15 @@ func OpenBinary(r, content io.Reader, head []byte, name string) (BinaryTable, er
 	}
 	file, ok := plainFile(r, binaryFormats[at].Magic)
 	if !ok {
-		kept, err := inputfile.SpoolBinary(content)
+		kept, err := spoolBinary(content)
 		if err != nil {
-			return nil, inputfile.FileError(name, err)
+			return nil, FileError(name, err)
 		}
 		file = kept.Reader()
 	}
-	size, err := inputfile.SizeOf(file)
+	size, err := sizeOf(file)
 	if err != nil {
-		return nil, inputfile.FileError(name, err)
+		return nil, FileError(name, err)
 	}
 	return binaryFormats[at].Open(file, size, name)
 }

@@ -1,7 +1,11 @@
-// Package recordio reads tables as streams of typed records. It cuts a file into chunks of whole
-// records, several goroutines decode the chunks, and the results keep the order of the file. The
-// formats are text of separated fields, arrays of NumPy and IDX, and binary formats that a program
-// registers, such as Parquet.
+// Package recordio opens the files that hold data, and reads tables as streams of typed records.
+// The files are plain or compressed files that must not change, pipes that are read several times,
+// inputs whose writer pauses, and folders of pictures.
+//
+// A file is cut into chunks of whole records, several goroutines decode the chunks, and the results
+// keep the order of the file. The formats are text of separated fields, arrays of NumPy and IDX,
+// and binary formats that a program registers, such as Parquet. Files of other formats and texts in
+// other encodings are recognised.
 package recordio
 
 import (
@@ -12,7 +16,6 @@ import (
 	"io"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 )
 
 // ChunkBytes is the usual size of a chunk, about a thousand rows of a table. A chunk of this size
@@ -52,7 +55,7 @@ type Chunker struct {
 	// Unquoted says that the format has no quotes, so every line end is a possible cut.
 	Unquoted bool
 	// Pausing is the input of r if its writer may pause: a chunk then ends where the writer pauses
-	Pausing *inputfile.Pausing
+	Pausing *Pausing
 }
 
 // NewChunker returns a Chunker of r. name is used in errors.
@@ -114,7 +117,7 @@ func (c *Chunker) fill(buffer *[]byte) (end bool) {
 		c.goAhead(*buffer)
 		_, c.err = c.r.Peek(1)
 	}
-	if errors.Is(c.err, inputfile.ErrPaused) {
+	if errors.Is(c.err, ErrPaused) {
 		c.err = nil
 	}
 	return c.err == io.EOF

@@ -11,7 +11,6 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 )
 
 // separators are the separators that are detected automatically.
@@ -42,8 +41,8 @@ type Delimited struct {
 // openTable opens r, plain or gzip. It returns the table of a binary format, or the beginning of a
 // text.
 func openTable(r io.Reader, name string) (BinaryTable, *beginning, error) {
-	r = inputfile.Steady(r)
-	c, err := inputfile.NewContent(r, name)
+	r = Steady(r)
+	c, err := NewContent(r, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +57,7 @@ func openTable(r io.Reader, name string) (BinaryTable, *beginning, error) {
 
 // beginning is a content whose first bytes are known.
 type beginning struct {
-	*inputfile.Content
+	*Content
 	buffered *bufio.Reader // of the content
 	head     []byte
 }
@@ -68,7 +67,7 @@ type beginning struct {
 func openText(b *beginning, name string, layout tabular.Layout) (*bufio.Reader, tabular.Layout, int, error) {
 	fail := func(err error) (*bufio.Reader, tabular.Layout, int, error) { return nil, layout, 0, err }
 	c, buffered, head := b.Content, b.buffered, b.head
-	if err := inputfile.CheckText(head, name, "text of separated fields"); err != nil {
+	if err := CheckText(head, name, "text of separated fields"); err != nil {
 		return fail(err)
 	}
 	for bytes.HasPrefix(head, []byte(ByteOrderMark)) {
@@ -144,7 +143,7 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 	}
 	d = &Delimited{Name: name, Layout: layout, Header: layout.Header, Text: NewChunker(buffered, name)}
 	d.Text.line, d.Text.Unquoted = lines, layout.Quote == tabular.QuoteNone
-	d.Text.Pausing, _ = r.(*inputfile.Pausing)
+	d.Text.Pausing, _ = r.(*Pausing)
 	if len(d.Header) > 0 {
 		return d, nil, nil
 	}

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 	"ppal/internal/option"
 )
 
@@ -334,7 +333,7 @@ func (f *FieldReader) Position(field int) (line, column int) {
 // checkUTF8 returns an error if a field of the last record is not in UTF-8.
 func (f *FieldReader) checkUTF8() error {
 	for i, field := range f.Fields {
-		if advice, err := inputfile.CheckUTF8(string(field), f.name); err != nil {
+		if advice, err := CheckUTF8(string(field), f.name); err != nil {
 			return dataerr.Advise(f.Fail(i, err), advice)
 		}
 	}

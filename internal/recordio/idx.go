@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 )
 
 // idxTypes are the codes of the types of values in the IDX format.
@@ -51,14 +50,14 @@ func openIDX(file RandomAccess, size int64, name string) (*IDX, error) {
 		return fail(0, dataerr.ErrTruncated, "the file has no head of the IDX format")
 	}
 	n := int(head[3])
-	if head[2] != inputfile.IDXBytes || n == 2 {
+	if head[2] != IDXBytes || n == 2 {
 		return fail(0, dataerr.ErrFormat, "magic number % x, want 00 00 08 03 or 00 00 08 04 for pictures of 8 bits, 00 00 08 01 for labels", head)
 	}
 	sizes := make([]byte, 4*n)
 	if _, err := file.ReadAt(sizes, 4); err != nil {
 		return fail(4, dataerr.ErrTruncated, "the file ends before its %d dimensions", n)
 	}
-	dims, total, err := inputfile.IDXSizes(sizes, name)
+	dims, total, err := idxSizes(sizes, name)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +90,7 @@ func (t *IDX) fail(err error) error {
 	if err == nil || err == io.EOF {
 		return nil
 	}
-	return inputfile.FileError(t.name, err)
+	return FileError(t.name, err)
 }
 
 // Len returns the number of pictures or labels of the file.
@@ -103,9 +102,9 @@ func (t *IDX) Dims() (channels, height, width int) { return t.channels, t.height
 // ColumnNames implements BinaryTable.
 func (t *IDX) ColumnNames() ([]string, error) {
 	if t.height == 0 {
-		return []string{inputfile.FolderClass}, nil
+		return []string{FolderClass}, nil
 	}
-	return []string{inputfile.FolderPicture}, nil
+	return []string{FolderPicture}, nil
 }
 
 // Blocks implements ArrayTable: pixels are no columns.
@@ -187,7 +186,7 @@ func (r *idxRecords) Fail(_ int, err error) error {
 // OpenIDX opens the file of pictures at a path, plain or gzip. The caller closes it. ok is false if
 // the file is not in the IDX format.
 func OpenIDX(path string) (pictures *IDX, closer io.Closer, ok bool, err error) {
-	f, err := inputfile.OpenSteady(path)
+	f, err := OpenSteady(path)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -210,7 +209,7 @@ func IsIDX(path string) bool {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	c, err := inputfile.NewContent(f, path)
+	c, err := NewContent(f, path)
 	if err != nil {
 		return false
 	}
@@ -225,7 +224,7 @@ func LabelsOf(path string) string {
 	folder, name := filepath.Split(path)
 	labels := strings.Replace(strings.Replace(name, "images", "labels", 1), "idx3", "idx1", 1)
 	for _, own := range []string{labels, strings.TrimSuffix(labels, ".gz"), labels + ".gz"} {
-		if own != name && inputfile.Exists(folder+own) {
+		if own != name && Exists(folder+own) {
 			return folder + own
 		}
 	}

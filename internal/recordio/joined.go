@@ -9,7 +9,6 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 )
 
 // joined is a table of arrays, followed by the columns of the table beside the arrays (--table).
@@ -70,7 +69,7 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 
 // read reads the table beside the arrays.
 func (j *joined) read(layout tabular.Layout) error {
-	f, err := inputfile.OpenInput(context.Background(), layout.JoinFile)
+	f, err := OpenInput(context.Background(), layout.JoinFile)
 	if err != nil {
 		return err
 	}

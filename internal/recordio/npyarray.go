@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"ppal/internal/inputfile"
 	"ppal/internal/textvalue"
 )
 
@@ -126,7 +125,7 @@ func (a *array) file(source io.ReaderAt) (*os.File, int64) {
 	if a.packed {
 		return nil, 0
 	}
-	return inputfile.Regular(source), a.base + a.offset
+	return regular(source), a.base + a.offset
 }
 
 // native reports whether the bytes of the elements are those of a Go slice of floating-point

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"ppal/internal/inputfile"
 )
 
 // The arrays of NumPy are a .npy file with one array, or a .npz file, a zip archive of named
@@ -103,7 +101,7 @@ func openMember(r io.ReaderAt, size int64, member *zip.File, name string) (*arra
 		return nil, err
 	}
 	defer in.Close()
-	kept, err := inputfile.SpoolBinary(in)
+	kept, err := spoolBinary(in)
 	if err != nil {
 		return nil, err
 	}

@@ -58,8 +58,10 @@ func each(t *testing.T, do func(t *testing.T, a datatest.Array, content []byte))
 	}
 }
 
-// same compares the bits of numbers. All NaN are equal.
-func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
+// sameNumbers compares the bits of numbers. All NaN are equal.
+func sameNumbers(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}
 
 // Read32 and Read64 return the numbers of any range of rows.
 func TestNumbers(t *testing.T) {
@@ -77,7 +79,7 @@ func TestNumbers(t *testing.T) {
 				own := want.Numbers[from*a.columns : to*a.columns]
 				double := make([]float64, len(own))
 				require.NoError(t, readNumbers(a, double, from, to))
-				if !slices.EqualFunc(own, double, same) {
+				if !slices.EqualFunc(own, double, sameNumbers) {
 					t.Fatal(double, own)
 				}
 				if !a.Single() {
@@ -88,7 +90,7 @@ func TestNumbers(t *testing.T) {
 				for i, x := range single {
 					double[i] = float64(x)
 				}
-				if !slices.EqualFunc(own, double, same) {
+				if !slices.EqualFunc(own, double, sameNumbers) {
 					t.Fatal(double, own)
 				}
 			}

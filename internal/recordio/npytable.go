@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 )
 
 // init registers the formats .npy and .npz with the readers of tables.
@@ -75,7 +74,7 @@ func openNPY(file RandomAccess, size int64, name string) (BinaryTable, error) {
 // fail adds the file's path to an error. If the file has changed, fail returns the error of the
 // change instead.
 func (t *table) fail(err error) error {
-	if changed := inputfile.ChangedSince(t.File); changed != nil {
+	if changed := ChangedSince(t.File); changed != nil {
 		return changed
 	}
 	return &dataerr.FileError{Path: t.name, Offset: -1, Err: fmt.Errorf("%w: %w", dataerr.ErrFormat, err)}
@@ -84,7 +83,7 @@ func (t *table) fail(err error) error {
 // ColumnNames implements BinaryTable.
 func (t *table) ColumnNames() ([]string, error) {
 	for _, a := range t.arrays {
-		if _, err := inputfile.CheckUTF8(a.Name, t.name); err != nil {
+		if _, err := CheckUTF8(a.Name, t.name); err != nil {
 			return nil, t.fail(fmt.Errorf("the name of array %q: %w", a.Name, err))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"regexp"
 
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 )
 
 // libsvmRow is a row in LIBSVM's format with at least one entry.
@@ -33,13 +32,13 @@ func OpenSparse(r io.Reader, name string) (*Chunker, error) {
 	}
 	c := NewChunker(text, name)
 	c.Unquoted = true
-	c.Pausing, _ = r.(*inputfile.Pausing)
+	c.Pausing, _ = r.(*Pausing)
 	return c, nil
 }
 
 // openSparse returns the text of OpenSparse.
 func openSparse(r io.Reader, name string) (io.Reader, error) {
-	c, err := inputfile.NewContent(r, name)
+	c, err := NewContent(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func openSparse(r io.Reader, name string) (io.Reader, error) {
 		return io.MultiReader(bytes.NewReader(head), failing{err}), nil // the parser reports it after the rows before it
 	}
 	const want = "rows in LIBSVM's format, label index:value ..."
-	if err := inputfile.CheckText(head, name, want); err != nil {
+	if err := CheckText(head, name, want); err != nil {
 		return nil, err
 	}
 	for bytes.HasPrefix(head, []byte(ByteOrderMark)) {

@@ -9,9 +9,9 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
 	"ppal/internal/rates"
+	"ppal/internal/recordio"
 	"ppal/internal/statistics"
 	"ppal/trainer/session/results"
 )
@@ -75,7 +75,7 @@ func (p *Predictions) Decide(ctx context.Context, o EvaluateOptions, key string)
 
 // identify reads the keys of the rows.
 func (d *Decided) identify(ctx context.Context, p *Predictions, key string) error {
-	f, err := inputfile.OpenUntilDone(ctx, p.File)
+	f, err := recordio.OpenUntilDone(ctx, p.File)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/dataerr"
-	"ppal/internal/inputfile"
 	"ppal/internal/newrows"
+	"ppal/internal/recordio"
 	"ppal/trainer/session/results"
 )
 
@@ -75,7 +75,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	}
 	err := rows.Read(r, name)
 	if err == nil && openEnd && o.Warn != nil {
-		o.Warn(inputfile.OpenEnd(name))
+		o.Warn(recordio.OpenEnd(name))
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func (m *Model) OpenFolder(path string) (io.Reader, error) {
 	if m.preparation == nil || m.preparation.Pictures == nil {
 		return nil, &dataerr.FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is a directory, and the run's rows are not files of pictures", dataerr.ErrFormat)}
 	}
-	return inputfile.OpenFolder(path, m.preparation.Pictures.Column, m.description.Decision.Label.Column)
+	return recordio.OpenFolder(path, m.preparation.Pictures.Column, m.description.Decision.Label.Column)
 }
 
 // noFile returns the error for a model whose rows do not come from a file.

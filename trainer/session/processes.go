@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/inputfile"
 	"ppal/internal/ranks"
+	"ppal/internal/recordio"
 	"ppal/trainer/session/internal/build"
 )
 
@@ -91,7 +91,7 @@ func checkShared(data Source) error {
 	t, _ := readFrom(data).(Table) // other sources have no paths
 	for _, path := range t.OwnFiles() {
 		info, err := os.Stat(path) // fails for no path
-		if path == inputfile.StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		if path == recordio.StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return &OptionError{Option: "file", Problem: "is a pipe, which only one process can read: write the table to a file, because this run has several processes"}
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/inputfile"
 	"ppal/internal/ranks"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -259,7 +259,7 @@ func TestProcessesDiffer(t *testing.T) {
 // Several processes cannot read one pipe.
 func TestProcessesRefusePipes(t *testing.T) {
 	for _, errs := range [][]error{
-		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(inputfile.StandardInput, "y=1") }),
+		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(recordio.StandardInput, "y=1") }),
 		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(os.DevNull, "y=1") }),
 	} {
 		bad := new(OptionError)

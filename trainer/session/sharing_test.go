@@ -10,9 +10,9 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/mapped"
 	"ppal/internal/ranks"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 	"ppal/trainer/session/internal/build"
 	"ppal/trainer/session/internal/load"
@@ -90,7 +90,7 @@ func TestCheckShared(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	for path, ok := range map[string]bool{"": true, file: true, dir: true, filepath.Join(dir, "none"): true, os.DevNull: false, inputfile.StandardInput: false} {
+	for path, ok := range map[string]bool{"": true, file: true, dir: true, filepath.Join(dir, "none"): true, os.DevNull: false, recordio.StandardInput: false} {
 		if err := checkShared(Table{Dataset: "csv", TableOptions: tabular.TableOptions{File: path}}); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
 	"ppal/internal/ranks"
+	"ppal/internal/recordio"
 	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/session/results"
@@ -65,7 +65,7 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	load func(report func() (*datasets.Report, error)) (*Data, error)) (*Data, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	unchanged := inputfile.Unchanged(own...)
+	unchanged := recordio.Unchanged(own...)
 	report := relay.Start(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
 	l, err := load(report)
 	if err != nil {

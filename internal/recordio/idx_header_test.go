@@ -1,4 +1,4 @@
-package inputfile_test
+package recordio_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
 
@@ -47,7 +47,7 @@ func TestReadIDXErrors(t *testing.T) {
 		{"gzip content trailing", datatest.Gzipped(append(bytes.Clone(good), 7)), dataerr.ErrTrailing, 22},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, _, err := inputfile.ReadIDX(bytes.NewReader(test.data), "file", "pixels", 3)
+			_, _, err := recordio.ReadIDX(bytes.NewReader(test.data), "file", "pixels", 3)
 			datatest.CheckError(t, err, test.want, "file: byte ")
 			var fe *dataerr.FileError
 			if !errors.As(err, &fe) || fe.Offset != test.offset {
@@ -62,15 +62,15 @@ func TestReadIDXErrors(t *testing.T) {
 
 // streamIDX reads a file of images in the same way as training.
 func streamIDX(data []byte) error {
-	c, err := inputfile.NewContent(bytes.NewReader(data), "file")
+	c, err := recordio.NewContent(bytes.NewReader(data), "file")
 	if err != nil {
 		return err
 	}
-	_, total, err := inputfile.ReadIDXHeader(c, "pixels", 3)
+	_, total, err := recordio.ReadIDXHeader(c, "pixels", 3)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, &inputfile.Whole{Content: c, What: "pixels", Want: total})
+	_, err = io.Copy(io.Discard, &recordio.Whole{Content: c, What: "pixels", Want: total})
 	return err
 }
 
@@ -82,23 +82,23 @@ func TestIDXSizes(t *testing.T) {
 	}{
 		{[]uint32{1<<31 - 1, 1, 1}, 0}, {[]uint32{1 << 31, 1, 1}, 4}, {[]uint32{1, 1 << 31, 1}, 8}, {[]uint32{1 << 30, 1 << 30, 4}, 0}, {[]uint32{1 << 30, 1 << 30, 5}, 12}, {[]uint32{1 << 30, 1 << 30, 16}, 12},
 	} {
-		_, _, err := inputfile.ReadIDX(bytes.NewReader(datatest.IDX(nil, test.dims...)), "file", "pixels", 3)
+		_, _, err := recordio.ReadIDX(bytes.NewReader(datatest.IDX(nil, test.dims...)), "file", "pixels", 3)
 		var at *dataerr.FileError
 		if !errors.As(err, &at) || test.offset > 0 && (at.Offset != test.offset || !errors.Is(err, dataerr.ErrFormat)) || test.offset == 0 && !errors.Is(err, dataerr.ErrTruncated) {
 			t.Errorf("%v: %v", test.dims, err)
 		}
 	}
-	for _, n := range []uint32{inputfile.MaxLabels, inputfile.MaxLabels + 1} {
-		if _, _, err := inputfile.ReadIDX(bytes.NewReader(datatest.IDX(nil, n)), "file", "labels", 1); errors.Is(err, dataerr.ErrFormat) != (n > inputfile.MaxLabels) {
+	for _, n := range []uint32{recordio.MaxLabels, recordio.MaxLabels + 1} {
+		if _, _, err := recordio.ReadIDX(bytes.NewReader(datatest.IDX(nil, n)), "file", "labels", 1); errors.Is(err, dataerr.ErrFormat) != (n > recordio.MaxLabels) {
 			t.Errorf("%d labels: %v", n, err)
 		}
 	}
-	dims, data, err := inputfile.ReadIDX(bytes.NewReader(datatest.IDX([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)), "file", "pixels", 3)
+	dims, data, err := recordio.ReadIDX(bytes.NewReader(datatest.IDX([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)), "file", "pixels", 3)
 	if err != nil || !slices.Equal(dims, []int{3, 1, 2}) || !bytes.Equal(data, []byte{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%v, %v, %v", dims, data, err)
 	}
 	for at, labels := range map[int64][]byte{-1: {0, 9}, 8 + 2*3: {0, 1, 10}} {
-		err := inputfile.CheckLabels(labels, 10, "file", 8, 3)
+		err := recordio.CheckLabels(labels, 10, "file", 8, 3)
 		var file *dataerr.FileError
 		if errors.As(err, &file) != (at >= 0) || at >= 0 && (file.Offset != at || !strings.Contains(err.Error(), "row 2 has label 10, classes are 0 to 9")) {
 			t.Errorf("labels %v: %v", labels, err)
@@ -108,9 +108,9 @@ func TestIDXSizes(t *testing.T) {
 
 // TestReadExactly reads contents around the sizes of the buffer, and checks the position of errors.
 func TestReadExactly(t *testing.T) {
-	text := bytes.Repeat([]byte("abcdefg"), inputfile.ReadChunk/2)
-	for _, want := range []int{0, 1, inputfile.ReadChunk - 1, inputfile.ReadChunk, inputfile.ReadChunk + 1, 2 * inputfile.ReadChunk, 2*inputfile.ReadChunk + 1, len(text)} {
-		c := require.Value(inputfile.NewContent(bytes.NewReader(text), "file"))(t)
+	text := bytes.Repeat([]byte("abcdefg"), recordio.ReadChunk/2)
+	for _, want := range []int{0, 1, recordio.ReadChunk - 1, recordio.ReadChunk, recordio.ReadChunk + 1, 2 * recordio.ReadChunk, 2*recordio.ReadChunk + 1, len(text)} {
+		c := require.Value(recordio.NewContent(bytes.NewReader(text), "file"))(t)
 		data, err := c.ReadExactly(uint64(want), "text")
 		if err != nil || !bytes.Equal(data, text[:want]) || c.Offset != int64(want) {
 			t.Errorf("%d bytes: %d, at %d, %v", want, len(data), c.Offset, err)
@@ -121,30 +121,30 @@ func TestReadExactly(t *testing.T) {
 			t.Errorf("the end after %d bytes: %v", want, err)
 		}
 	}
-	c, _ := inputfile.NewContent(bytes.NewReader(text), "file")
+	c, _ := recordio.NewContent(bytes.NewReader(text), "file")
 	_, err := c.ReadExactly(uint64(len(text))+1, "text")
 	datatest.CheckError(t, err, dataerr.ErrTruncated, fmt.Sprintf("byte %d: truncated: %d of %d bytes of text", len(text), len(text), len(text)+1))
 	for size, want := range map[int]error{9: dataerr.ErrTrailing, 10: nil, 11: dataerr.ErrTruncated} {
-		c, _ := inputfile.NewContent(strings.NewReader("0123456789"), "file")
+		c, _ := recordio.NewContent(strings.NewReader("0123456789"), "file")
 		var read bytes.Buffer
-		_, err := read.ReadFrom(&inputfile.Whole{Content: c, What: "text", Want: uint64(size)})
+		_, err := read.ReadFrom(&recordio.Whole{Content: c, What: "text", Want: uint64(size)})
 		if !errors.Is(err, want) || read.String() != "0123456789"[:min(size, 10)] {
 			t.Errorf("%d of 10 bytes: %q, %v", size, &read, err)
 		}
 	}
-	c, _ = inputfile.NewContent(strings.NewReader("0123456789"), "file")
-	w, buf := &inputfile.Whole{Content: c, What: "text", Want: 9}, make([]byte, 20)
+	c, _ = recordio.NewContent(strings.NewReader("0123456789"), "file")
+	w, buf := &recordio.Whole{Content: c, What: "text", Want: 9}, make([]byte, 20)
 	for _, n := range []int{4, 5} {
 		if got, err := w.Read(buf[:4*n-12]); got != n || err != nil { // a buffer of 4, and of 8 bytes for 5
 			t.Errorf("%d bytes of 9, %v, want %d", got, err, n)
 		}
 	}
-	c, _ = inputfile.NewContent(strings.NewReader(""), "file")
+	c, _ = recordio.NewContent(strings.NewReader(""), "file")
 	c.R = &datatest.Once{Parts: []string{"0123456789", ""}, Err: errBroken}
-	if _, err := io.Copy(io.Discard, &inputfile.Whole{Content: c, What: "text", Want: 10}); !errors.Is(err, errBroken) {
+	if _, err := io.Copy(io.Discard, &recordio.Whole{Content: c, What: "text", Want: 10}); !errors.Is(err, errBroken) {
 		t.Errorf("an error with the last byte: %v", err)
 	}
-	if _, err := inputfile.NewContent(io.MultiReader(strings.NewReader("\x1f"), broken{}), "file"); !errors.Is(err, errBroken) {
+	if _, err := recordio.NewContent(io.MultiReader(strings.NewReader("\x1f"), broken{}), "file"); !errors.Is(err, errBroken) {
 		t.Errorf("an error in the first two bytes: %v", err)
 	}
 }
@@ -161,20 +161,20 @@ func (broken) Read([]byte) (int, error) { return 0, errBroken }
 func TestUnzippedFiles(t *testing.T) {
 	dir := t.TempDir()
 	packed := filepath.Join(dir, "a.gz")
-	if got := inputfile.OrUnzipped(packed); got != packed {
+	if got := recordio.OrUnzipped(packed); got != packed {
 		t.Errorf("no file: %s", got)
 	}
 	plain := datatest.Write(t, dir, "a", nil)
-	if inputfile.OrUnzipped(packed) != plain || inputfile.OrUnzipped(plain) != plain {
-		t.Errorf("only the decompressed file: %s, %s", inputfile.OrUnzipped(packed), inputfile.OrUnzipped(plain))
+	if recordio.OrUnzipped(packed) != plain || recordio.OrUnzipped(plain) != plain {
+		t.Errorf("only the decompressed file: %s, %s", recordio.OrUnzipped(packed), recordio.OrUnzipped(plain))
 	}
 	datatest.Write(t, dir, "a.gz", nil)
-	if got := inputfile.OrUnzipped(packed); got != packed {
+	if got := recordio.OrUnzipped(packed); got != packed {
 		t.Errorf("both files: %s", got)
 	}
 	inner := errors.New("inner")
 	for _, err := range []error{inner, &os.PathError{Op: "open", Path: "a", Err: inner}} {
-		if got := inputfile.FileError("a", err).(*dataerr.FileError); got.Err != inner || got.Path != "a" || got.Offset != -1 {
+		if got := recordio.FileError("a", err).(*dataerr.FileError); got.Err != inner || got.Path != "a" || got.Offset != -1 {
 			t.Errorf("%v becomes %+v", err, got)
 		}
 	}

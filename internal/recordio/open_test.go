@@ -1,4 +1,4 @@
-package inputfile_test
+package recordio_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/datatest"
-	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 	"ppal/internal/require"
 )
 
@@ -22,7 +22,7 @@ func TestSpool(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for size, inFile := range map[int]bool{0: false, 9: false, 10: false, 11: true, 50: true} {
 		want := strings.Repeat("ab\n", 20)[:size]
-		kept := require.Value(inputfile.NewSpool(strings.NewReader(want), 10))(t)
+		kept := require.Value(recordio.NewSpool(strings.NewReader(want), 10))(t)
 		got, err := io.ReadAll(kept.Reader())
 		if err != nil || string(got) != want || (kept.File != nil) != inFile {
 			t.Errorf("%d bytes: %q in a file: %t, %v", size, got, kept.File != nil, err)
@@ -40,7 +40,7 @@ func TestSpool(t *testing.T) {
 func TestSpoolError(t *testing.T) {
 	fire := errors.New("disk on fire")
 	for _, text := range []string{"abc", strings.Repeat("ab\n", 20)} {
-		if _, err := inputfile.NewSpool(io.MultiReader(strings.NewReader(text), iotest.ErrReader(fire)), 10); err != fire {
+		if _, err := recordio.NewSpool(io.MultiReader(strings.NewReader(text), iotest.ErrReader(fire)), 10); err != fire {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
@@ -50,15 +50,15 @@ func TestSpoolError(t *testing.T) {
 // An endless pipe with lines is read until the context is cancelled. Neither leaves a file.
 func TestSpoolEndless(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	if _, err := inputfile.NewSpool(datatest.Again("0"), 1<<16); !errors.Is(err, dataerr.ErrFormat) || !strings.Contains(err.Error(), "no line ends in the first 65536 bytes") {
+	if _, err := recordio.NewSpool(datatest.Again("0"), 1<<16); !errors.Is(err, dataerr.ErrFormat) || !strings.Contains(err.Error(), "no line ends in the first 65536 bytes") {
 		t.Errorf("without lines: %v", err)
 	}
-	if _, err := inputfile.NewSpool(strings.NewReader("\n"+strings.Repeat("0", 20)), 10); err != nil {
+	if _, err := recordio.NewSpool(strings.NewReader("\n"+strings.Repeat("0", 20)), 10); err != nil {
 		t.Errorf("an empty first line: %v", err)
 	}
 	interrupt := errors.New("interrupt")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	of := inputfile.Spools{Of: map[string]*inputfile.Spool{}}
+	of := recordio.Spools{Of: map[string]*recordio.Spool{}}
 	at := 0
 	_, err := of.Open(ctx, "endless", func() (io.ReadCloser, error) {
 		return io.NopCloser(readerFunc(func(p []byte) (int, error) {
@@ -86,7 +86,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // Standard input is read once and kept; reading ends with the context.
 func TestStandardInput(t *testing.T) {
 	stdin := os.Stdin
-	defer func() { os.Stdin = stdin; delete(inputfile.Pipes.Of, inputfile.StandardInput) }()
+	defer func() { os.Stdin = stdin; delete(recordio.Pipes.Of, recordio.StandardInput) }()
 	var err error
 	if os.Stdin, err = os.Open(datatest.Write(t, t.TempDir(), "in", []byte("a,b\n"))); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestStandardInput(t *testing.T) {
 	defer os.Stdin.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	for range 2 {
-		in := require.Value(inputfile.OpenUntilDone(ctx, inputfile.StandardInput))(t)
+		in := require.Value(recordio.OpenUntilDone(ctx, recordio.StandardInput))(t)
 		part := make([]byte, 2)
 		if _, err := in.ReadAt(part, 1); err != nil || string(part) != ",b" {
 			t.Errorf("%q, %v", part, err)
@@ -112,7 +112,7 @@ func TestStandardInput(t *testing.T) {
 		}()
 	}
 	cancel()
-	in, err := inputfile.OpenUntilDone(t.Context(), inputfile.StandardInput)
+	in, err := recordio.OpenUntilDone(t.Context(), recordio.StandardInput)
 	require.NoError(t, err)
 	if got, err := io.ReadAll(in); err != nil || cmp.Diff("a,b\n", string(got)) != "" {
 		t.Errorf("%q, %v", got, err)

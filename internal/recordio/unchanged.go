@@ -1,4 +1,4 @@
-package inputfile
+package recordio
 
 import (
 	"errors"
@@ -123,13 +123,13 @@ func Size(r io.Reader) int64 {
 	return 0
 }
 
-// Regular returns the open regular file that r reads, or nil.
-func Regular(r any) *os.File {
+// regular returns the open regular file that r reads, or nil.
+func regular(r any) *os.File {
 	switch f := r.(type) {
 	case *SteadyFile:
 		return f.file
 	case untilDone:
-		return Regular(f.Input)
+		return regular(f.Input)
 	}
 	return nil
 }

@@ -1,7 +1,4 @@
-// Package inputfile opens the files that hold data: plain or compressed files that must not change,
-// pipes that are read several times, and inputs whose writer pauses. It recognises files of other
-// formats and texts in other encodings, and reads IDX files.
-package inputfile
+package recordio
 
 import (
 	"bytes"
@@ -145,8 +142,8 @@ func NewSpool(r io.Reader, most int64) (*Spool, error) {
 	})
 }
 
-// SpoolBinary does the work of NewSpool for content in a binary format, whose end r knows.
-func SpoolBinary(r io.Reader) (*Spool, error) {
+// spoolBinary does the work of NewSpool for content in a binary format, whose end r knows.
+func spoolBinary(r io.Reader) (*Spool, error) {
 	return newSpool(r, spooledInMemory, func([]byte) error { return nil })
 }
 
@@ -232,8 +229,8 @@ func OpenEnd(name string) string {
 	return fmt.Sprintf("the last line of %s has no line end: if its writer ended early, the last value may be incomplete", name)
 }
 
-// SizeOf returns the number of bytes of f.
-func SizeOf(f io.Seeker) (int64, error) {
+// sizeOf returns the number of bytes of f.
+func sizeOf(f io.Seeker) (int64, error) {
 	at, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package inputfile
+package recordio
 
 import (
 	"encoding/binary"
@@ -60,12 +60,12 @@ func ReadIDXSizes(c *Content, ndims int) (dims []int, total uint64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return IDXSizes(header, c.Name)
+	return idxSizes(header, c.Name)
 }
 
-// IDXSizes returns the dimensions in the bytes after the magic number, and their product. A
+// idxSizes returns the dimensions in the bytes after the magic number, and their product. A
 // dimension of 0 or above 2^31-1 and a product above 2^62 are a *FileError.
-func IDXSizes(header []byte, name string) (dims []int, total uint64, err error) {
+func idxSizes(header []byte, name string) (dims []int, total uint64, err error) {
 	total = 1
 	for i := range len(header) / 4 {
 		n := binary.BigEndian.Uint32(header[4*i:])

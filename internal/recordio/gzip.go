@@ -1,4 +1,4 @@
-package inputfile
+package recordio
 
 import (
 	"bufio"
