@@ -42,8 +42,9 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 }
 
 // Values returns the values of the constraints of the smooth problem at the terms h, in the order
-// of Stated: the values that their bounds limit. rows are the rows of each of Rates. A group
-// without rows counts as a group with the rate of all rows, and does not count in a mean of groups.
+// of Stated: the values that their bounds limit. rows are the rows of each of Rates. An inequality
+// with a rate of no rows counts as met: its value is 0, or its bound if that is smaller. A group
+// without rows does not count in a mean of groups.
 func (s *System) Values(h []float64, rows []int) (values []float64) {
 	stated := s.Stated()
 	for k, b := range s.Bounds {
@@ -54,8 +55,8 @@ func (s *System) Values(h []float64, rows []int) (values []float64) {
 		switch set := s.measured[b.Constraint].sets; {
 		case m.IsMean():
 			v = meanExcess(set[0], h, rows)
-		case m.WithAll() && slices.ContainsFunc(s.sides[k], func(l linear) bool { return l.rows(rows) == 0 }):
-			v = 0
+		case !s.counts(k, rows):
+			v = min(0, b.Bound)
 		}
 		at := s.placeOf(k)
 		if v += stated[at].Bound - b.Bound; at < len(values) {
@@ -65,6 +66,16 @@ func (s *System) Values(h []float64, rows []int) (values []float64) {
 		}
 	}
 	return values
+}
+
+// counts reports whether all rates of inequality k have rows, given the rows of each of Rates.
+func (s *System) counts(k int, rows []int) bool {
+	for i, c := range s.Bounds[k].Coefficients {
+		if c != 0 && i < len(rows) && rows[i] == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // meanExcess returns the mean of the rates of the groups that have rows minus the rate of all rows.

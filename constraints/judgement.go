@@ -201,15 +201,12 @@ func (c *Counted) ToleranceVaries(k int) bool {
 // of a ratio is b rate_c - rate_a <= 0, and of a precision a difference of shares of all rows.
 // counts is false if a cell has no rows.
 func (c *Counted) exceeds(k int, h []float64) (over, tolerance, unit float64, counts bool) {
+	if !c.system.counts(k, c.Rows) {
+		return 0, 0, 0, false
+	}
 	b, rates := c.system.Bounds[k], c.system.sides[k]
 	over = b.Constant - b.Bound
 	for i, w := range b.Coefficients {
-		if w == 0 {
-			continue
-		}
-		if i < len(c.Rows) && c.Rows[i] == 0 {
-			return 0, 0, 0, false
-		}
 		over += w * h[i]
 	}
 	unit = 1

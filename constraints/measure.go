@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -244,6 +245,21 @@ func (c Constraint) IsAtLeast() bool { return c.atLeast }
 
 // WithBound returns the constraint with another bound.
 func (c Constraint) WithBound(b float64) Constraint { c.bound = b; return c }
+
+// NameValues returns the names of the constraints' values among the measures of a run. The name is
+// the measure of the constraint. If an earlier constraint bounds the same measure from the other
+// side, the name is the whole constraint: of several rates, one bounds the largest and the other
+// the smallest.
+func NameValues(list []Constraint) (names []string) {
+	for j, c := range list {
+		name := c.measure.String()
+		if slices.ContainsFunc(list[:j], func(o Constraint) bool { return o.atLeast != c.atLeast && o.measure == c.measure }) {
+			name = c.String()
+		}
+		names = append(names, name)
+	}
+	return names
+}
 
 // String returns the constraint in the language: gap(tpr, sex) <= 0.02.
 func (c Constraint) String() string {

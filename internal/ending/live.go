@@ -14,13 +14,16 @@ import (
 // by the numbers alone; the run counts rows at its end.
 func Live(stated []string, r *trainer.Record) *results.Outcome {
 	o := &results.Outcome{BoundsOn: constraints.OnDecisions, Objective: results.ObjectiveOutcome{Name: "error", SplitValues: measured(r, "error")}}
+	var list []constraints.Constraint
 	for _, text := range stated {
 		words, _, _ := strings.Cut(text, ": ") // after a colon: a smooth part of the constraint
-		c, err := constraints.Parse(words)
-		if err != nil || slices.ContainsFunc(o.Constraints, func(other results.ConstraintOutcome) bool { return other.Constraint == words }) {
-			continue
+		if c, err := constraints.Parse(words); err == nil && !slices.Contains(list, c) {
+			list = append(list, c)
 		}
-		own := results.ConstraintOutcome{Constraint: words, Bound: c.Bound(), AtLeast: c.IsAtLeast(), SplitValues: measured(r, c.Measure().String()), State: constraints.Met}
+	}
+	for j, name := range constraints.NameValues(list) {
+		c := list[j]
+		own := results.ConstraintOutcome{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast(), SplitValues: measured(r, name), State: constraints.Met}
 		if own.Train == nil {
 			continue
 		}

@@ -113,6 +113,7 @@ func (b *builder) violations(r load.Rows) func() (func(scores []float64) ([]floa
 			for k, n := range counted.Rows {
 				if n == 0 { // as in the smooth problem, all pairs replace those of a cell without pairs
 					counted.Terms[k], _ = counted.PairError()
+					counted.Rows[k] = 1
 				}
 			}
 			values := b.statement.system.Values(counted.Terms, counted.Rows)

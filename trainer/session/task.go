@@ -449,9 +449,9 @@ func nameCounted(m *measurement) map[string]float64 {
 	if m.counted.Objective.Defined {
 		named[m.system.Minimize.String()] = m.counted.Objective.Value
 	}
-	for j, c := range m.system.Subject {
+	for j, name := range constraints.NameValues(m.system.Subject) {
 		if v := m.counted.Values[j]; v.Defined {
-			named[c.Measure().String()] = v.Value
+			named[name] = v.Value
 		}
 	}
 	if len(m.counted.Accepted) == 2 {

@@ -1,6 +1,10 @@
 package verify
 
-import "strings"
+import (
+	"strings"
+
+	"ppal/constraints"
+)
 
 // count counts the decisions of the scores on the rows of the part.
 func (r *evaluator) count(scores []float64, e float64) {
@@ -90,9 +94,9 @@ func (r *evaluator) measures(scores []float64, e slack) []named {
 	if r.objective.defined {
 		list = append(list, named{r.minimised.text, r.number(r.objective, r.minimised, soft)})
 	}
-	for j, p := range r.plans {
+	for j, name := range constraints.NameValues(r.in.System.Subject) {
 		if v := r.values[j]; v.defined {
-			list = append(list, named{p.text, r.number(v, p, soft)})
+			list = append(list, named{name, r.number(v, r.plans[j], soft)})
 		}
 	}
 	list = append(list, r.ndcg(scores, e.score)...)

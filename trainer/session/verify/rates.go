@@ -178,32 +178,35 @@ func (r *evaluator) terms(scores []float64) []float64 {
 	return h
 }
 
-// inequalities returns the amounts by which the terms h exceed the inequalities, with the shifts. A
-// group without rows counts as an average group, and does not count in a mean of groups.
+// inequalities returns the amounts by which the terms h exceed the inequalities, with the shifts.
+// An inequality with a rate of no rows counts as met; a group without rows is left out of a mean.
 func (r *evaluator) inequalities(h []float64) (list []float64) {
 	for j, b := range r.in.System.Bounds {
 		v, m := b.Constant, r.in.System.Subject[b.Constraint].Measure()
-		groups, empty := 0, 0
+		with, empty := 0, 0 // rates with rows, and without
 		for k, c := range b.Coefficients {
-			if v += c * h[k]; c > 0 {
-				groups++
-				if k < len(r.cells) && r.cells[k].empty(r.p.Population) {
-					empty++
-				}
+			switch v += c * h[k]; {
+			case c == 0:
+			case k < len(r.cells) && r.cells[k].empty(r.p.Population):
+				empty++
+			default:
+				with++
 			}
 		}
 		switch {
-		case empty == 0 || !m.WithAll():
-		case !m.IsMean() || empty == groups:
-			v = 0
-		default: // the groups have equal coefficients, and all rows the coefficient -1
+		case empty == 0:
+		case m.IsMean() && with > 1: // the groups have equal coefficients, and all rows the coefficient -1
 			v = 0
 			for k, c := range b.Coefficients {
 				if c > 0 {
-					c = 1 / float64(groups-empty)
+					c = 1 / float64(with-1)
 				}
 				v += c * h[k]
 			}
+		case m.IsMean():
+			v = 0
+		default: // an inequality with a rate of no rows counts as met
+			v = min(0, b.Bound)
 		}
 		if v -= b.Bound; r.shifts != nil {
 			v -= r.shifts[j]

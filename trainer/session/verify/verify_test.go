@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -292,4 +293,44 @@ func TestDirection(t *testing.T) {
 // reading returns the function that reads the data of the options.
 func reading(o session.Options) func([]byte) (*session.Inputs, error) {
 	return func([]byte) (*session.Inputs, error) { return session.ReadInputs(context.Background(), o) }
+}
+
+// TestEveryRate verifies runs with every rate in every measure, from both sides, on rows with a
+// rare group. The held-out rows lack classes and groups.
+func TestEveryRate(t *testing.T) {
+	require.NoRace(t, "it trains many runs")
+	for _, classes := range []int{2, 3} {
+		data := table(classes, false)
+		data.Validation, data.Test = rowsOf(9, classes, false, 2), rowsOf(5, classes, false, 3)
+		for _, m := range []*session.Matrix{data.Train, data.Validation, data.Test} {
+			m.Attributes[0].Values = append(m.Attributes[0].Values, `a, "quoted" one`)
+			for i := range 4 {
+				m.Attributes[0].Of[i] = 2
+			}
+		}
+		for _, rate := range constraints.RateNames() {
+			of, groups := "", "[sex=*]"
+			switch {
+			case strings.Contains(rate, "pair_"): // of queries
+				continue
+			case classes > 2:
+				of, groups = "[green]", "[green, sex=*]"
+			}
+			texts := []string{rate + of + " >= 0.02", rate + groups + " >= 0.9", rate + groups + " <= 0.1"}
+			for _, form := range []string{"gap(%s, sex) <= 0.05", "ratio(%s, sex) >= 0.9", "excess(%s, sex) <= 0.05", "distance(%s, sex) <= 0.05"} {
+				if rate != "precision" {
+					texts = append(texts, fmt.Sprintf(form, rate+of))
+				}
+			}
+			t.Run(fmt.Sprint(rate, classes), func(t *testing.T) {
+				options := func() session.Options {
+					return session.Options{Data: data, Task: words(t, constraints.OnDecisions, texts...), Model: &models.Spec{},
+						Settings: trainer.Settings{Iterations: 10, RecordEvery: 5}, Device: session.Device{Kind: session.CPU, Threads: 1}}
+				}
+				if r := verified(t, trained(t, options()), options()); !r.Verified {
+					t.Error(strings.Join(r.Problems, "\n"))
+				}
+			})
+		}
+	}
 }

@@ -75,7 +75,7 @@ func (r *evaluator) small() (list [][]string) {
 		unit := subject.Measure().Unit()
 		largest := p.most(subject.Bound()) * (1 + 1e-12)
 		for _, q := range p.inequalities(v, subject.Bound(), subject.IsAtLeast()) {
-			weight := q.tolerance * q.unit
+			weight := q.tolerance // in the unit of the rates, because no decision is known
 			if weight < largest*(1-1e-12) || weight <= p.most(subject.Bound())*(1+1e-12) {
 				continue
 			}
@@ -87,7 +87,12 @@ func (r *evaluator) small() (list [][]string) {
 			if p.form == "ratio" { // the number of rows depends on the rates
 				e.MinRows = 0
 			}
-			texts = append(texts, fmt.Sprintf("%s: one %s of the smallest group changes the value by more than %.2g, so that the constraint may end as %q",
+			for i, t := range q.rates {
+				if p.rate == "precision" { // of all rows: the decisions are not known
+					e.Rows[i] = t.base.rows
+				}
+			}
+			texts = append(texts, fmt.Sprintf("%s: one %s of the smallest group changes the value by more than %.2g, so that the constraint may end as \"%s\"",
 				subject, unit, p.most(subject.Bound()), e.Unjudged(unit)))
 		}
 		if texts != nil {

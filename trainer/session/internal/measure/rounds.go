@@ -190,7 +190,10 @@ func (f *Solution) ExactStep(scores []float64, resolution float64, c *Confidence
 	if c != nil {
 		err = c.exactStep(f, scores, held, resolution)
 	} else {
-		f.Exact, err = decide.Offsets(f.Rates, f.Target, scores, resolution)
+		var smooth []float64
+		if smooth, err = f.smooth(scores); err == nil {
+			f.Exact, err = f.Rates.Step(f.Target, scores, smooth, resolution)
+		}
 	}
 	if err != nil {
 		return err
@@ -198,8 +201,7 @@ func (f *Solution) ExactStep(scores []float64, resolution float64, c *Confidence
 	if f.Step != nil {
 		f.Exact.Before, f.Exact.Moved = f.before, true
 	}
-	f.end(scores, f.Exact.Offsets, c != nil)
-	return nil
+	return f.end(decide.Shifted(scores, f.Exact.Offsets, nil, f.Rates.Outputs()), c != nil)
 }
 
 // ratesOf returns the rates of the decisions of the training rows' scores with offsets.
@@ -210,16 +212,23 @@ func (f *Solution) ratesOf(scores, offsets []float64) []float64 {
 	return d
 }
 
-// end describes the decisions of scores with offsets. tighter says that the bounds of the exact
+// end describes the decisions of scores with the offsets. tighter says that the bounds of the exact
 // step were tighter.
-func (f *Solution) end(scores, offsets []float64, tighter bool) {
-	decided := make([]int32, f.Rates.Rows())
-	decide.Decide(decided, scores, offsets)
-	if tighter {
-		g := make([]float64, len(f.Target.Bounds))
-		f.Target.Excess(g, f.ratesOf(scores, offsets))
+func (f *Solution) end(scores []float64, tighter bool) error {
+	if tighter || !f.Rates.AllDecided() { // offsets also change losses
+		smooth, err := f.smooth(scores)
+		if err != nil {
+			return err
+		}
+		d, g := make([]float64, f.Rates.Len()), make([]float64, len(f.Target.Bounds))
+		if err := f.Rates.CountScores(d, scores, smooth); err != nil {
+			return err
+		}
+		f.Target.Excess(g, d)
 		f.Exact.Violation = f.Target.Violation(g)
 	}
+	decided := make([]int32, f.Rates.Rows())
+	decide.Decide(decided, scores, nil)
 	f.Constant, f.Accepted = int(decided[0]), 0
 	for _, k := range decided {
 		f.Accepted += int(k)
@@ -227,6 +236,7 @@ func (f *Solution) end(scores, offsets []float64, tighter bool) {
 			f.Constant = -1
 		}
 	}
+	return nil
 }
 
 // costlyStep is the smallest increase of the objective by the exact step that causes a warning.

@@ -41,8 +41,7 @@ func (f *Solution) Thresholds(train Scores, resolution float64, c *Confidence, h
 	if g.take(found); c == nil {
 		f.Exact = &found.Exact
 		f.Exact.Moved = false
-		f.end(g.shifted(train), nil, false)
-		return nil
+		return f.end(g.shifted(train), false)
 	}
 	other, err := held()
 	if err != nil {
@@ -73,10 +72,9 @@ func (f *Solution) Thresholds(train Scores, resolution float64, c *Confidence, h
 		chosen.After = f.Target.Value(f.ratesOf(g.shifted(train), nil))
 	}
 	f.Exact = &g.found.Exact
-	f.end(g.shifted(train), nil, true)
 	f.Exact.Moved, g.found.Proven, g.found.Bound = false, false, math.Inf(-1)
 	f.Exact.Before = f.Exact.After
-	return nil
+	return f.end(g.shifted(train), true)
 }
 
 // strictPrice is the largest increase of the objective that strictly accepts so that the decisions
