@@ -97,7 +97,7 @@ func (r *trainRun) view(result *session.Result) *ending.View {
 	sum := r.session.Summary()
 	v := ending.New(result.Outcome, sum.Rates)
 	if !result.Training.Warnings.Has(session.WarnOneSided) { // the training says so already
-		v.Note(ending.OneSided(result.Outcome, sum.Rates))
+		v.Note(ending.NeverDecided(sum.Rates[results.Training]))
 	}
 	v.Note(result.Overfitting)
 	return v

@@ -36,7 +36,11 @@ func Ended(sum *results.Summary, tolerance float64) Status {
 		}
 		return Status{"bad", "Finished, but a constraint is violated", "0: done", lead}
 	case o.Met():
-		return Status{Kind(o.Rating()), headline(o, decisions(o)), "0: done", lead}
+		kind := Kind(o.Rating())
+		if kind == "good" && o.GivenUp() != "" {
+			kind = "warn"
+		}
+		return Status{kind, headline(o, decisions(o)), "0: done", lead}
 	}
 	return Status{"bad", headline(o, decisions(o)), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
 }
@@ -99,8 +103,8 @@ func headline(o *results.Outcome, met string) string {
 	case 2:
 		text = "Both bounds are " + met
 	}
-	if o.BoundsOn == constraints.OnSurrogate && o.GivenUp() {
-		text += ", but the model never decides for the class of the objective"
+	if useless := o.GivenUp(); useless != "" {
+		text += ", although " + useless
 	}
 	return text + beyond(o)
 }

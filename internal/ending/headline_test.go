@@ -86,8 +86,21 @@ func TestHeadlines(t *testing.T) {
 	o = &results.Outcome{BoundsOn: constraints.OnSurrogate, Constraints: []results.ConstraintOutcome{met},
 		Objective: results.ObjectiveOutcome{Name: "error[a]", SplitValues: results.SplitValues{Train: &all}}}
 	got := headline(o, decisions(o))
-	if want := "The bound is met on the surrogates of the training rows, but the model never decides for the class of the objective"; got != want {
+	if want := "The bound is met on the surrogates of the training rows, although the model decides nearly all training rows of the minimised error[a] wrongly"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A run whose bounds are met by one decision for all rows is not green.
+func TestEndedOneSided(t *testing.T) {
+	for decides, want := range map[string]Status{
+		"":  {Kind: "good", Text: "The bound is met on the training decisions"},
+		"a": {Kind: "warn", Text: "The bound is met on the training decisions, although the model decides a for nearly every training row"},
+	} {
+		sum := &results.Summary{Outcome: &results.Outcome{Decides: decides, Constraints: []results.ConstraintOutcome{{Met: true, State: constraints.Met}}}}
+		if got := Ended(sum, 0); got.Kind != want.Kind || got.Text != want.Text {
+			t.Errorf("%q: %+v, want %+v", decides, got, want)
+		}
 	}
 }
 

@@ -231,23 +231,13 @@ func (v *View) Text(name string) string {
 	return ""
 }
 
-// OneSided returns a sentence if the model makes the same decision for all training rows, or never
-// decides for a class. Otherwise it returns "".
-func OneSided(o *results.Outcome, rates Rates) string {
-	if a := o.AcceptanceRate; a != nil && a.Train != nil {
-		switch *a.Train {
-		case 0:
-			return "The model rejects everybody: it decides every training row as negative."
-		case 1:
-			return "The model accepts everybody: it decides every training row as positive."
-		}
+// NeverDecided returns a sentence if the model decides no training row as one of several classes.
+// Otherwise it returns "".
+func NeverDecided(t *results.RateTable) string {
+	if t == nil || len(t.Classes) == 2 {
 		return ""
 	}
-	t := rates[results.Training]
-	if t == nil {
-		return ""
-	}
-	var never, decided []string
+	var never []string
 	for k, class := range t.Classes {
 		rows := 0.0
 		for _, row := range t.Confusion {
@@ -255,15 +245,10 @@ func OneSided(o *results.Outcome, rates Rates) string {
 		}
 		if rows == 0 {
 			never = append(never, class)
-		} else {
-			decided = append(decided, class)
 		}
 	}
-	switch {
-	case len(decided) == 1:
-		return "The model decides every training row as " + decided[0] + "."
-	case len(never) > 0:
-		return "The model decides no training row as " + strings.Join(never, ", ") + "."
+	if never == nil {
+		return ""
 	}
-	return ""
+	return "The model decides no training row as " + strings.Join(never, ", ") + "."
 }

@@ -54,7 +54,7 @@ func TestSummaries(t *testing.T) {
 			for _, sentence := range v.Sentences {
 				line("%s: %s", sentence.Name, sentence.Text)
 			}
-			b.WriteString(OneSided(s.Outcome, s.Rates) + v.Text("nothing"))
+			b.WriteString(NeverDecided(s.Rates[results.Training]) + v.Text("nothing"))
 		default:
 			t.Fatalf("unknown command %s", c.Command)
 		}

@@ -72,7 +72,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if decided == nil {
 		return result, nil
 	}
-	if result.Outcome, err = a.outcome(r, all, result.Values); err != nil {
+	if result.Outcome, err = a.outcome(r, all, result); err != nil {
 		return nil, err
 	}
 	decided.Multipliers(result.Outcome, result.Certificate.Nu)
@@ -256,8 +256,8 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 }
 
 // outcome counts the decisions of every split. scores holds the scores of each split, in the order
-// of the splits, and values f and g + bound of the training rows.
-func (a *assembly) outcome(r *trainer.Result, scores [][]float64, values []float64) (*results.Outcome, error) {
+// of the splits.
+func (a *assembly) outcome(r *trainer.Result, scores [][]float64, measured *Result) (*results.Outcome, error) {
 	d, list := a.decided(), make([]measure.Judged, len(a.splits))
 	parameters, err := a.builder.Terms.At(a.iterate())
 	if err != nil {
@@ -272,11 +272,14 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64, values []float
 			return nil, err
 		}
 	}
-	o, err := d.Outcome(list, parameters, values)
+	o, err := d.Outcome(list, parameters, measured.Values)
 	if err != nil {
 		return nil, err
 	}
 	o.GradientEvaluations = r.Point.GradientEvaluations
+	if train := measured.Splits[0].Rates; train != nil {
+		o.Decides, _ = train.Decides()
+	}
 	if a.solved != nil {
 		a.solved.Describe(o)
 		a.confidence.Describe(o)

@@ -74,7 +74,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	if len(train.Classes) == 2 {
 		positive = train.OfLabel(train.Classes[1].Label)
 	}
-	f, early, err := measure.NewSolution(d.System, sample, classNames(train.Classes), train.Len(), positive)
+	f, early, err := measure.NewSolution(d.System, sample, len(train.Classes), train.Len(), positive)
 	if err != nil {
 		return nil, err
 	}

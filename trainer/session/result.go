@@ -180,7 +180,7 @@ func (a *assembly) circumstances(status trainer.Status) measure.Circumstances {
 		Unscaled: a.data.Dataset == datasets.LIBSVM,
 		Convex:   st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {
-		c.Unmet, c.Constant = f.Exact.Violation > 0, f.Constant >= 0 || f.Few()
+		c.Unmet, c.Constant = f.Exact.Violation > 0, f.Few()
 		c.Costly = a.confidence == nil && f.Costly()
 		c.OfLoss = f.Rounds != nil && f.Rounds.OfStart
 	}

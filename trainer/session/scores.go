@@ -214,7 +214,7 @@ func (a *assembly) judgeThresholds(result *Result) error {
 	if result.Examples, err = a.examples(a.splits[last], all[last], a.options.Files.Examples); err != nil {
 		return err
 	}
-	if result.Outcome, err = a.outcome(result.Training, all, result.Values); err != nil {
+	if result.Outcome, err = a.outcome(result.Training, all, result); err != nil {
 		return err
 	}
 	result.Objective, result.Constraints = a.solved.Counted(all[0])

@@ -126,6 +126,14 @@ func (s *Session) Explain() string { return s.pipeline.Explain() }
 // Warnings returns the warnings so far.
 func (s *Session) Warnings() []string { return slices.Clone(s.warnings) }
 
+// warn adds a warning to the run, and tells it to the caller.
+func (s *Session) warn(w trainer.Warning) {
+	s.warnings = append(s.warnings, w.Text)
+	if tell := s.options.Settings.Warn; tell != nil {
+		tell(w)
+	}
+}
+
 // Train calls Optimize and Certify. If ctx is cancelled, the training ends early with the status
 // trainer.Interrupted, and Train returns no error.
 func (s *Session) Train(ctx context.Context) (*Result, error) {
@@ -158,17 +166,13 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	if set.Recorder != nil {
 		recorders = append(recorders, set.Recorder)
 	}
-	tell := set.Warn
 	set.Recorder = recorders
 	known := slices.Clone(s.warnings)
 	set.Warn = func(warning trainer.Warning) {
 		if s.files != nil && s.files.Resumed != nil && slices.Contains(known, warning.Text) {
 			return // the part of the run before the checkpoint warned
 		}
-		s.warnings = append(s.warnings, warning.Text)
-		if tell != nil {
-			tell(warning)
-		}
+		s.warn(warning)
 	}
 	began := time.Now()
 	if limit := s.options.TimeLimit; limit > 0 {
@@ -241,6 +245,13 @@ func (s *Session) Certify() (*Result, error) {
 	if o := r.Outcome; o != nil {
 		c := s.circumstances(o)
 		r.Overfitting = c.Overfitting(&o.Objective)
+		if known := s.training.Warnings; !known.Has(trainer.WarnCollapsed) && !known.Has(WarnFewPositive) {
+			c.Constant = true
+			for _, w := range c.GivenUp(o, r.Splits[0].Rates) {
+				s.training.Warnings = append(s.training.Warnings, w)
+				s.warn(w)
+			}
+		}
 	}
 	s.result = r
 	return r, nil

@@ -137,7 +137,7 @@ func newWeakProblem(t *testing.T, rows *Matrix, minimize string, bounds []string
 	}
 	system := require.Value(constraints.NewSystem(rate, w.task.SubjectTo, p))(t)
 	sample := require.Value(system.On(p))(t)
-	f, _, err := measure.NewSolution(system, sample, p.Classes, p.Len(), positive)
+	f, _, err := measure.NewSolution(system, sample, len(p.Classes), p.Len(), positive)
 	require.NoError(t, err)
 	w.rates, w.target, w.unit = f.Rates, f.Target, float64(len(p.Labels))
 	if minimize == "fnr" {

@@ -18,6 +18,8 @@ type Outcome struct {
 	// AcceptanceRate is the share of rows that are decided as the positive class; nil unless there
 	// are two classes.
 	AcceptanceRate *SplitValues `json:"acceptance_rate"`
+	// Decides is the class as which nearly all training rows are decided: see RateTable.Decides.
+	Decides string `json:"decides,omitempty"`
 	// Threshold is the amount that the exact threshold step subtracted from the scores of a binary
 	// model; the weights contain it, so that a positive decision is a score above 0.
 	Threshold float64 `json:"threshold"`
@@ -243,7 +245,7 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 	if o.BoundsOn == constraints.OnSurrogate && c.SurrogateMet != nil {
 		s.surrogate, s.State = true, constraints.NotMet
 		if splits = Splits(); *c.SurrogateMet {
-			s.State, s.givenUp = constraints.Met, o.GivenUp()
+			s.State, s.givenUp = constraints.Met, o.GivenUp() != ""
 		}
 	}
 	if c.measured().IsL1() { // the norm does not depend on rows
@@ -257,12 +259,21 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 	return s
 }
 
-// GivenUp reports whether all training decisions of the minimised error of a class are wrong: the
-// model never decides for the class, so that it is of no use although it may meet the bounds.
-func (o *Outcome) GivenUp() bool {
-	v := o.Objective.Train
-	r := o.Objective.rate()
-	return v != nil && *v == 1 && r.Name() == constraints.Error().Name() && r != constraints.Error()
+// worstError is the minimised error of a class from which the class is given up.
+const worstError = 1 - givenUpRows
+
+// GivenUp says which training decisions make a model useless although it may meet the bounds:
+// nearly all are for one class, or nearly all of the minimised error of a class are wrong.
+// Otherwise GivenUp returns "".
+func (o *Outcome) GivenUp() string {
+	if o.Decides != "" {
+		return "the model decides " + o.Decides + " for nearly every training row"
+	}
+	v, r := o.Objective.Train, o.Objective.rate()
+	if v != nil && *v >= worstError && r.Name() == constraints.Error().Name() && r != constraints.Error() {
+		return "the model decides nearly all training rows of the minimised " + o.Objective.Name + " wrongly"
+	}
+	return ""
 }
 
 // state returns the judgement on the training decisions. Summaries of earlier versions have only

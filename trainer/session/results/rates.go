@@ -58,6 +58,42 @@ type RateTable struct {
 	Confusion [][]float64 `json:"confusion"`
 }
 
+// When a class is given up: hardly any row is decided as the class, in number, as a share of all
+// rows, and as a share of the rows of the class.
+const (
+	fewRows     = 10
+	fewShare    = 0.01
+	givenUpRows = 0.1
+)
+
+// Decides returns the class as which nearly all rows are decided, and the number of the other rows.
+// All other classes with rows are given up. Decides returns "" if the decisions differ, or if only
+// one class has rows.
+func (t *RateTable) Decides() (class string, others int) {
+	actual, decided, sum := make([]float64, len(t.Classes)), make([]float64, len(t.Classes)), 0.0
+	for a, row := range t.Confusion {
+		for d, n := range row {
+			actual[a], decided[d], sum = actual[a]+n, decided[d]+n, sum+n
+		}
+	}
+	rows := float64(t.Rows) / sum // of a unit of weight
+	most := slices.Index(decided, slices.Max(decided))
+	givenUp := false
+	for k, n := range decided {
+		if k == most || actual[k] == 0 && n == 0 {
+			continue
+		}
+		if n >= max(fewRows/rows, fewShare*sum) || n > 0 && n >= givenUpRows*actual[k] {
+			return "", 0
+		}
+		givenUp = true
+	}
+	if !givenUp {
+		return "", 0
+	}
+	return t.Classes[most], int(math.Round((sum - decided[most]) * rows))
+}
+
 // GroupRates holds the rates of the rows of a group.
 type GroupRates struct {
 	Group string `json:"group"` // the name: "sex=Female"

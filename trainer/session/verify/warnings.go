@@ -17,8 +17,11 @@ func (c *check) warnings(before results.Provenance) {
 		return
 	}
 	var starts [][]string
-	if r := c.parts[0]; c.in.BoundsOn == constraints.OnDecisions && c.summary.Outcome != nil {
-		starts = append(r.small(), c.ofDecisions(r)...)
+	if r := c.parts[0]; c.summary.Outcome != nil {
+		if c.in.BoundsOn == constraints.OnDecisions {
+			starts = append(r.small(), c.ofDecisions(r)...)
+		}
+		starts = append(starts, c.oneSided(r)...)
 	}
 	c.sentences("warnings", c.summary.Warnings, append(slices.Clip(c.in.Warnings), c.unpromised...), starts)
 	c.sentences("notes", c.summary.Notes, c.in.Notes, nil)
@@ -114,7 +117,7 @@ const (
 // follows them.
 func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 	add := func(format string, args ...any) { list = append(list, []string{fmt.Sprintf(format, args...) + "; "}) }
-	n, classes := len(r.decided), r.p.Rows.Classes
+	n := len(r.decided)
 	accepted, positive := 0, 0
 	for i, k := range r.decided {
 		if k == 1 {
@@ -124,19 +127,14 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 			positive++
 		}
 	}
-	first := r.decided[0]
 	pairs := c.in.System.OfPairs()
-	switch constant := !slices.ContainsFunc(r.decided, func(k int) bool { return k != first }); {
+	switch {
 	case r.doubt > rounding: // the run may have decided otherwise
 		return nil
 	case pairs && r.flat():
 		add("the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5")
 	case pairs:
-	case constant && r.outputs > 1:
-		add("the model decides %s for every training row, whatever its features", classes[first].Name)
-	case constant:
-		add("the model %s everybody: it decides %s for every training row, whatever its features", [2]string{"rejects", "accepts"}[first], classes[first].Name)
-	case r.outputs == 1 && accepted < positive && (accepted < fewRows || float64(accepted) < fewShare*float64(n)):
+	case r.outputs == 1 && accepted > 0 && accepted < positive && (accepted < fewRows || float64(accepted) < fewShare*float64(n)):
 		add("the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little", accepted, n, positive)
 	}
 	if over := r.exceeded(); over > 0 {
@@ -157,6 +155,50 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 		list = append(list, []string{fmt.Sprintf("the exact %s costs %.1f points of the objective (%s): ", what, 100*cost, c.in.System.Minimize)})
 	}
 	return list
+}
+
+// oneSided compares the class as which nearly all training rows are decided, and returns the
+// beginnings of the warning about it. A run whose training collapsed, or which accepts few rows,
+// warns of that instead.
+func (c *check) oneSided(r *evaluator) [][]string {
+	if c.in.System.OfPairs() || slices.Contains(r.unsure, true) {
+		return nil // the run may have decided otherwise
+	}
+	classes := r.p.Rows.Classes
+	actual, decided := make([]mass, len(classes)), make([]mass, len(classes))
+	var every mass
+	for i, k := range r.decided {
+		w := weightOf(r.p.Population, i)
+		actual[r.p.Classes[i]].add(w)
+		decided[k].add(w)
+		every.add(w)
+	}
+	mean := every.weight / float64(every.rows)
+	kept, givenUp := -1, 0
+	for k, d := range decided {
+		few := d.weight < fewRows*mean || d.weight < fewShare*every.weight
+		switch {
+		case few && 10*d.weight < actual[k].weight:
+			givenUp++
+		case d.rows == 0: // no row is of the class
+		case kept >= 0:
+			givenUp = -len(classes)
+		default:
+			kept = k
+		}
+	}
+	only := ""
+	if givenUp > 0 {
+		only = classes[kept].Name
+	}
+	if own := c.summary.Outcome.Decides; own != only {
+		c.report.problem("decides is %q in summary.json, and %q recomputed", own, only)
+	}
+	if only == "" {
+		return nil
+	}
+	return [][]string{{"the model decides " + only + " for ", "the model rejects everybody: it decides " + only + " for ",
+		"the model accepts everybody: it decides " + only + " for ", "the model accepts only ", "collapsed: "}}
 }
 
 // exceeded returns the sum of the amounts by which the counted decisions exceed the inequalities,

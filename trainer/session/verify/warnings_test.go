@@ -2,9 +2,12 @@ package verify
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/internal/require"
@@ -12,6 +15,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session"
+	"ppal/trainer/session/results"
 )
 
 // A summary without a warning that follows from the settings, the data or the counts is a
@@ -77,4 +81,74 @@ func TestWarnings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run of any task and kind of model that decides nearly all training rows as one class says this
+// in a warning, in the outcome and in the verdict, whatever the bounds hold for. No other run does.
+// Each run also ends at weights whose last class has a large score.
+func TestOneSided(t *testing.T) {
+	require.NoRace(t, "it trains many runs")
+	alike := 0
+	for name, options := range runs(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := trained(t, options())
+			oneSided(t, dir)
+			in := require.Value(session.ReadInputs(t.Context(), options()))(t)
+			m := require.Value(models.LoadFile(dir.Model(), in.Model))(t)
+			x := require.Value(models.Stack(m.Architecture, m.Weights))(t)
+			_, outputs := m.Architecture.Dims()
+			offsets := make([]float64, outputs)
+			offsets[outputs-1] = 40
+			require.NoError(t, models.AddToScores(m.Architecture, x, offsets))
+			m.Weights = require.Value(models.Unstack(m.Architecture, x))(t)
+			o := options()
+			o.Init = filepath.Join(t.TempDir(), "init.safetensors")
+			require.NoError(t, models.SaveFile(o.Init, m, tensor.Float64))
+			o.Settings = trainer.Settings{Iterations: -1}
+			dir = trained(t, o)
+			if oneSided(t, dir) {
+				alike++
+			}
+			own := options()
+			own.Init, own.Settings = o.Init, o.Settings
+			if r := verified(t, dir, own); !r.Verified {
+				t.Errorf("not verified: %q", r.Problems)
+			}
+		})
+	}
+	if alike < 20 {
+		t.Errorf("%d runs decide all rows alike", alike)
+	}
+}
+
+// oneSided reports whether a run decides all training rows as one class of several, and checks what
+// the run says.
+func oneSided(t *testing.T, dir rundir.Dir) bool {
+	t.Helper()
+	sum := require.Value(rundir.ReadSummary(dir.Summary()))(t)
+	table := sum.Rates[results.Training]
+	if table == nil {
+		return false
+	}
+	var decided []string
+	for k, class := range table.Classes {
+		n, actual := 0.0, 0.0
+		for a, row := range table.Confusion {
+			n, actual = n+row[k], actual+table.Confusion[k][a]
+		}
+		if n >= 10 || n > 0 && n >= actual/10 {
+			decided = append(decided, class)
+		}
+	}
+	only := ""
+	if len(decided) == 1 {
+		only = decided[0]
+	}
+	warned := slices.ContainsFunc(sum.Warnings, func(w string) bool {
+		return strings.Contains(w, "decides "+only+" for ") || strings.HasPrefix(w, "collapsed: ") || strings.HasPrefix(w, "the model accepts only ")
+	})
+	if o := sum.Outcome; o != nil && (o.Decides != only || only != "" && !warned || only != "" && o.GivenUp() == "") {
+		t.Errorf("decides %q, want %q; warnings %q", o.Decides, only, sum.Warnings)
+	}
+	return only != ""
 }

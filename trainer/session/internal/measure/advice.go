@@ -36,7 +36,7 @@ type Circumstances struct {
 	Status     trainer.Status
 	Unmet      bool // no threshold meets the bounds on decisions
 	Costly     bool // the threshold costs much of the objective
-	Constant   bool // the model makes one decision for all rows, or hardly ever the positive one
+	Constant   bool // the model makes nearly the same decision for all rows, or hardly ever the positive one
 	Overfitted bool // the model fits the training rows much more closely than the validation rows: see Overfits
 	AtRounding bool // the steps to the saved weights are at the rounding of the weights
 	OfLoss     bool // the weights are those of the loss, because no later round has better decisions
@@ -170,4 +170,39 @@ func (c *Circumstances) Overfitting(o *results.ObjectiveOutcome) string {
 		text += " The saved weights are the best on the validation rows."
 	}
 	return strings.TrimSpace(text + " " + c.use(toFitLess))
+}
+
+// GivenUp returns a warning about an outcome whose training decisions are useless although they may
+// meet the bounds (results.Outcome.GivenUp); nil: they are not. t has the rates of the training
+// rows.
+func (c *Circumstances) GivenUp(o *results.Outcome, t *results.RateTable) trainer.Warnings {
+	text := o.GivenUp()
+	if text == "" {
+		return nil
+	}
+	if decided, others := t.Decides(); decided != "" {
+		switch {
+		case others > 0:
+			text = fmt.Sprintf("the model decides %s for all but %d of %d training rows", decided, others, t.Rows)
+		case o.AcceptanceRate == nil:
+			text = fmt.Sprintf("the model decides %s for every training row, whatever its features", decided)
+		default:
+			who := [2]string{"rejects", "accepts"}[slices.Index(t.Classes, decided)]
+			text = fmt.Sprintf("the model %s everybody: it decides %s for every training row, whatever its features", who, decided)
+		}
+	}
+	if len(o.Constraints) > 0 {
+		text += ", so that met bounds say nothing about its quality"
+	}
+	binds := slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.Multiplier > 0 })
+	use := c.toMeetBounds()
+	switch {
+	case *o.Objective.Train == 0 && len(o.Constraints) > 0:
+		use = "the bounds allow this: use tighter bounds"
+	case !binds && o.Thresholds == nil:
+		use = "no bound asks for this: use other features, or --class-weight balanced"
+	case !c.Convex:
+		use += ", or another --seed"
+	}
+	return trainer.Warnings{{Code: WarnOneSided, Text: text + "; " + use}}
 }

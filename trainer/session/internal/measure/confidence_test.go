@@ -30,7 +30,7 @@ func TestConfidenceComparesAllThresholds(t *testing.T) {
 	sample := require.Value(system.On(population(training)))(t)
 	others := require.Value(system.On(population(validation)))(t)
 	c := require.Value(NewConfidence(system, others, len(validation), 0.95))(t)
-	f, _, err := NewSolution(system, sample, []string{"no", "yes"}, len(training), 0)
+	f, _, err := NewSolution(system, sample, 2, len(training), 0)
 	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(7, 8))
 	draw := func(labels []int, shift float64) (scores []float64) {

@@ -51,7 +51,7 @@ func (f *Solution) RankStep(best []float64, resolution float64, affine bool, sco
 	if f.Exact, err = f.Orders.Step(f.Target, best, smooth, resolution); err != nil {
 		return err
 	}
-	f.Constant, f.Weights = -1, nil
+	f.Weights = nil
 	if f.Exact.Violation > 0 && !f.Exact.Moved {
 		if err := f.between(best, affine, scoresOf); err != nil {
 			return err

@@ -49,7 +49,6 @@ func Round(x []float64, resolution float64) {
 type Solution struct {
 	System   *constraints.System
 	Sample   *constraints.Sample // the training rows
-	Classes  []string            // names
 	Rates    *decide.Rates       // nil for pairs
 	Orders   *decide.Orders      // of pairs; nil for rows
 	Column   int                 // the weight of the feature that Orders.Direction has
@@ -57,11 +56,8 @@ type Solution struct {
 	Rounds   *decide.Result   // nil before the rounds, and for thresholds on given scores
 	OnScores *ScoreThresholds // of thresholds on given scores; nil: the scores are trained
 	Exact    *decide.Exact    // the exact step on scores in float64; nil before ExactStep
-	// Constant is the class of every training row after the exact step; -1 if the classes of the
-	// rows differ.
-	Constant int
-	Accepted int // training rows with a positive decision after the exact step, of a model with one score
-	Positive int // training rows of the positive class
+	Accepted int              // training rows with a positive decision after the exact step, of a model with one score
+	Positive int              // training rows of the positive class
 	// Weights are the weights of the exact step before its offsets: of pairs a point between the ends
 	// of two rounds, else see Turn. nil: the weights of the best round.
 	Weights []float64
@@ -72,13 +68,13 @@ type Solution struct {
 
 // NewSolution prepares the rounds for n training rows. With two classes, positive is the number of
 // rows of the second class. The warnings are about constraints that may end without a judgement.
-func NewSolution(system *constraints.System, sample *constraints.Sample, classes []string, n, positive int) (*Solution, trainer.Warnings, error) {
-	f := &Solution{System: system, Sample: sample, Classes: classes, Positive: positive}
+func NewSolution(system *constraints.System, sample *constraints.Sample, classes, n, positive int) (*Solution, trainer.Warnings, error) {
+	f := &Solution{System: system, Sample: sample, Positive: positive}
 	if system.OfPairs() {
 		return f, f.setOrders(n), nil
 	}
 	var err error
-	if f.Rates, err = newRates(system, sample, n, len(classes)); err != nil {
+	if f.Rates, err = newRates(system, sample, n, classes); err != nil {
 		return nil, nil, err
 	}
 	counted, err := sample.CountWith(make([]int, n), make([]float64, system.Terms()))
@@ -177,7 +173,7 @@ const (
 // Few reports whether the model accepts so few training rows that their rates say little, although
 // more rows are positive.
 func (f *Solution) Few() bool {
-	if f.Orders != nil || f.Constant >= 0 || f.Rates.Outputs() > 1 || f.Accepted >= f.Positive {
+	if f.Orders != nil || f.Rates.Outputs() > 1 || f.Accepted == 0 || f.Accepted >= f.Positive {
 		return false
 	}
 	return f.Accepted < fewRows || float64(f.Accepted) < fewShare*float64(f.Rates.Rows())
@@ -229,12 +225,9 @@ func (f *Solution) end(scores []float64, tighter bool) error {
 	}
 	decided := make([]int32, f.Rates.Rows())
 	decide.Decide(decided, scores, nil)
-	f.Constant, f.Accepted = int(decided[0]), 0
+	f.Accepted = 0
 	for _, k := range decided {
 		f.Accepted += int(k)
-		if k != decided[0] {
-			f.Constant = -1
-		}
 	}
 	return nil
 }
@@ -242,22 +235,15 @@ func (f *Solution) end(scores []float64, tighter bool) error {
 // costlyStep is the smallest increase of the objective by the exact step that causes a warning.
 const costlyStep = 0.005
 
-// Warnings returns the warnings about a failed exact step and about constant decisions. If the
-// training rows chose the offsets, Warnings also reports the cost of the exact step.
+// Warnings returns the warnings about a failed exact step. If the training rows chose the offsets,
+// Warnings also reports the cost of the exact step.
 func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warnings) {
 	add := func(code trainer.WarningCode, format string, args ...any) {
 		list = append(list, trainer.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 	}
 	use := c.toMeetBounds()
-	switch {
-	case f.Orders != nil && f.flat:
+	if f.flat {
 		add(WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5; %s", use)
-	case f.Constant < 0:
-	case f.Rates.Outputs() > 1:
-		add(WarnOneSided, "the model decides %s for every training row, whatever its features; %s", f.Classes[f.Constant], use)
-	default:
-		who := [2]string{"rejects", "accepts"}[f.Constant]
-		add(WarnOneSided, "the model %s everybody: it decides %s for every training row, whatever its features; %s", who, f.Classes[f.Constant], use)
 	}
 	if f.Few() {
 		add(WarnFewPositive, "the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little; %s",

@@ -183,7 +183,7 @@ func solutionOf(t *testing.T, s *constraints.System, p, q *constraints.Populatio
 	t.Helper()
 	sample := require.Value(s.On(p))(t)
 	others := require.Value(s.On(q))(t)
-	f, _, err := NewSolution(s, sample, p.Classes, p.Len(), 0)
+	f, _, err := NewSolution(s, sample, len(p.Classes), p.Len(), 0)
 	require.NoError(t, err)
 	f.OnScores = &ScoreThresholds{Outputs: 1}
 	if byGroup {

@@ -154,7 +154,7 @@ func TestFew(t *testing.T) {
 		want                     bool
 	}{{9, 200, 240, true}, {10, 200, 240, false}, {10, 200, 1001, true}, {11, 200, 1001, false}, {5, 5, 1000, false}, {5, 6, 1000, true}} {
 		rates := require.Value(decide.NewRates(c.rows, 2, nil, func(int) []decide.Entry { return nil }))(t)
-		s := Solution{Constant: -1, Accepted: c.accepted, Positive: c.positive, Rates: rates}
+		s := Solution{Accepted: c.accepted, Positive: c.positive, Rates: rates}
 		if got := s.Few(); got != c.want {
 			t.Errorf("%d of %d rows accepted, %d positive: few %t", c.accepted, c.rows, c.positive, got)
 		}
