@@ -142,8 +142,8 @@ func TestTrainSets(t *testing.T) {
 
 func TestSetCompletion(t *testing.T) {
 	for args, want := range map[string]string{
-		"methods ":            "ppala\nplada\ngdpa\n",
-		"train --set ":        "ppala.\nplada.\n",
+		"methods ":            "alm\nplada\nppala\nunconstrained\n",
+		"train --set ":        "alm.\nplada.\n",
 		"train --set gdpa.":   "gdpa.primal=\ngdpa.momentum=\ngdpa.step=\n",
 		"compare --set ssg.":  "ssg.tolerance=\n",
 		"train --activation ": "sigmoid\nrelu\ntanh\n",

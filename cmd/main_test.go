@@ -106,7 +106,7 @@ func TestDevices(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	got := command(t.Context(), nil, "__complete", "train", "--method", "")
-	if got.status != exitDone || !strings.HasPrefix(got.stdout, "auto\nppala\nplada\n") {
+	if got.status != exitDone || !strings.HasPrefix(got.stdout, "auto\nalm\nplada\nppala\n") {
 		t.Errorf("%+v", got)
 	}
 	if got := command(t.Context(), nil, "completion", "bash"); got.status != exitDone || len(got.stdout) < 1000 {

@@ -35,9 +35,20 @@ that has the equations, and the settings with their defaults, ranges and units.`
 	}
 }
 
+// rivalPromise says what the methods for comparisons do not promise.
+const rivalPromise = "not a choice of --method auto; runs on mini-batches do not end with steps on all rows."
+
 func (a *app) listMethods() error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	rivals := false
 	for _, d := range method.All() {
+		switch {
+		case d.Rival && !rivals:
+			fmt.Fprintln(w, "\nFor comparisons: "+rivalPromise)
+		case rivals && !d.Rival:
+			fmt.Fprintln(w)
+		}
+		rivals = d.Rival
 		fmt.Fprintf(w, "%s\t%s\n", d.Name, d.Summary)
 	}
 	if err := w.Flush(); err != nil {
@@ -64,6 +75,12 @@ func (a *app) describeMethod(name string) error {
 	text := fmt.Sprintf("%s: %s\n", d.Name, d.Summary)
 	if d.About != "" {
 		text += "\n" + wrapped(d.About, helpWidth) + "\n"
+	}
+	if d.Rival {
+		text += "For comparisons: " + rivalPromise + "\n"
+	}
+	if problems := config.SuitableProblems(d.New().Needs()); problems != "" {
+		text += wrapped("Needs "+problems+".", helpWidth)
 	}
 	if d.Source != "" {
 		text += "Source: " + strings.TrimSuffix(d.Source, ".") + ".\n"

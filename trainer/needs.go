@@ -12,6 +12,16 @@ import (
 type Needs struct {
 	// Of is the name of the method or the step in errors.
 	Of string
+	// Option is the name of the option of the method that has the requirements; "": the method has
+	// them with all settings.
+	Option string
+	// Instead says what to choose for other problems, in messages; "": nothing.
+	Instead string
+	// Gaps requires constraints that are gaps |h| <= eps, and Convex requires smooth functions that
+	// are convex in x. A problem does not tell: a program that knows its task checks them.
+	Gaps, Convex bool
+	// AllRows requires a problem that evaluates f and g on all rows in each iteration.
+	AllRows bool
 	// Pieces requires constraints that are maxima of smooth pieces (problem.Piecewise).
 	Pieces bool
 	// Group requires a problem that draws one group and has only its constraints (problem.DrawnGroup).
@@ -31,6 +41,8 @@ func (n Needs) Check(p problem.Problem) error {
 		return n.error("constraints that are maxima of smooth pieces (problem.Piecewise)")
 	case n.Group && features.Group == nil:
 		return n.error("one drawn group at a time (problem.DrawnGroup)")
+	case n.AllRows && features.Batches != nil:
+		return n.error("all rows in each iteration, not mini-batches")
 	case n.Regularizers != nil && !slices.Contains(n.Regularizers, r):
 		return n.error(fmt.Sprintf("a regularizer in %v; the problem has %v", n.Regularizers, r))
 	}

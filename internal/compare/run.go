@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,11 +235,12 @@ func (w *watcher) Tick(at *problem.Point) {
 }
 
 // resolve completes the settings of a run. All methods of a comparison have equal primal steps, as
-// in the paper: without a given primal step, an automatic choice is nesterov. GDPA takes the same
-// step, with the automatic size, unless its published step is given or the preset is the paper's.
+// in the paper: without a given primal step, an automatic choice is nesterov. A method whose
+// published step is another one takes the same steps, unless the settings give the published step
+// or the preset is the paper's.
 func resolve(values config.Values) (config.Train, error) {
-	if values[option.NameMethod] == new(method.GDPA).Name() && automatic(values) {
-		values = merged(values, config.Values{"primal": step.Nesterov.String(), "gdpa-step": "auto"})
+	if d, _ := method.Lookup(values[option.NameMethod]); d.Comparison.Equal != nil && automatic(values, d.Comparison.Published) {
+		values = merged(values, d.Comparison.Equal)
 	}
 	cfg, err := config.Resolve(values, nil)
 	if err == nil && values["primal"] == "" {
@@ -247,9 +249,10 @@ func resolve(values config.Values) (config.Train, error) {
 	return cfg, err
 }
 
-// automatic reports whether the settings leave GDPA's step to the program.
-func automatic(values config.Values) bool {
-	for _, given := range []string{"gdpa-step", "gdpa-step-decay"} {
+// automatic reports whether the settings leave the method's step to the program. published are the
+// names of the options of its published step.
+func automatic(values config.Values, published []string) bool {
+	for _, given := range published {
 		if values[given] != "" {
 			return false
 		}
@@ -269,10 +272,8 @@ func (o *Outcome) steps() string {
 		}
 		kind := "steps and step sizes of their own"
 		if primal := cfg.Options["primal"]; primal != "" {
-			size := "eta"
-			if c.Values[option.NameMethod] == new(method.GDPA).Name() {
-				size = "gdpa-step"
-			}
+			d, _ := method.Lookup(c.Values[option.NameMethod])
+			size := cmp.Or(d.Comparison.Size, "eta")
 			kind = primal + " with "
 			if text := cfg.Options[size]; text == "" || text == "auto" {
 				kind += "the automatic size"

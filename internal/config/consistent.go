@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"runtime"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/models"
+	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -139,36 +140,55 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 	return nil
 }
 
-// consistentMethod refuses methods and x-steps that do not support the problem.
+// consistentMethod refuses methods whose needs the problem does not meet.
 func (t *Train) consistentMethod(refuse refusal) error {
-	traits := session.TraitsOf(t.Task)
-	xStep := t.Options["x-step"]
 	m, err := t.TrainerMethod()
 	if err != nil {
 		return err
 	}
+	needs, traits, regularizer := m.Needs(), session.TraitsOf(t.Task), t.Problem.Regularizer.Kind
+	name := cmp.Or(needs.Option, option.NameMethod)
+	drawn := traits.Sampled || traits.Pairs && !traits.OnDecisions && t.Session.BatchSize == 1
 	switch {
-	case (xStep == "proxlinear" || xStep == "split") && !traits.Gaps:
-		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
-	case xStep == "proxlinear" && t.Problem.Regularizer.Kind != problem.NoRegularizer:
-		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer.Kind)
+	case needs.Gaps && !traits.Gaps:
+		return refuse(name, "needs gaps |h| <= eps, which --problem %s does not have; %s", t.Data.Problem, needs.Instead)
+	case needs.Regularizers != nil && !slices.Contains(needs.Regularizers, regularizer):
+		var kinds []string
+		for _, k := range needs.Regularizers {
+			kinds = append(kinds, k.String())
+		}
+		return refuse(name, "needs --regularizer %s (now %s)", option.List(kinds, "or"), regularizer)
 	case traits.Largest && method.Smooth(m):
-		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Name)
-	}
-	switch m.(type) {
-	case *method.MultiplierModel:
-		if !traits.Sampled && (!traits.Pairs || traits.OnDecisions || t.Session.BatchSize != 1) {
-			return refuse("method", "needs --problem if with --if-form sampled, or bounds on pairs with --bounds-on surrogate and --batch-size 1")
-		}
-	case *method.NLIAPIAL:
-		switch {
-		case !traits.Convex || t.Model.Shape.Model != models.TextLinear:
-			return refuse("method", "needs smooth convex constraints, as those of --phi logistic with --model linear; use another method")
-		case t.Session.BatchSize > 0:
-			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")
-		}
+		d, _ := session.LookupTask(t.Data.Problem)
+		return refuse(option.NameMethod, "needs smooth constraints, and the largest of several has a kink; use %s",
+			cmp.Or(d.Suits.Smooth, "another method"))
+	case needs.Group && !drawn:
+		return refuse(name, "needs %s", SuitableProblems(needs))
+	case needs.Convex && !(traits.Convex && t.Model.Shape.Model == models.TextLinear):
+		return refuse(name, "needs smooth convex functions, as those of %s; %s", SuitableProblems(needs), needs.Instead)
+	case needs.AllRows && t.Session.BatchSize > 0:
+		return refuse("batch-size", "--method %s takes all rows in each iteration; use 0", t.Method.Name)
 	}
 	return nil
+}
+
+// SuitableProblems returns the tasks that suit a method which draws a group or needs convex
+// functions, with the settings; "" for the needs of other methods.
+func SuitableProblems(n trainer.Needs) string {
+	var list []string
+	for _, d := range session.Tasks() {
+		with := ""
+		switch {
+		case n.Group:
+			with = d.Suits.Drawn
+		case n.Convex && d.Suits.Convex != "":
+			with = d.Suits.Convex + " and --model " + models.TextLinear
+		}
+		if with != "" {
+			list = append(list, "--problem "+d.Name+" with "+with)
+		}
+	}
+	return strings.Join(list, ", or ")
 }
 
 // consistentDevice refuses settings that the device or the engine does not support.

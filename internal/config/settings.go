@@ -145,7 +145,7 @@ func (p *Problem) regularizer() []*option.Option {
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Name, "choose the method (see ppal methods); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{auto}, method.Names()...)...).As("NAME").And(option.Trained()),
+		option.Choice(option.NameMethod, &m.Name, "choose the method (ppal methods marks those for comparisons); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{auto}, method.Names()...)...).As("NAME").And(option.Trained()),
 		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well in practice, or the values of the paper by Moon et al.",
 			preset.Practical, preset.Paper).And(option.Trained()),
 	}

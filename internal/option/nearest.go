@@ -1,9 +1,13 @@
 package option
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Nearest returns the name with the smallest edit distance from word. It returns "" if this
-// distance is larger than both 2 and a third of the word's letters, or is as large as the word.
+// Nearest returns the name with the smallest edit distance from word, of several the first that
+// has word's letters. It returns "" if this distance is larger than both 2 and a third of the
+// word's letters, or is as large as the word.
 func Nearest(word string, names []string) string {
 	for _, name := range names {
 		if name != word && strings.EqualFold(name, word) {
@@ -12,11 +16,19 @@ func Nearest(word string, names []string) string {
 	}
 	best, least := "", max(2, len(word)/3)+1
 	for _, name := range names {
-		if d := distance(word, name); d < least && d < len(word) {
+		d := distance(word, name)
+		if d < len(word) && (d < least || d == least && letters(name) == letters(word) && letters(best) != letters(word)) {
 			best, least = name, d
 		}
 	}
 	return best
+}
+
+// letters returns the letters of a word in the alphabet's order.
+func letters(word string) string {
+	sorted := []byte(word)
+	slices.Sort(sorted)
+	return string(sorted)
 }
 
 // distance returns the Levenshtein distance. An exchange of two neighbouring letters counts as one

@@ -139,9 +139,9 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	names := []string{"alpha", "beta", "batch-size", "method", "eta"}
+	names := []string{"alpha", "beta", "batch-size", "method", "eta", "gda", "gdpa"}
 	for word, want := range map[string]string{
-		"alhpa": "alpha", "bta": "beta", "batchsize": "batch-size", "methods": "method", "learning-rate": "", "x": "", "eat": "eta", "ETA": "eta", "Alpha": "alpha",
+		"alhpa": "alpha", "bta": "beta", "batchsize": "batch-size", "methods": "method", "learning-rate": "", "x": "", "eat": "eta", "gpda": "gdpa", "ETA": "eta", "Alpha": "alpha",
 	} {
 		if got := Nearest(word, names); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)

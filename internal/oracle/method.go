@@ -55,15 +55,14 @@ func (m *Method) Name() string {
 }
 
 // Needs implements trainer.Method.
-func (m *Method) Needs() trainer.Needs { return trainer.Needs{Of: m.Name(), Evaluations: true} }
+func (m *Method) Needs() trainer.Needs {
+	return trainer.Needs{Of: m.Name(), Evaluations: true, AllRows: true}
+}
 
 // Init implements trainer.Method: it starts the program at the iterate. Each round of a run starts
-// the program again. The error wraps problem.ErrSettings for mini-batches, without a program,
-// and for a second round with a program that Method did not start.
+// the program again. The error wraps problem.ErrSettings without a program, and for a second round
+// with a program that Method did not start.
 func (m *Method) Init(p problem.Problem, at *problem.Point) error {
-	if problem.FeaturesOf(p).Batches != nil {
-		return fmt.Errorf("oracle: %w: another program needs all rows: use --batch-size 0", problem.ErrSettings)
-	}
 	if err := m.start(); err != nil {
 		return err
 	}

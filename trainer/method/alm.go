@@ -56,6 +56,9 @@ type ALM struct {
 
 var (
 	_ trainer.Method    = (*ALM)(nil)
+	_ quasiNewton       = (*ALM)(nil)
+	_ finisher          = (*ALM)(nil)
+	_ averager          = (*ALM)(nil)
 	_ trainer.DualRule  = (*ALM)(nil)
 	_ trainer.Penalizer = (*ALM)(nil)
 	_ batchRule         = (*ALM)(nil)
@@ -73,8 +76,32 @@ const (
 // until the coefficients overflow float32.
 const mostPenalty = 1e6
 
+// nameALMPenalty is the name of the option of the first penalty.
+const nameALMPenalty = "alm-penalty"
+
+func init() {
+	describe[ALM](Description{
+		Summary: "method of multipliers, or augmented Lagrangian",
+		About: "With quasi-Newton steps: the limit of PPALA with exact inner minimisation, for smooth functions on all rows. With first-order" +
+			" steps: a fixed number of x-steps between the updates of the multipliers.",
+		Source: "Hestenes 1969; Powell 1969; Rockafellar 1973",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *ALM) Name() string { return "alm" }
+
+// primal implements chooser.
+func (m *ALM) primal() *step.Settings { return &m.Primal }
+
+// firstOrderOnly implements quasiNewton.
+func (m *ALM) firstOrderOnly() bool { return m.Inner != 0 }
+
+// onAllRows implements finisher.
+func (m *ALM) onAllRows() trainer.Method { return &ALM{Penalty: m.Penalty, Tolerance: m.Tolerance} }
+
+// setRun implements runSetter.
+func (m *ALM) setRun(tolerance float64, _ uint64) { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
 
 // Init implements trainer.Method.
 func (m *ALM) Init(p problem.Problem, at *problem.Point) error {
@@ -83,7 +110,7 @@ func (m *ALM) Init(p problem.Problem, at *problem.Point) error {
 		return m.initFirst(p, at)
 	}
 	err := m.initSecond(m, p, at, cmp.Or(m.Tolerance, trainer.DefaultFeasibilityTolerance))
-	m.c = m.FirstPenalty(p)
+	m.c = m.firstPenalty(p)
 	return err
 }
 
@@ -91,11 +118,11 @@ func (m *ALM) Init(p problem.Problem, at *problem.Point) error {
 // passes.
 func (m *ALM) initFirst(p problem.Problem, at *problem.Point) error {
 	earlier := m.lambda
-	if err := m.init(m, p, at); err != nil || !AveragesOn(m, p) {
+	if err := m.init(m, p, at); err != nil || !m.averagesOn(p) {
 		m.passes = nil
 		return err
 	}
-	m.c = m.FirstPenalty(p)
+	m.c = m.firstPenalty(p)
 	again := m.passes != nil && len(earlier) == len(m.lambda)
 	first := 0
 	if !again {
@@ -109,27 +136,33 @@ func (m *ALM) initFirst(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// SetCollapsed gives a method that averages (AveragesOn) the test of a collapsed network. A method
-// calls collapsed with the means of f and g over a pass. The run returns to an earlier pass if
-// collapsed returns true. nil is the default: no test.
-func SetCollapsed(m trainer.Method, collapsed func(f float64, g []float64) bool) {
-	if a, ok := m.(*ALM); ok {
-		a.collapsed = collapsed
+// setCollapsed implements averager.
+func (m *ALM) setCollapsed(collapsed func(f float64, g []float64) bool) { m.collapsed = collapsed }
+
+// averagesOn implements averager: on mini-batches with Adam's steps of a model with hidden layers.
+func (m *ALM) averagesOn(p problem.Problem) bool {
+	_, blocks := p.(problem.BlockSampler)
+	return blocks && m.Primal.Kind == step.Adam && !problem.FeaturesOf(p).Shallow
+}
+
+// beginWith sets the first multipliers of the last iterations of a run on mini-batches, after Init.
+func (m *ALM) beginWith(multipliers []float64) {
+	for j, v := range multipliers {
+		m.lambda[j] = max(0, v)
 	}
 }
 
-// AveragesOn reports whether a run of m on mini-batches p returns a mean of its iterates, and
-// therefore needs no iterations on all rows at its end: ALM with Adam's steps of a model with
-// hidden layers.
-func AveragesOn(m trainer.Method, p problem.Problem) bool {
-	a, ok := m.(*ALM)
-	_, blocks := p.(problem.BlockSampler)
-	return ok && blocks && a.Primal.Kind == step.Adam && !problem.FeaturesOf(p).Shallow
+// automatic is what Automatic returns.
+func (m *ALM) automatic(p problem.Problem) map[string]string {
+	if m.Penalty != 0 {
+		return nil
+	}
+	return map[string]string{nameALMPenalty: option.Float(m.firstPenalty(p))}
 }
 
-// FirstPenalty returns the c with which a run on p begins, after ChoosePrimal.
-func (m *ALM) FirstPenalty(p problem.Problem) float64 {
-	if (m.Primal.Kind == step.LBFGS || AveragesOn(m, p)) && !problem.FeaturesOf(p).Shallow {
+// firstPenalty returns the c with which a run on p begins, after ChoosePrimal.
+func (m *ALM) firstPenalty(p problem.Problem) float64 {
+	if (m.Primal.Kind == step.LBFGS || m.averagesOn(p)) && !problem.FeaturesOf(p).Shallow {
 		return cmp.Or(m.Penalty, networkPenalty)
 	}
 	return cmp.Or(m.Penalty, DefaultALMPenalty)
@@ -271,7 +304,7 @@ func (m *ALM) VisitDual(v problem.StateVisitor) {
 // options returns the settings, bound to the fields of m.
 func (m *ALM) options() []*option.Option {
 	return append(quasiNewtonOptions(&m.Primal),
-		option.NumberOr("alm-penalty", &m.Penalty, option.Positive, "auto",
+		option.NumberOr(nameALMPenalty, &m.Penalty, option.Positive, "auto",
 			"set the penalty c of the augmented Lagrangian, the first c of lbfgs; auto: 1 for lbfgs on models with hidden layers, else 10"),
 		option.Count("alm-inner", &m.Inner, option.AtLeast(1), "set the number of x-steps between updates of the multipliers").
 			Or(strconv.Itoa(DefaultALMInner)).In("iterations").With(option.FirstOrder()))

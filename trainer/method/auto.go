@@ -23,15 +23,11 @@ type quasiNewton interface {
 	firstOrderOnly() bool
 }
 
-var (
-	_ quasiNewton = (*ALM)(nil)
-	_ quasiNewton = (*Unconstrained)(nil)
-	_ chooser     = (*PPALA)(nil)
-	_ chooser     = (*PLADA)(nil)
-	_ chooser     = (*GDA)(nil)
-	_ chooser     = (*GDPA)(nil)
-	_ chooser     = (*Penalty)(nil)
-)
+// implier is a chooser in which another setting can imply the kind of the primal step.
+type implier interface {
+	// impliedPrimal returns the implied kind, else step.Auto.
+	impliedPrimal() step.Kind
+}
 
 // ChoosePrimal replaces the primal step step.Auto of m by the step for the problem p. Init of a
 // method does the same. ChoosePrimal returns a note that names the step lbfgs or nesterov and, if
@@ -82,25 +78,17 @@ func History(m trainer.Method) int {
 func primalOf(c chooser) step.Kind {
 	primal := *c.primal()
 	q, ok := c.(quasiNewton)
-	plada, _ := c.(*PLADA)
+	implied := step.Auto
+	if i, ok := c.(implier); ok {
+		implied = i.impliedPrimal()
+	}
 	switch {
 	case primal.Kind != step.Auto:
 		return primal.Kind
-	case plada != nil && plada.XStep == Inner:
-		return step.Gradient
+	case implied != step.Auto:
+		return implied
 	case !ok, !primal.Completed() && (primal.Eta != 0 || primal.Fixed || primal.Momentum != 0 || q.firstOrderOnly()):
 		return step.Nesterov
 	}
 	return step.Auto
 }
-
-func (m *PPALA) primal() *step.Settings         { return &m.Primal }
-func (m *PLADA) primal() *step.Settings         { return &m.Primal }
-func (m *ALM) primal() *step.Settings           { return &m.Primal }
-func (m *Unconstrained) primal() *step.Settings { return &m.Primal }
-func (m *GDA) primal() *step.Settings           { return &m.Primal }
-func (m *GDPA) primal() *step.Settings          { return m.Primal }
-func (m *Penalty) primal() *step.Settings       { return &m.Primal }
-
-func (m *ALM) firstOrderOnly() bool           { return m.Inner != 0 }
-func (m *Unconstrained) firstOrderOnly() bool { return false }

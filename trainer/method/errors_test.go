@@ -250,7 +250,7 @@ func TestGDPAPrimalWords(t *testing.T) {
 
 // The list of methods, and what the methods take from a run.
 func TestRegistryByHand(t *testing.T) {
-	if names := method.Names(); len(names) != len(method.All()) || names[0] != "ppala" {
+	if names := method.Names(); len(names) != len(method.All()) || !slices.Contains(names, "ppala") {
 		t.Errorf("the names are %v", names)
 	}
 	for _, d := range method.All() {

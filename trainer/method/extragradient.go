@@ -50,6 +50,16 @@ const (
 	extraNoise  = 64   // unit roundoffs of 1 + ||x||: a shorter move measures nothing
 )
 
+func init() {
+	describe[Extragradient](Description{
+		Rival:   true,
+		Summary: "extragradient steps on the Lagrangian",
+		About: "Gradient descent-ascent with the gradients at a trial point, which damps its oscillations. Two gradients an iteration; the automatic" +
+			" step size also sets the step of the multipliers.",
+		Source: "Korpelevich, \"The extragradient method for finding saddle points and other problems\", Matecon 1976",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *Extragradient) Name() string { return "extragradient" }
 

@@ -38,18 +38,6 @@ type finisher interface {
 	onAllRows() trainer.Method
 }
 
-var (
-	_ finisher = (*PPALA)(nil)
-	_ finisher = (*PLADA)(nil)
-	_ finisher = (*ALM)(nil)
-	_ finisher = (*Unconstrained)(nil)
-)
-
-func (m *PPALA) onAllRows() trainer.Method         { return &ALM{Tolerance: m.Tolerance} }
-func (m *PLADA) onAllRows() trainer.Method         { return &ALM{Tolerance: m.Tolerance} }
-func (m *ALM) onAllRows() trainer.Method           { return &ALM{Penalty: m.Penalty, Tolerance: m.Tolerance} }
-func (m *Unconstrained) onAllRows() trainer.Method { return &Unconstrained{} }
-
 // FinishOn lets a run of m on mini-batches end with the method of multipliers on whole, the problem
 // on all rows with the space of the mini-batches, from the given iteration on, and reports whether
 // m does so. m does if its primal step on the batches is step.Nesterov, also by the choice of
@@ -91,10 +79,8 @@ func (f *finish) begin(at *problem.Point) error {
 	if err := f.last.Init(f.whole, at); err != nil {
 		return err
 	}
-	if m, ok := f.last.(*ALM); ok {
-		for j, v := range w {
-			m.lambda[j] = max(0, v)
-		}
+	if m, ok := f.last.(interface{ beginWith(multipliers []float64) }); ok {
+		m.beginWith(w)
 	}
 	return nil
 }

@@ -28,14 +28,27 @@ type GDA struct {
 
 var (
 	_ trainer.Method   = (*GDA)(nil)
+	_ chooser          = (*GDA)(nil)
 	_ trainer.DualRule = (*GDA)(nil)
 )
 
 // DefaultGDADualStep is the default of GDA.DualStep, gamma.
 const DefaultGDADualStep = 0.05
 
+func init() {
+	describe[GDA](Description{
+		Rival:   true,
+		Summary: "gradient descent-ascent on the Lagrangian",
+		About:   "The plain reference. A dual step that suits one problem diverges on another.",
+		Source:  "Arrow, Hurwicz and Uzawa 1958",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *GDA) Name() string { return "gda" }
+
+// primal implements chooser.
+func (m *GDA) primal() *step.Settings { return &m.Primal }
 
 // Init implements trainer.Method.
 func (m *GDA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }

@@ -45,12 +45,35 @@ type GDPA struct {
 
 var (
 	_ trainer.Method    = (*GDPA)(nil)
+	_ chooser           = (*GDPA)(nil)
 	_ trainer.DualRule  = (*GDPA)(nil)
 	_ trainer.Penalizer = (*GDPA)(nil)
 )
 
+// The names of the options of the published step.
+const (
+	nameGDPAStep  = "gdpa-step"
+	nameGDPADecay = "gdpa-step-decay"
+)
+
+func init() {
+	describe[GDPA](Description{
+		Comparison: Comparison{
+			Size: nameGDPAStep, Equal: map[string]string{namePrimal: step.Nesterov.String(), nameGDPAStep: "auto"},
+			Published: []string{nameGDPAStep, nameGDPADecay},
+		},
+		Rival:   true,
+		Summary: "gradient descent and perturbed ascent",
+		About:   "A single loop with a step size that falls and a penalty that grows. Its published step size needs tuning for each problem.",
+		Source:  "Lu, \"A Single-Loop Gradient Descent and Perturbed Ascent Algorithm for Nonconvex Functional Constrained Optimization\", ICML 2022",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *GDPA) Name() string { return "gdpa" }
+
+// primal implements chooser.
+func (m *GDPA) primal() *step.Settings { return m.Primal }
 
 // Init implements trainer.Method.
 func (m *GDPA) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
@@ -174,7 +197,7 @@ func (m *GDPA) options() []*option.Option {
 			}
 		}).Or("gradient").Check(nil),
 		list[1],
-		option.Custom("gdpa-step", "X|auto", m.setStep, func() string {
+		option.Custom(nameGDPAStep, "X|auto", m.setStep, func() string {
 			if m.Automatic {
 				return "auto"
 			}
@@ -187,7 +210,7 @@ func (m *GDPA) options() []*option.Option {
 				}
 				return ""
 			}),
-		option.Either("gdpa-step-decay", &m.ConstantStep, "cubic", "constant",
+		option.Either(nameGDPADecay, &m.ConstantStep, "cubic", "constant",
 			"cubic: let the step size fall as alpha_0 (r+1)^(-1/3); constant: keep alpha_0"),
 		option.Number("gdpa-penalty", &m.Penalty, option.Positive, "set the first penalty beta_0").Or(option.Float(DefaultGDPAPenalty)),
 		option.Number("gdpa-perturbation", &m.Perturbation, option.Between(0, 1), "set the perturbation tau").

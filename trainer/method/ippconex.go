@@ -65,6 +65,16 @@ var (
 
 const conexDual = 32 // factor of M^2 in the step of y
 
+func init() {
+	describe[IPPConEx](Description{
+		Kinks: true, Rival: true,
+		Summary: "inexact proximal point, inner loop by constraint extrapolation",
+		About:   "Solves strongly convex problems around a centre, one after the other, by extrapolated linearised constraints.",
+		Source: "Boob, Deng and Lan, \"Stochastic First-order Methods for Convex and Nonconvex Functional Constrained Optimization\"," +
+			" Mathematical Programming 2022",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *IPPConEx) Name() string { return "ipp-conex" }
 

@@ -56,6 +56,15 @@ var (
 // ippSSGMost is the limit at which N stops doubling.
 const ippSSGMost = 1 << 20
 
+func init() {
+	describe[IPPSSG](Description{
+		Kinks: true, Rival: true,
+		Summary: "inexact proximal point, inner loop by switching subgradients",
+		About:   "Solves strongly convex problems around a centre, one after the other, by switching subgradient steps.",
+		Source:  "Huang and Lin, NeurIPS 2023; Jia and Grimmer 2022; Boob, Deng and Lan, Mathematical Programming 2022, section 3",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *IPPSSG) Name() string { return "ipp-ssg" }
 

@@ -71,8 +71,21 @@ const (
 	multiplierStream = 0x6d756c7469706c // stream of the random numbers
 )
 
+func init() {
+	describe[MultiplierModel](Description{
+		Kinks: true, Rival: true,
+		Summary: "multipliers from a network on the groups' features",
+		About:   "Draws one group or query an iteration, so that many constraints cost as much as one.",
+		Source: "Narasimhan, Cotter, Zhou, Wang and Guo, \"Approximate Heavily-Constrained Learning with Lagrange Multiplier Models\"," +
+			" NeurIPS 2020",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *MultiplierModel) Name() string { return "multiplier-model" }
+
+// setRun implements runSetter.
+func (m *MultiplierModel) setRun(_ float64, seed uint64) { m.Seed = cmp.Or(m.Seed, seed) }
 
 // Needs implements trainer.Method.
 func (m *MultiplierModel) Needs() trainer.Needs {

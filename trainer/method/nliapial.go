@@ -45,7 +45,6 @@ type NLIAPIAL struct {
 	// Inner limits the steps of an inner problem; 0 is the default, 100.
 	Inner int
 
-	universal
 	q         *problem.Proximal
 	acg       *composite
 	t, k      int     // inner steps, and outer iterations with the current c
@@ -61,8 +60,23 @@ const (
 	DefaultNLIAPIALInner     = 100
 )
 
+func init() {
+	describe[NLIAPIAL](Description{
+		Rival:   true,
+		Summary: "inner-accelerated proximal inexact augmented Lagrangian, for convex constraints",
+		About:   "A double loop of accelerated gradient steps with backtracking, which searches its step sizes on all rows. For smooth convex constraints.",
+		Source: "Kong, Melo and Monteiro, \"Iteration Complexity of a Proximal Augmented Lagrangian Method for Solving Nonconvex Composite" +
+			" Optimization Problems with Nonlinear Convex Constraints\", Mathematics of Operations Research 2023",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *NLIAPIAL) Name() string { return "nl-iapial" }
+
+// Needs implements trainer.Method.
+func (m *NLIAPIAL) Needs() trainer.Needs {
+	return trainer.Needs{Of: "nl-iapial", Convex: true, AllRows: true, Instead: "use another method"}
+}
 
 // Init implements trainer.Method.
 func (m *NLIAPIAL) Init(p problem.Problem, at *problem.Point) error {

@@ -46,6 +46,16 @@ const (
 	DefaultNuPIProportional = 5
 )
 
+func init() {
+	describe[NuPI](Description{
+		Rival:   true,
+		Summary: "gradient descent with a PI controller of the multipliers",
+		About:   "Gradient descent-ascent with a proportional term, which damps the oscillations of the multipliers. The gains need tuning.",
+		Source: "Sohrabi, Ramirez, Zhang, Lacoste-Julien and Gallego-Posada, \"On PI Controllers for Updating Lagrange Multipliers in Constrained" +
+			" Optimization\", ICML 2024, Algorithm 1",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *NuPI) Name() string { return "nupi" }
 

@@ -2,6 +2,7 @@ package method
 
 import (
 	"math"
+	"ppal/trainer"
 	"slices"
 
 	"ppal/trainer/problem"
@@ -213,4 +214,28 @@ func (e *constraintEstimate) visitState(v problem.StateVisitor) {
 	v.Numbers("batches.mean", e.mean)
 	v.Numbers("batches.estimate", e.g)
 	v.Count("batches.seen", &e.seen)
+}
+
+// averager is a method that can return a mean of its iterates on mini-batches.
+type averager interface {
+	// averagesOn reports whether a run on p does so.
+	averagesOn(p problem.Problem) bool
+	// setCollapsed is SetCollapsed.
+	setCollapsed(collapsed func(f float64, g []float64) bool)
+}
+
+// SetCollapsed gives a method that averages (AveragesOn) the test of a collapsed network. A method
+// calls collapsed with the means of f and g over a pass. The run returns to an earlier pass if
+// collapsed returns true. nil is the default: no test.
+func SetCollapsed(m trainer.Method, collapsed func(f float64, g []float64) bool) {
+	if a, ok := m.(averager); ok {
+		a.setCollapsed(collapsed)
+	}
+}
+
+// AveragesOn reports whether a run of m on mini-batches p returns a mean of its iterates, and
+// therefore needs no iterations on all rows at its end.
+func AveragesOn(m trainer.Method, p problem.Problem) bool {
+	a, ok := m.(averager)
+	return ok && a.averagesOn(p)
 }

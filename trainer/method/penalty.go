@@ -33,6 +33,7 @@ type Penalty struct {
 
 var (
 	_ trainer.Method    = (*Penalty)(nil)
+	_ chooser           = (*Penalty)(nil)
 	_ trainer.DualRule  = (*Penalty)(nil)
 	_ trainer.Penalizer = (*Penalty)(nil)
 )
@@ -45,8 +46,20 @@ const (
 	DefaultPenaltyPeriod      = 100
 )
 
+func init() {
+	describe[Penalty](Description{
+		Rival:   true,
+		Summary: "quadratic penalty",
+		About:   "Minimises f + (c/2)||max(0, g)||^2. With a fixed c the limit violates the constraints by about lambda/c.",
+		Source:  "Nocedal and Wright, \"Numerical Optimization\", chapter 17",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *Penalty) Name() string { return "penalty" }
+
+// primal implements chooser.
+func (m *Penalty) primal() *step.Settings { return &m.Primal }
 
 // Init implements trainer.Method.
 func (m *Penalty) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }

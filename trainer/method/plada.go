@@ -78,6 +78,9 @@ type PLADA struct {
 
 var (
 	_ trainer.Method    = (*PLADA)(nil)
+	_ chooser           = (*PLADA)(nil)
+	_ implier           = (*PLADA)(nil)
+	_ finisher          = (*PLADA)(nil)
 	_ trainer.DualRule  = (*PLADA)(nil)
 	_ trainer.Penalizer = (*PLADA)(nil)
 	_ batchRule         = (*PLADA)(nil)
@@ -95,8 +98,26 @@ const (
 	proxLinearMost = 4       // largest number of rows for which XStepAuto selects ProxLinear
 )
 
+func init() {
+	describe[PLADA](Description{
+		Kinks:   true,
+		Summary: "proximal-perturbed Lagrangian alternating direction, for non-smooth constraints",
+		About:   "Takes gaps |h| <= eps as they are. With few gaps and no regularizer its x-step is exact for the linearised gaps.",
+		Source:  "Moon et al., Algorithm 1",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *PLADA) Name() string { return "plada" }
+
+// primal implements chooser.
+func (m *PLADA) primal() *step.Settings { return &m.Primal }
+
+// onAllRows implements finisher.
+func (m *PLADA) onAllRows() trainer.Method { return &ALM{Tolerance: m.Tolerance} }
+
+// setRun implements runSetter.
+func (m *PLADA) setRun(tolerance float64, _ uint64) { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
 
 // validate checks the settings that the dual state does not check.
 func (m *PLADA) validate() error {
@@ -107,6 +128,21 @@ func (m *PLADA) validate() error {
 		return fmt.Errorf("method: %w: unknown x-step %d of PLADA", problem.ErrSettings, m.XStep)
 	}
 	return nil
+}
+
+// smooth implements smoother. On mini-batches, XStepAuto also takes the split form. The estimates
+// of h on batches are unbiased, and the noise of |h| has a positive mean, which makes multipliers
+// grow beyond those of the problem.
+func (m *PLADA) smooth(batches bool) bool {
+	return m.XStep == Split || batches && m.XStep == XStepAuto
+}
+
+// impliedPrimal implements implier: the inner loop takes gradient steps.
+func (m *PLADA) impliedPrimal() step.Kind {
+	if m.XStep == Inner {
+		return step.Gradient
+	}
+	return step.Auto
 }
 
 // Init implements trainer.Method.
@@ -180,14 +216,19 @@ func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }
 
 // Needs implements trainer.Method and trainer.DualRule.
 func (m *PLADA) Needs() trainer.Needs {
+	n := trainer.Needs{Of: "PLADA's x-step " + xStepNames[m.XStep], Option: nameXStep, Instead: "choose subgradient or inner:N"}
 	switch m.XStep {
 	case ProxLinear:
-		return trainer.Needs{Of: "PLADA's x-step proxlinear", Pieces: true, Evaluations: true,
-			Regularizers: []problem.RegularizerKind{problem.NoRegularizer}}
+		n.Gaps, n.Pieces, n.Evaluations = true, true, true
+		n.Regularizers = []problem.RegularizerKind{problem.NoRegularizer}
+	case Split:
+		n.Gaps = true
 	case Inner:
 		return trainer.Needs{Of: "PLADA's x-step inner", Evaluations: true}
+	default:
+		return trainer.Needs{}
 	}
-	return trainer.Needs{}
+	return n
 }
 
 // UpdateDual implements trainer.DualRule.
@@ -252,7 +293,7 @@ func (m *PLADA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, no
 // options returns the settings, bound to the fields of m.
 func (m *PLADA) options() []*option.Option {
 	primal := option.Of(&m.Primal)
-	primal[0].For(step.Gradient.String(), option.If("x-step", "inner")).Check(func() string {
+	primal[0].For(step.Gradient.String(), option.If(nameXStep, "inner")).Check(func() string {
 		if m.XStep == Inner && primalOf(m) != step.Gradient {
 			return "--x-step inner needs --primal gradient"
 		}
@@ -260,7 +301,7 @@ func (m *PLADA) options() []*option.Option {
 	})
 	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
 	return append(list,
-		option.Custom("x-step", "STEP", m.setXStep, m.xStepText,
+		option.Custom(nameXStep, "STEP", m.setXStep, m.xStepText,
 			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
 				" smooth constraints of each gap; inner:N: N steps on the exact subproblem; auto: split with --batch-size, else proxlinear if"+
 				" it applies to at most 4 gaps, else subgradient", "subgradient", "proxlinear", "split", "auto").
@@ -269,6 +310,9 @@ func (m *PLADA) options() []*option.Option {
 		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"),
 	)
 }
+
+// nameXStep is the name of the option of the x-step.
+const nameXStep = "x-step"
 
 // xStepNames are the words of the x-steps that take no number.
 var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient", ProxLinear: "proxlinear", Split: "split"}

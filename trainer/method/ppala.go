@@ -43,6 +43,8 @@ type PPALA struct {
 
 var (
 	_ trainer.Method    = (*PPALA)(nil)
+	_ chooser           = (*PPALA)(nil)
+	_ finisher          = (*PPALA)(nil)
 	_ trainer.DualRule  = (*PPALA)(nil)
 	_ trainer.Penalizer = (*PPALA)(nil)
 	_ batchRule         = (*PPALA)(nil)
@@ -57,8 +59,26 @@ const (
 	ppalaTauBound = 1.0 / 2 // the theorem's bound of tau rho
 )
 
+func init() {
+	describe[PPALA](Description{
+		Summary: "proximal-perturbed augmented Lagrangian, for smooth constraints",
+		About: "One gradient and one evaluation an iteration. The multipliers follow the constraints through an auxiliary multiplier, so that alpha" +
+			" and beta need no tuning. For networks, kinks and mini-batches.",
+		Source: "Moon et al., Algorithm 2",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *PPALA) Name() string { return "ppala" }
+
+// primal implements chooser.
+func (m *PPALA) primal() *step.Settings { return &m.Primal }
+
+// onAllRows implements finisher.
+func (m *PPALA) onAllRows() trainer.Method { return &ALM{Tolerance: m.Tolerance} }
+
+// setRun implements runSetter.
+func (m *PPALA) setRun(tolerance float64, _ uint64) { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
 
 // Init implements trainer.Method.
 func (m *PPALA) Init(p problem.Problem, at *problem.Point) error {

@@ -13,91 +13,58 @@ import (
 // configurable is a method that describes its settings, bound to its fields.
 type configurable interface{ options() []*option.Option }
 
-func init() {
-	for _, d := range All() {
-		option.DescribeLike(d.New(), func(m any) []*option.Option { return m.(configurable).options() })
-	}
-}
-
 // Description describes a method for help texts and documents.
 type Description struct {
-	Name    string                // on the command line: "ppala"
-	Summary string                // one line
-	About   string                // a few sentences: the idea, and when to choose the method
-	Source  string                // the publication that has the equations
-	Kinks   bool                  // supports constraints with kinks; false: needs h <= eps, -h <= eps for |h| <= eps
-	New     func() trainer.Method // returns the zero value, the method with its defaults
+	Name    string // on the command line: "ppala"
+	Summary string // one line
+	About   string // a few sentences: the idea, and when to choose the method
+	Source  string // the publication that has the equations
+	Kinks   bool   // supports constraints with kinks; false: needs h <= eps, -h <= eps for |h| <= eps
+	// Rival says that the method is there for comparisons, with a smaller promise: --method auto
+	// never takes it, and its runs on mini-batches do not end with quasi-Newton steps on all rows.
+	Rival bool
+	// Comparison describes the method's primal step for comparisons.
+	Comparison Comparison
+	New        func() trainer.Method // returns the zero value, the method with its defaults
 }
 
-// All describes all methods, in the order of the help; the methods of other packages come last.
+// Comparison describes the primal step of a method whose published step differs from the primal
+// steps of the other methods. The zero value: the method takes the same steps as others, of the
+// size eta.
+type Comparison struct {
+	// Size is the name of the option of the step's size; "": eta.
+	Size string
+	// Equal are the settings with which the method takes the same steps as others.
+	Equal map[string]string
+	// Published are the names of the options of the published step, which replaces Equal if one of
+	// them is given.
+	Published []string
+}
+
+// described describes the methods of this package. Each method's file adds its own.
+var described []Description
+
+// describe adds a method of this package.
+func describe[M any, P interface {
+	*M
+	trainer.Method
+	configurable
+}](d Description) {
+	d.Name, d.New = P(new(M)).Name(), func() trainer.Method { return P(new(M)) }
+	option.Describe(func(m *M) []*option.Option { return P(m).options() })
+	described = append(described, d)
+}
+
+// All describes all methods in the order of the help: the rivals come after the other methods of
+// this package, and the methods of other packages come last.
 func All() []Description {
-	return append([]Description{
-		{Name: "ppala", New: func() trainer.Method { return &PPALA{} },
-			Summary: "proximal-perturbed augmented Lagrangian, for smooth constraints",
-			About: "One gradient and one evaluation an iteration. The multipliers follow the constraints through an auxiliary multiplier, so that alpha" +
-				" and beta need no tuning. For networks, kinks and mini-batches.",
-			Source: "Moon et al., Algorithm 2"},
-		{Name: "plada", New: func() trainer.Method { return &PLADA{} }, Kinks: true,
-			Summary: "proximal-perturbed Lagrangian alternating direction, for non-smooth constraints",
-			About:   "Takes gaps |h| <= eps as they are. With few gaps and no regularizer its x-step is exact for the linearised gaps.",
-			Source:  "Moon et al., Algorithm 1"},
-		{Name: "gdpa", New: func() trainer.Method { return &GDPA{} },
-			Summary: "gradient descent and perturbed ascent",
-			About:   "A single loop with a step size that falls and a penalty that grows. Its published step size needs tuning for each problem.",
-			Source:  "Lu, \"A Single-Loop Gradient Descent and Perturbed Ascent Algorithm for Nonconvex Functional Constrained Optimization\", ICML 2022"},
-		{Name: "ssg", New: func() trainer.Method { return &SSG{} }, Kinks: true,
-			Summary: "switching subgradient, single loop",
-			About:   "Steps on the objective while the constraints are met and on the largest constraint otherwise.",
-			Source: "Huang and Lin, \"Oracle Complexity of Single-Loop Switching Subgradient Methods for Non-Smooth Weakly Convex Functional Constrained" +
-				" Optimization\", NeurIPS 2023, Algorithm 1"},
-		{Name: "ipp-ssg", New: func() trainer.Method { return &IPPSSG{} }, Kinks: true,
-			Summary: "inexact proximal point, inner loop by switching subgradients",
-			About:   "Solves strongly convex problems around a centre, one after the other, by switching subgradient steps.",
-			Source:  "Huang and Lin, NeurIPS 2023; Jia and Grimmer 2022; Boob, Deng and Lan, Mathematical Programming 2022, section 3"},
-		{Name: "ipp-conex", New: func() trainer.Method { return &IPPConEx{} }, Kinks: true,
-			Summary: "inexact proximal point, inner loop by constraint extrapolation",
-			About:   "Solves strongly convex problems around a centre, one after the other, by extrapolated linearised constraints.",
-			Source: "Boob, Deng and Lan, \"Stochastic First-order Methods for Convex and Nonconvex Functional Constrained Optimization\"," +
-				" Mathematical Programming 2022"},
-		{Name: "multiplier-model", New: func() trainer.Method { return &MultiplierModel{} }, Kinks: true,
-			Summary: "multipliers from a network on the groups' features",
-			About:   "Draws one group or query an iteration. Needs --problem if with --if-form sampled, or bounds on pairs with --bounds-on surrogate and --batch-size 1.",
-			Source: "Narasimhan, Cotter, Zhou, Wang and Guo, \"Approximate Heavily-Constrained Learning with Lagrange Multiplier Models\"," +
-				" NeurIPS 2020"},
-		{Name: "penalty", New: func() trainer.Method { return &Penalty{} },
-			Summary: "quadratic penalty",
-			About:   "Minimises f + (c/2)||max(0, g)||^2. With a fixed c the limit violates the constraints by about lambda/c.",
-			Source:  "Nocedal and Wright, \"Numerical Optimization\", chapter 17"},
-		{Name: "gda", New: func() trainer.Method { return &GDA{} },
-			Summary: "gradient descent-ascent on the Lagrangian",
-			About:   "The plain reference. A dual step that suits one problem diverges on another.",
-			Source:  "Arrow, Hurwicz and Uzawa 1958"},
-		{Name: "nupi", New: func() trainer.Method { return &NuPI{} },
-			Summary: "gradient descent with a PI controller of the multipliers",
-			About:   "Gradient descent-ascent with a proportional term, which damps the oscillations of the multipliers. The gains need tuning.",
-			Source: "Sohrabi, Ramirez, Zhang, Lacoste-Julien and Gallego-Posada, \"On PI Controllers for Updating Lagrange Multipliers in Constrained" +
-				" Optimization\", ICML 2024, Algorithm 1"},
-		{Name: "extragradient", New: func() trainer.Method { return &Extragradient{} },
-			Summary: "extragradient steps on the Lagrangian",
-			About: "Gradient descent-ascent with the gradients at a trial point, which damps its oscillations. Two gradients an iteration; the automatic" +
-				" step size also sets the step of the multipliers.",
-			Source: "Korpelevich, \"The extragradient method for finding saddle points and other problems\", Matecon 1976"},
-		{Name: "alm", New: func() trainer.Method { return &ALM{} },
-			Summary: "method of multipliers, or augmented Lagrangian",
-			About: "With quasi-Newton steps: the limit of PPALA with exact inner minimisation, for smooth functions on all rows. With first-order" +
-				" steps: a fixed number of x-steps between the updates of the multipliers.",
-			Source: "Hestenes 1969; Powell 1969; Rockafellar 1973"},
-		{Name: "unconstrained", New: func() trainer.Method { return &Unconstrained{} },
-			Summary: "the objective alone",
-			About:   "Shows what the objective could reach without the constraints.",
-			Source:  "gradient descent on f + r"},
-		{Name: "nl-iapial", New: func() trainer.Method { return &NLIAPIAL{} },
-			Summary: "inner-accelerated proximal inexact augmented Lagrangian, for convex constraints",
-			About: "A double loop of accelerated gradient steps with backtracking. The constraints must be smooth and convex: --problem mnpc with" +
-				" --model linear and --phi logistic.",
-			Source: "Kong, Melo and Monteiro, \"Iteration Complexity of a Proximal Augmented Lagrangian Method for Solving Nonconvex Composite" +
-				" Optimization Problems with Nonlinear Convex Constraints\", Mathematics of Operations Research 2023"},
-	}, registered...)
+	slices.SortFunc(described, func(a, b Description) int {
+		if a.Rival != b.Rival {
+			return map[bool]int{false: -1, true: 1}[a.Rival]
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return slices.Concat(described, registered)
 }
 
 // New returns the named method with the settings of its zero value. The error for an unknown name
@@ -123,11 +90,6 @@ func SetRun(m trainer.Method, tolerance float64, seed uint64) {
 	}
 }
 
-func (m *PPALA) setRun(tolerance float64, _ uint64)      { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
-func (m *PLADA) setRun(tolerance float64, _ uint64)      { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
-func (m *ALM) setRun(tolerance float64, _ uint64)        { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
-func (m *MultiplierModel) setRun(_ float64, seed uint64) { m.Seed = cmp.Or(m.Seed, seed) }
-
 // smoother is a method whose settings decide whether it supports kinks.
 type smoother interface {
 	smooth(batches bool) bool
@@ -147,11 +109,15 @@ func SmoothOn(m trainer.Method, batches bool) bool {
 	return !d.Kinks
 }
 
-// smooth implements smoother. On mini-batches, XStepAuto also takes the split form. The estimates
-// of h on batches are unbiased, and the noise of |h| has a positive mean, which makes multipliers
-// grow beyond those of the problem.
-func (m *PLADA) smooth(batches bool) bool {
-	return m.XStep == Split || batches && m.XStep == XStepAuto
+// Automatic returns the settings of m that choose a value by the problem, by the names of the
+// options, with the values of a run on p, after ChoosePrimal.
+func Automatic(m trainer.Method, p problem.Problem) map[string]string {
+	if a, ok := m.(interface {
+		automatic(p problem.Problem) map[string]string
+	}); ok {
+		return a.automatic(p)
+	}
+	return nil
 }
 
 // Names returns the names of all methods, in the order of the help.
@@ -159,6 +125,16 @@ func Names() []string {
 	var names []string
 	for _, d := range All() {
 		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Needing returns the names of the methods whose needs, with the defaults, are of a kind.
+func Needing(kind func(trainer.Needs) bool) (names []string) {
+	for _, d := range All() {
+		if kind(d.New().Needs()) {
+			names = append(names, d.Name)
+		}
 	}
 	return names
 }

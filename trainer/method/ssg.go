@@ -73,6 +73,16 @@ const (
 	ssgStability = 2 // factor of 1/L
 )
 
+func init() {
+	describe[SSG](Description{
+		Kinks: true, Rival: true,
+		Summary: "switching subgradient, single loop",
+		About:   "Steps on the objective while the constraints are met and on the largest constraint otherwise.",
+		Source: "Huang and Lin, \"Oracle Complexity of Single-Loop Switching Subgradient Methods for Non-Smooth Weakly Convex Functional Constrained" +
+			" Optimization\", NeurIPS 2023, Algorithm 1",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *SSG) Name() string { return "ssg" }
 

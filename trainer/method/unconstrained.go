@@ -17,11 +17,30 @@ type Unconstrained struct {
 
 var (
 	_ trainer.Method   = (*Unconstrained)(nil)
+	_ quasiNewton      = (*Unconstrained)(nil)
+	_ finisher         = (*Unconstrained)(nil)
 	_ trainer.DualRule = (*Unconstrained)(nil)
 )
 
+func init() {
+	describe[Unconstrained](Description{
+		Summary: "the objective alone",
+		About:   "Shows what the objective could reach without the constraints.",
+		Source:  "gradient descent on f + r",
+	})
+}
+
 // Name implements trainer.Method.
 func (m *Unconstrained) Name() string { return "unconstrained" }
+
+// primal implements chooser.
+func (m *Unconstrained) primal() *step.Settings { return &m.Primal }
+
+// firstOrderOnly implements quasiNewton.
+func (m *Unconstrained) firstOrderOnly() bool { return false }
+
+// onAllRows implements finisher.
+func (m *Unconstrained) onAllRows() trainer.Method { return &Unconstrained{} }
 
 // Init implements trainer.Method.
 func (m *Unconstrained) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }

@@ -202,7 +202,7 @@ func (a *assembly) chooseSteps() (err error) {
 		return nil
 	}
 	o := &a.options
-	if _, multipliers := o.Method.(*method.ALM); o.choosesMethod && multipliers && step.QuasiNewtonRefuses(a.Problem()) != "" {
+	if o.choosesMethod && step.QuasiNewtonRefuses(a.Problem()) != "" {
 		d, _ := o.description()
 		if o.Method, err = firstOrderMethod(d.Name); err != nil {
 			return err

@@ -58,6 +58,7 @@ const (
 func init() {
 	register(TaskDescription{
 		Name: NameRates, Summary: "what --subject-to says, of a table (both imply it)", New: func() Task { return &Decisions{} },
+		Suits:    Suiting{Drawn: "bounds on pairs, --bounds-on surrogate and --batch-size 1"},
 		Defaults: Defaults{Linear: true, Hidden: []int{64}, Activation: models.ReLU, Regularizer: ridge()},
 	})
 	register(TaskDescription{

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
-	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -57,14 +57,12 @@ func (a *assembly) Describe() Description {
 // choice to the program. The choice depends on the machine, the data and the model only.
 func (a *assembly) resolved() map[string]string {
 	list, o, d := map[string]string{}, a.options.Device, a.devices
+	maps.Copy(list, method.Automatic(a.options.Method, a.Problem()))
 	if o.flag() == "auto" {
 		list["device"] = string(CPU)
 		if d.GPU != nil {
 			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.GPU.Info().Ordinal)
 		}
-	}
-	if m, ok := a.options.Method.(*method.ALM); ok && m.Penalty == 0 {
-		list["alm-penalty"] = option.Float(m.FirstPenalty(a.Problem()))
 	}
 	if o.SIMD == "" && d.CPU != nil {
 		list["simd"] = d.CPU.Level().String()

@@ -54,7 +54,7 @@ func init() {
 	register(TaskDescription{Name: NameDemographicParity, Summary: "the gap between two groups' positive rates, demographic parity",
 		Defaults: defaults, New: func() Task { return &DemographicParity{} }})
 	register(TaskDescription{Name: NameEqualizedOdds, Summary: "the gaps between two groups' true and false positive rates, equalized odds",
-		Defaults: defaults, New: func() Task { return &EqualizedOdds{} }})
+		Suits: Suiting{Smooth: "--eo-form two"}, Defaults: defaults, New: func() Task { return &EqualizedOdds{} }})
 }
 
 // options returns the settings, bound to the fields of t.

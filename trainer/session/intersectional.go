@@ -10,6 +10,8 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/option"
 	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
 )
 
 // Intersectional bounds the loss of each group, or of the average group, relative to the loss of
@@ -44,6 +46,7 @@ func init() {
 	register(TaskDescription{
 		Name: NameIntersectional, Summary: "how much worse any group fares than all rows, intersectional fairness",
 		Defaults: Defaults{Hidden: []int{64}, Activation: models.ReLU, OnDecisions: ridge()}, New: func() Task { return &Intersectional{} },
+		Suits: Suiting{Drawn: "--if-form " + string(SampledGroup)},
 	})
 }
 
@@ -53,7 +56,7 @@ func (t *Intersectional) options() []*option.Option {
 		phiOption(&t.Phi, constraints.Hinge), psiOption(&t.Psi, constraints.Hinge),
 		option.Choice("if-form", &t.Form, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
 			EachGroup, AverageGroup, SampledGroup).
-			For(string(SampledGroup), option.If(option.NameMethod, "multiplier-model")).With(boundsOn(constraints.OnSurrogate)))
+			For(string(SampledGroup), option.If(option.NameMethod, method.Needing(func(n trainer.Needs) bool { return n.Group })...)).With(boundsOn(constraints.OnSurrogate)))
 }
 
 // Traits returns the properties of the problem.

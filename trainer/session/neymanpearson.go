@@ -38,6 +38,7 @@ func init() {
 	register(TaskDescription{
 		Name: NameNeymanPearson, Summary: "the losses of all classes but the first, multi-class Neyman-Pearson", Rows: ClassRows,
 		Defaults: Defaults{Hidden: []int{256}, Activation: models.Sigmoid, Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40}},
+		Suits:    Suiting{Convex: "--phi " + string(constraints.Logistic)},
 		New:      func() Task { return &NeymanPearson{} },
 	})
 }

@@ -120,7 +120,7 @@ type Options struct {
 	Files Files
 
 	samplesPay    sampleRule // the zero value is the variable samplesPay; tests have fewer rows
-	choosesMethod bool       // Method was nil
+	choosesMethod bool       // Method was nil, and the problem may need another than the default
 	passes        int        // passes over the rows before setIterations; 0: Settings has the iterations
 	configuration *configuration
 }
@@ -184,7 +184,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Method == nil && pictures && o.BatchSize > 0 && !TraitsOf(o.Task).Unbounded:
 		o.Method = &method.ALM{Primal: step.Settings{Kind: step.Adam}}
 	case o.Method == nil:
-		o.Method, o.choosesMethod = defaultMethod(o.Task), true
+		o.Method, o.choosesMethod = defaultMethod(o.Task), !TraitsOf(o.Task).Unbounded
 	}
 	if pictures && o.BatchSize > 0 && o.Settings.Iterations == 0 {
 		o.passes = DefaultPasses

@@ -24,9 +24,18 @@ type TaskDescription struct {
 	Summary  string // what the task bounds, for the help
 	Rows     RowKind
 	Defaults Defaults
+	Suits    Suiting
 	// New returns the task with its defaults. The tasks of this package are pointers, whose fields
 	// are the flags of ppal train. A task of another package has flags if it is Flagged.
 	New func() Task
+}
+
+// Suiting are the settings with which a task suits methods that suit few problems, in words for
+// messages; "": no settings, or no settings are needed.
+type Suiting struct {
+	Drawn  string // an iteration draws one group or query
+	Convex string // the functions are smooth, and convex in the scores
+	Smooth string // no constraint is the largest of several, with a kink
 }
 
 // RowKind is the kind of data sets on which a task is defined.
