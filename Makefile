@@ -132,7 +132,7 @@ test:
 # sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and
 # require.NoRace. It leaves out examples, because tests start the same goroutines. The compiler optimises no package of DEPENDENCIES,
 # which halves its work for them; Gorgonia is not among them, because tests compute with it.
-RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/datatest ./internal/cpu ./constraints ./internal/bench ./internal/compare ./internal/cpu/kernel ./internal/disk ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/ranks ./internal/require \
+RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/datatest ./internal/cpu ./constraints ./internal/bench ./internal/cpu/kernel ./internal/disk ./internal/mutate ./internal/mapped ./datasets/parquet ./internal/ranks ./internal/require \
 	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/study ./trainer ./trainer/graph ./trainer/session/internal/build ./trainer/session/internal/load ./trainer/session/internal/save ./trainer/session/verify
 DEPENDENCIES = codeberg.org github.com golang.org gonum.org google.golang.org
 race:

@@ -16,7 +16,6 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
-	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -214,10 +213,10 @@ func (c *choosing) candidates() (names []string, follows []bool) {
 
 // choose trains the candidates. It returns the configuration of the best candidate, and the tried
 // candidates.
-func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []sweep.Tried, error) {
+func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows session.Source) (config.Train, []study.Tried, error) {
 	names, follows := c.candidates()
 	atFold := 0
-	choice := &sweep.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds,
+	choice := &study.Choice{Candidates: names, Follows: follows, Folds: c.flags.folds,
 		Options: func(k, fold int) (session.Options, error) {
 			cfg, err := c.resolve(c.points[k])
 			if err != nil {
@@ -235,7 +234,7 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 			o.Data = rows
 			return o, nil
 		},
-		Progress: func(done, total int, t *sweep.Tried) {
+		Progress: func(done, total int, t *study.Tried) {
 			report.info(fmt.Sprintf("%d of at most %d trainings to choose: %s: %s %.4f", done, total, t.Settings, t.Objective, t.Value))
 		}}
 	choice.Train = func(ctx context.Context, o session.Options) (*session.Result, error) {
@@ -249,18 +248,18 @@ func (a *app) choose(ctx context.Context, c *choosing, report reporter, rows ses
 		return result, cmp.Or(err, s.Close())
 	}
 	tried, err := choice.Do(ctx)
-	if errors.Is(err, sweep.ErrNoRows) && c.flags.choose == "" {
+	if errors.Is(err, study.ErrNoRows) && c.flags.choose == "" {
 		cfg, err := c.resolve(config.Values{nameWeight: weights[0]})
 		report.info(fmt.Sprintf("no validation rows can choose --%s, so it is %s, the default (--split 70/15/15 makes validation rows; --folds 5 needs none)", nameWeight, weights[0]))
 		return cfg, nil, err
 	}
-	if errors.Is(err, sweep.ErrNoRows) {
+	if errors.Is(err, study.ErrNoRows) {
 		err = c.refuse("choose", "needs validation rows: make some with --split 70/15/15, or add --folds 5")
 	}
 	if err != nil {
 		return c.cfg, nil, err
 	}
-	at := slices.IndexFunc(tried, func(t sweep.Tried) bool { return t.Chosen })
+	at := slices.IndexFunc(tried, func(t study.Tried) bool { return t.Chosen })
 	chosen := slices.Index(names, tried[at].Settings)
 	tried[at].Advice = c.beyond(chosen, len(tried) > at+1 && tried[at+1].Warm, follows)
 	cfg, err := c.resolve(c.points[chosen])
@@ -290,16 +289,16 @@ func (c *choosing) beyond(chosen int, later bool, follows []bool) string {
 }
 
 // chosenNotes adds the choice to the options, for the page and config.yaml.
-func (c *choosing) chosenNotes(o *session.Options, tried []sweep.Tried) {
-	o.Files.Notes = append(o.Files.Notes, sweep.Why(tried)+".")
-	if at := slices.IndexFunc(tried, func(t sweep.Tried) bool { return t.Advice != "" }); at >= 0 {
+func (c *choosing) chosenNotes(o *session.Options, tried []study.Tried) {
+	o.Files.Notes = append(o.Files.Notes, study.WhyChosen(tried)+".")
+	if at := slices.IndexFunc(tried, func(t study.Tried) bool { return t.Advice != "" }); at >= 0 {
 		o.Files.Notes = append(o.Files.Notes, tried[at].Advice)
 	}
 	names, _ := c.candidates()
 	for name := range c.points[0] {
 		var values []string
 		for k, p := range c.points {
-			if !slices.Contains(values, p[name]) && slices.ContainsFunc(tried, func(t sweep.Tried) bool { return t.Settings == names[k] }) {
+			if !slices.Contains(values, p[name]) && slices.ContainsFunc(tried, func(t study.Tried) bool { return t.Settings == names[k] }) {
 				values = append(values, p[name])
 			}
 		}
@@ -308,7 +307,7 @@ func (c *choosing) chosenNotes(o *session.Options, tried []sweep.Tried) {
 }
 
 // writeChoice writes the tried candidates to choice.jsonl in the directory of the run.
-func writeChoice(dir string, tried []sweep.Tried) error {
+func writeChoice(dir string, tried []study.Tried) error {
 	var out bytes.Buffer
 	lines := json.NewEncoder(&out)
 	lines.SetEscapeHTML(false)
@@ -321,8 +320,8 @@ func writeChoice(dir string, tried []sweep.Tried) error {
 }
 
 // readChoice returns the candidates that a run tried; nil if the run did not choose.
-func readChoice(dir string) (tried []sweep.Tried, err error) {
-	err = study.ReadJournal(rundir.Dir(dir).Choice(), func(t sweep.Tried) error {
+func readChoice(dir string) (tried []study.Tried, err error) {
+	err = study.ReadJournal(rundir.Dir(dir).Choice(), func(t study.Tried) error {
 		tried = append(tried, t)
 		return nil
 	})
@@ -331,7 +330,7 @@ func readChoice(dir string) (tried []sweep.Tried, err error) {
 
 // printChoice prints the tried candidates with their values on the rows that judged, and whether
 // one of them was better than the run.
-func printChoice(out io.Writer, tried []sweep.Tried, run *results.Outcome) {
+func printChoice(out io.Writer, tried []study.Tried, run *results.Outcome) {
 	g := grid{{"settings tried", tried[0].Objective}}
 	for _, b := range tried[0].Bounds {
 		g[0] = append(g[0], b.Constraint)
@@ -376,7 +375,7 @@ func printChoice(out io.Writer, tried []sweep.Tried, run *results.Outcome) {
 			fmt.Fprintln(out, tried[k].Advice)
 		}
 	}
-	if better := sweep.Better(tried, run); better != nil {
+	if better := study.BetterTried(tried, run); better != nil {
 		what := "On the validation rows, the run is worse than the try with " + better.Settings
 		if len(run.Unmet()) > better.Unmet {
 			what = "The run misses bounds on the training rows that the try with " + better.Settings + " met"

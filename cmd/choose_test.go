@@ -13,7 +13,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/config"
 	"ppal/internal/require"
-	"ppal/internal/sweep"
+	"ppal/internal/study"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
@@ -77,7 +77,7 @@ func TestWeightOfCrowdedTable(t *testing.T) {
 	if err != nil || len(tried) < 3 {
 		t.Fatalf("tried %v, %v", tried, err)
 	}
-	k := slices.IndexFunc(tried, func(t sweep.Tried) bool { return t.Chosen })
+	k := slices.IndexFunc(tried, func(t study.Tried) bool { return t.Chosen })
 	weight := strings.TrimPrefix(tried[k].Settings, nameWeight+" ")
 	if !strings.Contains(got.stdout, "chosen") || !strings.Contains(got.stderr, "chose "+tried[k].Settings+" of ") {
 		t.Errorf("the output does not name the choice:\n%s%s", got.stderr, got.stdout)
@@ -156,7 +156,7 @@ func TestLastWeightIsBest(t *testing.T) {
 		t.Errorf("settings without an order: %q", got)
 	}
 	var o session.Options
-	c.chosenNotes(&o, []sweep.Tried{{Settings: names[0], Chosen: true}, {Settings: names[1]}})
+	c.chosenNotes(&o, []study.Tried{{Settings: names[0], Chosen: true}, {Settings: names[1]}})
 	if !slices.ContainsFunc(o.Files.Settings, func(s session.Setting) bool { return s.Name == nameWeight && s.Note == "chosen among 0.1, 1" }) {
 		t.Errorf("%+v", o.Files.Settings)
 	}
@@ -165,11 +165,11 @@ func TestLastWeightIsBest(t *testing.T) {
 // Each bound keeps its column in the table if no row that judges a candidate counts for the bound.
 func TestPrintedChoice(t *testing.T) {
 	one, two := 0.25, 0.5
-	bounds := func(a, b *float64) []sweep.Bound {
-		return []sweep.Bound{{Constraint: "fpr <= 0.1", Value: a}, {Constraint: "fnr <= 0.2", Value: b}}
+	bounds := func(a, b *float64) []study.TriedBound {
+		return []study.TriedBound{{Constraint: "fpr <= 0.1", Value: a}, {Constraint: "fnr <= 0.2", Value: b}}
 	}
 	var out strings.Builder
-	printChoice(&out, []sweep.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one), Gradients: 30}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Gradients: 12, Chosen: true}}, nil)
+	printChoice(&out, []study.Tried{{Settings: "a", Objective: "error", Bounds: bounds(nil, &one), Gradients: 30}, {Settings: "b", Objective: "error", Bounds: bounds(&two, &one), Gradients: 12, Chosen: true}}, nil)
 	lines := strings.Split(out.String(), "\n")
 	if len(lines) < 4 || strings.Index(lines[1], "fnr") != strings.Index(lines[2], "0.25") || strings.Index(lines[1], "fpr") != strings.Index(lines[3], "0.50") || !strings.Contains(out.String(), "took 42 gradients") {
 		t.Errorf("%s", out.String())
@@ -184,7 +184,7 @@ func TestBetterTry(t *testing.T) {
 		run.Objective.Set(results.Validation, 0.3)
 		run.Constraints[0].Judge(constraints.Judgement{State: state})
 		var out strings.Builder
-		printChoice(&out, []sweep.Tried{{Settings: "a", Value: 0.2}, {Settings: "b", Warm: true, Chosen: true}}, run)
+		printChoice(&out, []study.Tried{{Settings: "a", Value: 0.2}, {Settings: "b", Warm: true, Chosen: true}}, run)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s", state, out.String())
 		}

@@ -20,7 +20,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/chart"
-	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/option"
 	"ppal/internal/oracle"
@@ -115,7 +114,7 @@ seeds are added. Several processes with the same --out share the runs. --merge j
 
 // compare runs the command.
 func (a *app) compare(ctx context.Context, values config.Values, f compareFlags) error {
-	study, err := newStudy(values, f)
+	comparison, err := newComparison(values, f)
 	defer removeContenders(f.programs)
 	if err != nil {
 		return err
@@ -124,7 +123,7 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if dir == "" {
 		dir = filepath.Join("runs", a.now().Format("20060102-150405")+"-compare")
 	}
-	outcome, err := a.runStudy(ctx, study, dir, dir)
+	outcome, err := a.runComparison(ctx, comparison, dir, dir)
 	if err != nil {
 		return err
 	}
@@ -145,11 +144,11 @@ func (a *app) mergeComparisons(cmd *cobra.Command, f compareFlags, dirs []string
 	case f.out == "":
 		return &config.Error{Where: "--merge " + strings.Join(f.merge, ",") + ":", Problem: "needs --out, the directory of all runs"}
 	}
-	outcome, err := compare.Merge(cmd.Context(), dirs, f.out, f.measures)
+	outcome, err := study.MergeComparisons(cmd.Context(), dirs, f.out, f.measures)
 	if err != nil {
 		return err
 	}
-	a.warnReport(f.out, compare.Report(f.out))
+	a.warnReport(f.out, study.ReportComparison(f.out))
 	return a.printComparison(outcome, f.out, f)
 }
 
@@ -181,7 +180,7 @@ func (f plotFormat) write(dir string) error {
 
 // printComparison writes the plots in the format, prints the tables, and names the files; with
 // --json it prints summary.json alone.
-func (a *app) printComparison(outcome *compare.Outcome, dir string, f compareFlags) error {
+func (a *app) printComparison(outcome *study.Compared, dir string, f compareFlags) error {
 	if err := f.format.write(dir); err != nil {
 		return err
 	}
@@ -197,18 +196,18 @@ func (a *app) printComparison(outcome *compare.Outcome, dir string, f compareFla
 	return err
 }
 
-// runStudy executes the runs in the directory dir, with one progress bar for all of them. out is
-// the command's --out.
-func (a *app) runStudy(ctx context.Context, s *compare.Study, dir, out string) (*compare.Outcome, error) {
+// runComparison executes the runs in the directory dir, with one progress bar for all of them. out
+// is the command's --out.
+func (a *app) runComparison(ctx context.Context, s *study.Comparison, dir, out string) (*study.Compared, error) {
 	s.Version = version()
 	if a.processes > 0 { // runs share all processes, one run after the other
 		s.Workers, s.Threads = 1, runtime.GOMAXPROCS(0)
 	}
 	var err error
-	if s.Data, err = a.studySums(ctx, s); err != nil {
+	if s.Data, err = a.comparedSums(ctx, s); err != nil {
 		return nil, config.NameFlags(err)
 	}
-	open := func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
+	open := func(ctx context.Context, cfg config.Train, set trainer.Settings) (study.Trial, error) {
 		dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 		if err != nil {
 			return nil, err
@@ -223,15 +222,15 @@ func (a *app) runStudy(ctx context.Context, s *compare.Study, dir, out string) (
 		}
 		return a.openOneByOne(ctx, options, a.onGPU(cfg))
 	}
-	var outcome *compare.Outcome
+	var outcome *study.Compared
 	err = a.runJobs(ctx, s.Title, out, func(p study.Progress) (err error) {
-		outcome, err = compare.Do(ctx, s, dir, open, p)
+		outcome, err = study.Compare(ctx, s, dir, open, p)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.warnReport(dir, compare.Report(dir))
+	a.warnReport(dir, study.ReportComparison(dir))
 	return outcome, nil
 }
 
@@ -247,8 +246,9 @@ func (a *app) runJobs(ctx context.Context, title, dir string, run func(p study.P
 	return err
 }
 
-// studySums returns the checksums of the files from which the methods of a study read their data.
-func (a *app) studySums(ctx context.Context, study *compare.Study) ([]results.DataFile, error) {
+// comparedSums returns the checksums of the files from which the methods of a study read their
+// data.
+func (a *app) comparedSums(ctx context.Context, study *study.Comparison) ([]results.DataFile, error) {
 	var sums []results.DataFile
 	var seen []string
 	for _, c := range study.Contenders {
@@ -271,7 +271,7 @@ func (a *app) studySums(ctx context.Context, study *compare.Study) ([]results.Da
 }
 
 // openOneByOne opens a run of a comparison. Runs on a GPU wait for each other.
-func (a *app) openOneByOne(ctx context.Context, o session.Options, onGPU bool) (compare.Trial, error) {
+func (a *app) openOneByOne(ctx context.Context, o session.Options, onGPU bool) (study.Trial, error) {
 	if onGPU {
 		a.gpu.Lock()
 	}
@@ -341,27 +341,27 @@ func (a *app) studyProgress(title string) (progress study.Progress, finish func(
 		}
 }
 
-// newStudy builds the study from the flags.
-func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
+// newComparison builds the comparison from the flags.
+func newComparison(values config.Values, f compareFlags) (*study.Comparison, error) {
 	iterations, err := strconv.Atoi(cmp.Or(values["iterations"], "1000"))
 	if err != nil {
 		return nil, &config.Error{Where: "--iterations " + values["iterations"] + ":", Problem: "must be a whole number"}
 	}
-	budget, err := compare.ParseBudget(f.budget, iterations)
+	budget, err := study.ParseBudget(f.budget, iterations)
 	if err != nil {
 		return nil, &config.Error{Where: "--budget " + f.budget + ":", Problem: err.Error()}
 	}
 	if err := checkParallel(f.parallel); err != nil {
 		return nil, err
 	}
-	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1, Measures: f.measures}
+	s := &study.Comparison{Budget: budget, Workers: f.parallel, Threads: 1, Measures: f.measures}
 	if s.Seeds, err = parseSeeds(f.seeds); err != nil {
 		return nil, err
 	}
 	if s.Workers == 0 {
 		s.Workers = runtime.NumCPU()
 	}
-	if budget.Kind == compare.Seconds {
+	if budget.Kind == study.Seconds {
 		s.Threads = runtime.NumCPU()
 	}
 	if s.Contenders, err = contenders(values, f); err != nil {
@@ -380,7 +380,7 @@ func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
 
 // parseSeeds returns the seeds of the flag --seeds.
 func parseSeeds(text string) ([]uint64, error) {
-	seeds, err := compare.ParseSeeds(text)
+	seeds, err := study.ParseSeeds(text)
 	if err != nil {
 		return nil, &config.Error{Where: "--seeds " + text + ":", Problem: err.Error()}
 	}
@@ -396,11 +396,11 @@ func checkParallel(runs int) error {
 }
 
 // contenders returns the methods with their settings.
-func contenders(values config.Values, f compareFlags) ([]compare.Contender, error) {
+func contenders(values config.Values, f compareFlags) ([]study.Contender, error) {
 	var grids map[string][]config.Values
 	if f.tune != "" {
 		var err error
-		if grids, err = compare.ReadGrid(f.tune); err != nil {
+		if grids, err = study.ReadGrid(f.tune); err != nil {
 			return nil, err
 		}
 	}
@@ -413,7 +413,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 		return nil, &config.Error{Where: "--methods:", Problem: "names no method"}
 	}
 	unused := map[string]int{} // for each flag, the number of methods that do not have it
-	var list []compare.Contender
+	var list []study.Contender
 	for _, name := range names {
 		given := maps.Clone(values)
 		given["method"] = name
@@ -424,7 +424,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 		for _, k := range others {
 			unused[k]++
 		}
-		list = append(list, compare.Contender{Name: name, Values: own, Grid: grids[name]})
+		list = append(list, study.Contender{Name: name, Values: own, Grid: grids[name]})
 		if at := slices.Index(programs, name); at >= 0 {
 			list[len(list)-1].Program = f.programs[at]
 		}
@@ -464,7 +464,7 @@ func inList(err error) error {
 }
 
 // setOne applies the setting "method.setting=value" to its contender.
-func setOne(list []compare.Contender, text string) error {
+func setOne(list []study.Contender, text string) error {
 	name, key, value, err := config.ParseSetting(text)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/dataerr"
-	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/disk"
 	"ppal/internal/ending"
@@ -23,7 +22,7 @@ import (
 	"ppal/internal/relay"
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
-	"ppal/internal/sweep"
+	"ppal/internal/study"
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -143,7 +142,7 @@ func isUsage(err error) bool {
 		return true // a file of data
 	}
 	for _, target := range []error{
-		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrFull, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
+		config.ErrUsage, study.ErrComparison, reproduce.ErrUnknown, reproduce.ErrFull, rundir.ErrExists, problem.ErrSettings, study.ErrSweep,
 		models.ErrSpec, dataerr.ErrUnknownDataset, dataerr.ErrClass, dataerr.ErrMirror,
 		rundir.ErrIncomplete, disk.ErrChanged, disk.ErrKind, disk.ErrSize, session.ErrResume, dataerr.ErrKind, dataerr.ErrOption, dataerr.ErrColumn, dataerr.ErrGroup, dataerr.ErrSplit,
 		dataerr.ErrFormat, dataerr.ErrTruncated, dataerr.ErrTrailing, dataerr.ErrLabel, dataerr.ErrNumber, dataerr.ErrIndex,

@@ -8,11 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ppal/internal/compare"
 	"ppal/internal/option"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
-	"ppal/internal/sweep"
+	"ppal/internal/study"
 	"ppal/trainer/session"
 )
 
@@ -47,9 +46,9 @@ func writeReports(dir string) (pages []string, err error) {
 	var write func() error
 	switch {
 	case has("study.yaml"):
-		write = func() error { return compare.Report(dir) }
+		write = func() error { return study.ReportComparison(dir) }
 	case has("sweep.yaml"):
-		write = func() error { return sweep.Report(sweep.Dir(dir)) }
+		write = func() error { return study.ReportSweep(study.SweepDir(dir)) }
 	case has("metrics.jsonl"), has("summary.json"):
 		write = func() error { return report.WriteRun(rundir.Dir(dir), nil) }
 	}
@@ -63,9 +62,9 @@ func writeReports(dir string) (pages []string, err error) {
 	if err != nil || len(studies) == 0 {
 		return nil, usage{fmt.Errorf("%s: %w: it has no metrics.jsonl, study.yaml or sweep.yaml", dir, errNoReport)}
 	}
-	for _, study := range studies {
-		own := filepath.Dir(study)
-		if err := compare.Report(own); err != nil {
+	for _, description := range studies {
+		own := filepath.Dir(description)
+		if err := study.ReportComparison(own); err != nil {
 			return pages, err
 		}
 		pages = append(pages, filepath.Join(own, report.File))

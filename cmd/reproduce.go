@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ppal/datasets"
-	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/reproduce"
 	"ppal/internal/reproduce/decisions"
@@ -137,7 +136,7 @@ func (a *app) reproduce(ctx context.Context, name string, full bool, o reproduce
 
 // figure runs a figure's comparisons in the directory out, writes its report and prints it.
 func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Options, out string, format plotFormat) error {
-	names, studies := f.Studies(o)
+	names, comparisons := f.Comparisons(o)
 	found, err := filepath.Glob(filepath.Join(out, "*", "study.yaml"))
 	if err != nil {
 		return err
@@ -147,9 +146,9 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 			return &config.Error{Where: "--out " + out + ":", Problem: "the comparison " + part + " in it is of another experiment than " + f.Name + "; use a new directory"}
 		}
 	}
-	var outcomes []*compare.Outcome
-	for i, study := range studies {
-		outcome, err := a.runStudy(ctx, study, filepath.Join(out, names[i]), out)
+	var outcomes []*study.Compared
+	for i, c := range comparisons {
+		outcome, err := a.runComparison(ctx, c, filepath.Join(out, names[i]), out)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/internal/sweep"
+	"ppal/internal/study"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
@@ -89,7 +89,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if err != nil {
 		return err
 	}
-	dir := sweep.Dir(cmp.Or(f.out, filepath.Join("runs", a.now().Format("20060102-150405")+"-sweep")))
+	dir := study.SweepDir(cmp.Or(f.out, filepath.Join("runs", a.now().Format("20060102-150405")+"-sweep")))
 	setThreads(cfg)
 	if !cfg.Quiet {
 		s.Progress = a.sweepProgress
@@ -108,7 +108,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if err != nil {
 		return config.NameFlags(err)
 	}
-	a.warnReport(string(dir), sweep.Report(dir))
+	a.warnReport(string(dir), study.ReportSweep(dir))
 	out := &failOnce{out: printing{a.stdout}}
 	if f.json {
 		out.err = printJSON(a.stdout, points)
@@ -119,7 +119,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if out.err != nil {
 		return out.err
 	}
-	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return ending.Failing(p.Outcome, f.strict) == nil }) {
+	if !f.allow && !slices.ContainsFunc(points, func(p study.SweepPoint) bool { return ending.Failing(p.Outcome, f.strict) == nil }) {
 		advice := cmp.Or(unjudged(points), "use more --iterations or looser --values")
 		return fmt.Errorf("%w of %s %s; %s; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), strings.Join(f.values, ","), advice)
 	}
@@ -130,7 +130,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 var errNoPoint = errors.New("finished, but no point meets all bounds: the sweep")
 
 // unjudged says why a constraint of a point cannot be judged, and what to do; "" if there is none.
-func unjudged(points []sweep.Point) string {
+func unjudged(points []study.SweepPoint) string {
 	for _, p := range points {
 		for _, c := range ending.Failing(p.Outcome, false) {
 			if p.Outcome.Standing(&c).State == constraints.NotJudged {
@@ -142,9 +142,9 @@ func unjudged(points []sweep.Point) string {
 }
 
 // newSweep returns the sweep that the flags describe, and the configuration of its runs.
-func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config.Train, error) {
-	refuse := func(flag, text string, err error) (*sweep.Sweep, config.Train, error) {
-		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sweep: "), sweep.ErrSweep.Error()+": ")
+func (a *app) newSweep(values config.Values, f sweepFlags) (*study.Sweep, config.Train, error) {
+	refuse := func(flag, text string, err error) (*study.Sweep, config.Train, error) {
+		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sweep: "), study.ErrSweep.Error()+": ")
 		return nil, config.Train{}, &config.Error{Where: strings.TrimSpace("--"+flag+" "+text) + ":", Problem: problem}
 	}
 	if f.over == "" {
@@ -153,12 +153,12 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if len(f.values) == 0 {
 		return refuse("values", "", errors.New("missing; give the bounds, as in --values 0.2:0.005:8"))
 	}
-	over, err := sweep.ParseOver(f.over)
+	over, err := study.ParseOver(f.over)
 	if err != nil {
 		return refuse("over", f.over, err)
 	}
 	text := strings.Join(f.values, ",")
-	bounds, err := sweep.ParseValues(text)
+	bounds, err := study.ParseBounds(text)
 	if err != nil {
 		return refuse("values", text, err)
 	}
@@ -188,7 +188,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if err != nil {
 		return nil, cfg, err
 	}
-	s := &sweep.Sweep{
+	s := &study.Sweep{
 		Title: fmt.Sprintf("%s on %s", cfg.Method.Name, results.DataName(cfg.Dataset, cfg.Table.File)), Over: over, Values: bounds, Open: a.open,
 		Settings: []byte(fmt.Sprintf("# A sweep: the bound of the last constraint varies.\nover: %q\nvalues: %v\n---\n%s", over.Measure(), bounds, settings)),
 		Options: func(bound float64) (session.Options, error) {
@@ -219,17 +219,17 @@ func without(texts []string, over constraints.Constraint) []string {
 }
 
 // sweepProgress prints a line at the end of each run.
-func (a *app) sweepProgress(done, total int, p *sweep.Point) {
+func (a *app) sweepProgress(done, total int, p *study.SweepPoint) {
 	c := p.Swept()
 	fmt.Fprintf(printing{a.stderr}, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
 		done, total, c.Constraint, c.Number(c.Train), p.Objective.Name, ending.Number(p.Objective.Train), seconds(p.SecondsTotal))
 }
 
 // printSweep prints the table: for each bound a line for each split.
-func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
+func printSweep(out io.Writer, s *study.Sweep, points []study.SweepPoint) {
 	measure := s.Over.Measure().String()
 	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
-	slopes := slices.ContainsFunc(points, func(p sweep.Point) bool { return p.Slope != nil }) // thresholds on given scores have none
+	slopes := slices.ContainsFunc(points, func(p study.SweepPoint) bool { return p.Slope != nil }) // thresholds on given scores have none
 	missed := map[results.Rating][]string{}
 	for k := range points {
 		p := &points[k]

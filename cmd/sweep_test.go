@@ -11,7 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/require"
-	"ppal/internal/sweep"
+	"ppal/internal/study"
 	"ppal/trainer/session"
 )
 
@@ -33,7 +33,7 @@ func TestSweepForReal(t *testing.T) {
 			t.Errorf("no %q in\n%s", text, got.stdout)
 		}
 	}
-	if _, err := os.Stat(sweep.Dir(dir).Plots() + "/trade-off.svg"); err != nil {
+	if _, err := os.Stat(study.SweepDir(dir).Plots() + "/trade-off.svg"); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"01-bound-0.3", "03-bound-0.05"} { // config.yaml states the bound of the run
@@ -69,7 +69,7 @@ func TestSweepOfAFile(t *testing.T) {
 		!strings.Contains(got.stderr, "no point meets all bounds") || strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
-	settings, err := os.ReadFile(sweep.Dir(filepath.Join(dir, "a")).Settings())
+	settings, err := os.ReadFile(study.SweepDir(filepath.Join(dir, "a")).Settings())
 	if err != nil || !strings.Contains(string(settings), "error <= 0.0001") || strings.Contains(string(settings), "0.5") || !strings.Contains(string(settings), "seed: 3") {
 		t.Errorf("%v\n%s", err, settings)
 	}
@@ -94,8 +94,8 @@ func TestSweepOfAFile(t *testing.T) {
 
 // The table of a sweep has a block for each bound, and is at most 100 columns wide.
 func TestSweepTable(t *testing.T) {
-	s := &sweep.Sweep{Over: constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)}
-	var points []sweep.Point
+	s := &study.Sweep{Over: constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)}
+	var points []study.SweepPoint
 	for k, b := range []float64{0.2, 0.01, 0.005} {
 		o, slope := onDecisions(), -0.1*float64(k)
 		o.Constraints = o.Constraints[:1]
@@ -103,7 +103,7 @@ func TestSweepTable(t *testing.T) {
 		o.Constraints[0].ValidationInterval = &[2]float64{0.001, 0.05}
 		o.Objective.Interval, o.Objective.ValidationInterval = &[2]float64{0.15, 0.17}, &[2]float64{0.155, 0.175}
 		o.Constraints[0].Met = k < 2
-		points = append(points, sweep.Point{Bound: b, Outcome: o, Slope: &slope})
+		points = append(points, study.SweepPoint{Bound: b, Outcome: o, Slope: &slope})
 	}
 	points[1].Slope = nil
 	var out strings.Builder
@@ -118,7 +118,7 @@ func TestSweepTable(t *testing.T) {
 
 // The swept bounds replace bounds of the same measure in the same sense, and no others.
 func TestSweepReplacesTheSameMeasure(t *testing.T) {
-	over := require.Value(sweep.ParseOver("gap(tpr, sex)"))(t)
+	over := require.Value(study.ParseOver("gap(tpr, sex)"))(t)
 	given := []string{"gap(tpr, sex) <= 0.01", "gap(tpr,sex)<=5%", "gap(tpr, sex) >= 0.001", "gap(fpr, sex) <= 0.01", "no constraint"}
 	want := []string{"gap(tpr, sex) >= 0.001", "gap(fpr, sex) <= 0.01", "no constraint"}
 	if got := without(given, over); !slices.Equal(got, want) {

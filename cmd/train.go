@@ -21,7 +21,7 @@ import (
 	"ppal/internal/oracle"
 	"ppal/internal/recordio"
 	"ppal/internal/rundir"
-	"ppal/internal/sweep"
+	"ppal/internal/study"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -196,11 +196,11 @@ type trainRun struct {
 	flags   trainFlags
 	session *session.Session
 	report  reporter
-	tried   []sweep.Tried // nil: the run chose nothing
+	tried   []study.Tried // nil: the run chose nothing
 }
 
 // openChosen opens the session of a run, with the settings that validation rows choose.
-func (a *app) openChosen(ctx context.Context, c *choosing, report reporter) (s *session.Session, tried []sweep.Tried, err error) {
+func (a *app) openChosen(ctx context.Context, c *choosing, report reporter) (s *session.Session, tried []study.Tried, err error) {
 	open := func(rows session.Source) (*session.Session, error) {
 		options, err := c.cfg.SessionOptions(c.dir)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/compare"
 	"ppal/internal/study"
 )
 
@@ -18,13 +17,13 @@ type claim struct {
 }
 
 // test judges a claim. ok is false if the comparison contains no evidence about the claim.
-type test func(o *compare.Outcome) (v study.Verdict, ok bool)
+type test func(o *study.Compared) (v study.Verdict, ok bool)
 
 // ruled rules on a claim from the amounts by which it fails, one for each seed: the claim holds
 // with a seed if the amount is at most 0. The interval of the paired bootstrap decides, as in
 // compare.
 func ruled(amounts []float64) study.Ruling {
-	p := compare.NewPaired(amounts)
+	p := study.NewPaired(amounts)
 	switch {
 	case p.Interval == nil:
 		return study.CannotTell
@@ -54,7 +53,7 @@ const (
 // ahead tests whether a contender has a smaller number than every other contender, by more than the
 // tolerance.
 func ahead(contender string, others []string, n number) test {
-	return func(o *compare.Outcome) (study.Verdict, bool) {
+	return func(o *study.Compared) (study.Verdict, bool) {
 		if len(o.Of(contender)) == 0 {
 			return study.Verdict{}, false
 		}
@@ -63,7 +62,7 @@ func ahead(contender string, others []string, n number) test {
 			if len(o.Of(other)) == 0 {
 				continue
 			}
-			difference := o.Paired(contender, other, func(r *compare.Run) (float64, bool) { return n.of(o, r) })
+			difference := o.Paired(contender, other, func(r *study.ComparedRun) (float64, bool) { return n.of(o, r) })
 			texts = append(texts, n.told(o, other))
 			if difference.N > 0 {
 				texts[len(texts)-1] += fmt.Sprintf(" (difference %v)", difference)
@@ -77,7 +76,7 @@ func ahead(contender string, others []string, n number) test {
 // rule rules whether a contender has a smaller number than another one. If a missing number is
 // worse than any number and some run has none, the claim holds with a seed or fails, whatever the
 // amount.
-func (n number) rule(o *compare.Outcome, contender, other string) study.Ruling {
+func (n number) rule(o *study.Compared, contender, other string) study.Ruling {
 	own, others, missing := n.all(o, contender), n.all(o, other), false
 	for _, numbers := range []map[uint64]float64{own, others} {
 		for _, v := range numbers {
@@ -106,7 +105,7 @@ func (n number) rule(o *compare.Outcome, contender, other string) study.Ruling {
 
 // all returns the number of each of the contender's runs: infinity for a run without a number that
 // is worse than any, such as a failed run, and NaN for another run without a number.
-func (n number) all(o *compare.Outcome, contender string) map[uint64]float64 {
+func (n number) all(o *study.Compared, contender string) map[uint64]float64 {
 	numbers := map[uint64]float64{}
 	for _, r := range o.Of(contender) {
 		v, known := n.of(o, &r)
@@ -122,9 +121,9 @@ func (n number) all(o *compare.Outcome, contender string) map[uint64]float64 {
 }
 
 // told describes a contender's number in words.
-func (n number) told(o *compare.Outcome, contender string) string {
+func (n number) told(o *study.Compared, contender string) string {
 	runs := o.Of(contender)
-	switch s := o.Statistic(contender, func(r *compare.Run) (float64, bool) { return n.of(o, r) }); s.N {
+	switch s := o.Statistic(contender, func(r *study.ComparedRun) (float64, bool) { return n.of(o, r) }); s.N {
 	case 0:
 		return fmt.Sprintf("%s none (%s)", contender, n.without(&runs[0]))
 	case len(runs):
@@ -141,7 +140,7 @@ const lossTolerance = 0.01
 // serves tests whether the settings of a contender are feasible at the end of every run, with a
 // loss close to the smallest feasible loss of all contenders with the same seed.
 func serves(contender string) test {
-	return func(o *compare.Outcome) (study.Verdict, bool) {
+	return func(o *study.Compared) (study.Verdict, bool) {
 		runs := o.Of(contender)
 		if len(runs) == 0 {
 			return study.Verdict{}, false
@@ -158,18 +157,18 @@ func serves(contender string) test {
 				least = append(least, best)
 			}
 			beyond = append(beyond, amount(r.MetThroughout()))
-			if loss, known := r.Tail(compare.Objective); known {
+			if loss, known := r.Tail(study.Objective); known {
 				excess = append(excess, loss-best*(1+lossTolerance))
 			}
 		}
 		numbers := fmt.Sprintf("%s is infeasible in the last tenth of %d of %d runs, %s, %s; the best feasible loss of all is %v", contender, infeasible(runs), len(runs),
-			"violation "+tailViolation().told(o, contender), "loss "+tailOf("loss", compare.Objective).told(o, contender), compare.NewStatistic(least))
+			"violation "+tailViolation().told(o, contender), "loss "+tailOf("loss", study.Objective).told(o, contender), study.NewStatistic(least))
 		return study.Verdict{Ruling: study.Both(ruled(beyond), ruled(excess)), Numbers: numbers}, true
 	}
 }
 
 // infeasible counts the runs that diverged, or were not feasible throughout their last tenth.
-func infeasible(runs []compare.Run) (n int) {
+func infeasible(runs []study.ComparedRun) (n int) {
 	for _, r := range runs {
 		if !r.MetThroughout() {
 			n++
@@ -180,7 +179,7 @@ func infeasible(runs []compare.Run) (n int) {
 
 // fails tests whether a contender diverges or ends infeasible where the reference does not.
 func fails(contender, reference string) test {
-	return func(o *compare.Outcome) (study.Verdict, bool) {
+	return func(o *study.Compared) (study.Verdict, bool) {
 		own, others := o.Of(contender), o.Of(reference)
 		if len(own) == 0 || len(others) == 0 {
 			return study.Verdict{}, false

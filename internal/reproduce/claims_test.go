@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/require"
 	"ppal/internal/study"
@@ -17,13 +16,13 @@ import (
 
 // outcome builds a comparison from a run of each contender, which is the same with each of five
 // seeds.
-func outcome(runs ...compare.Run) *compare.Outcome {
-	o := &compare.Outcome{Study: &compare.Study{Title: "by hand", Seeds: []uint64{1, 2, 3, 4, 5}}}
+func outcome(runs ...study.ComparedRun) *study.Compared {
+	o := &study.Compared{Comparison: &study.Comparison{Title: "by hand", Seeds: []uint64{1, 2, 3, 4, 5}}}
 	for _, r := range runs {
 		r.Config.Session.Settings.FeasibilityTolerance = 1e-3
 		r.Config.Method = config.Method{Name: "plada", Options: map[string]string{"alpha": "10", "beta": "0.1"}}
-		o.Study.Contenders = append(o.Study.Contenders, compare.Contender{Name: r.Contender, Values: config.Values{"method": "plada"}})
-		for _, seed := range o.Study.Seeds {
+		o.Comparison.Contenders = append(o.Comparison.Contenders, study.Contender{Name: r.Contender, Values: config.Values{"method": "plada"}})
+		for _, seed := range o.Comparison.Seeds {
 			r.Seed = seed
 			o.Runs = append(o.Runs, r)
 		}
@@ -36,12 +35,12 @@ func at(iteration int, objective, violation float64) trainer.Record {
 	return trainer.Record{Iteration: iteration, GradientEvaluations: 10 * iteration, Objective: objective, MaxViolation: violation}
 }
 
-func run(name string, records ...trainer.Record) compare.Run {
-	return compare.Run{Contender: name, Records: records}
+func run(name string, records ...trainer.Record) study.ComparedRun {
+	return study.ComparedRun{Contender: name, Records: records}
 }
 
 // judge checks the verdict. An empty verdict means that the claim cannot be judged.
-func judge(t *testing.T, name string, c test, o *compare.Outcome, known bool, want study.Ruling, text string) {
+func judge(t *testing.T, name string, c test, o *study.Compared, known bool, want study.Ruling, text string) {
 	t.Helper()
 	v, ok := c(o)
 	if ok != known || ok && (v.Ruling != want || !strings.Contains(v.Numbers, text)) {
@@ -70,13 +69,13 @@ func TestSeedsDecide(t *testing.T) {
 	}{{"00000", study.Confirmed}, {"-----", study.NotConfirmed}, {"0000", study.CannotTell}, {"00-00", study.CannotTell}, {"xxxxx", study.Confirmed},
 		{"xx--x", study.CannotTell}, {"x---------", study.NotConfirmed}, {"x---", study.CannotTell}, {"xxxxxxxxx-", study.Confirmed}} {
 		o := outcome(run("plada", at(5, 0.3, 0)), run("ssg", at(5, 0.4, 0)))
-		o.Study.Seeds, o.Runs = nil, nil
+		o.Comparison.Seeds, o.Runs = nil, nil
 		for k, c := range tc.violations {
 			seed := uint64(k + 1)
 			other := map[rune]trainer.Record{'0': at(5, 0.4, 0), '-': at(5, 0.2, 0), 'x': at(5, 0.2, 1)}[c]
-			o.Study.Seeds = append(o.Study.Seeds, seed)
+			o.Comparison.Seeds = append(o.Comparison.Seeds, seed)
 			for name, record := range map[string]trainer.Record{"plada": at(5, 0.3, 0), "ssg": other} {
-				o.Runs = append(o.Runs, compare.Run{Contender: name, Seed: seed, Records: []trainer.Record{record}})
+				o.Runs = append(o.Runs, study.ComparedRun{Contender: name, Seed: seed, Records: []trainer.Record{record}})
 			}
 		}
 		judge(t, tc.violations, ahead("plada", []string{"ssg"}, bestObjective()), o, true, tc.want, "plada 0.3; ssg ")
@@ -117,7 +116,7 @@ func TestServes(t *testing.T) {
 // The running mean of squared residuals falls like log k/k if the residuals are c/sqrt(k). It falls
 // faster if they are c/k, and does not fall if they are constant.
 func TestDecays(t *testing.T) {
-	falling := func(power float64) compare.Run {
+	falling := func(power float64) study.ComparedRun {
 		r := run("ppala", at(0, 1, 0))
 		for k := 1; k <= 1000; k++ {
 			s := math.Pow(float64(k), power)
@@ -170,7 +169,7 @@ func TestReport(t *testing.T) {
 	a := run("a", dual(1, 0.5, 0), dual(1, 0.9, 0))
 	a.Records[1].Iteration = 1
 	dir := t.TempDir()
-	require.NoError(t, f.Write(dir, []string{published}, []*compare.Outcome{outcome(a, run("b", at(0, 1, 1)))}))
+	require.NoError(t, f.Write(dir, []string{published}, []*study.Compared{outcome(a, run("b", at(0, 1, 1)))}))
 	text := require.Value(os.ReadFile(filepath.Join(dir, "summary.md")))(t)
 	for _, want := range []string{"# by hand", "ppal reproduce by-hand", "- **confirmed** (published steps): a is ahead. violation of a 0; b 1 (difference -1, -1 to -1: lower)", "| a |"} {
 		if !strings.Contains(string(text), want) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/study"
 	"ppal/trainer"
@@ -16,7 +15,7 @@ import (
 // decays fits the mean of the squared residuals over the iterations. The theorems predict a slope
 // of about -1 or less.
 func decays(contender string) test {
-	return func(o *compare.Outcome) (study.Verdict, bool) {
+	return func(o *study.Compared) (study.Verdict, bool) {
 		var slopes [3][]float64
 		for _, r := range o.Of(contender) {
 			for i, residual := range []func(r *trainer.Record) float64{
@@ -31,7 +30,7 @@ func decays(contender string) test {
 		}
 		ruling, texts := study.Confirmed, []string{}
 		for i, name := range []string{"stationarity", "infeasibility", "complementarity"} {
-			texts = append(texts, fmt.Sprintf("%s k^%v", name, compare.NewStatistic(slopes[i])))
+			texts = append(texts, fmt.Sprintf("%s k^%v", name, study.NewStatistic(slopes[i])))
 			if i > 0 && len(slopes[i]) == 0 { // 0 in all runs
 				continue
 			}
@@ -80,13 +79,13 @@ const (
 
 // insensitive tests whether all contenders are feasible at the end with the same loss.
 func insensitive(names []string) test {
-	return func(o *compare.Outcome) (study.Verdict, bool) {
+	return func(o *study.Compared) (study.Verdict, bool) {
 		losses, beyond, texts := map[uint64][]float64{}, map[uint64]float64{}, []string(nil)
 		for _, name := range names {
-			texts = append(texts, fmt.Sprintf("loss of %s, violation of %s", tailOf("loss", compare.Objective).told(o, name), tailViolation().told(o, name)))
+			texts = append(texts, fmt.Sprintf("loss of %s, violation of %s", tailOf("loss", study.Objective).told(o, name), tailViolation().told(o, name)))
 			for _, r := range o.Of(name) {
-				f, known := r.Tail(compare.Objective)
-				v, _ := r.Tail(compare.Violation)
+				f, known := r.Tail(study.Objective)
+				v, _ := r.Tail(study.Violation)
 				if !known {
 					f = math.Inf(1)
 				}
@@ -103,7 +102,7 @@ func insensitive(names []string) test {
 			differ = append(differ, 100*(high-low)/math.Abs(high))
 			excess = append(excess, high-low-sameLoss*math.Abs(high))
 		}
-		texts = append(texts, fmt.Sprintf("the losses differ by %.2g %%", compare.NewStatistic(differ).Mean))
+		texts = append(texts, fmt.Sprintf("the losses differ by %.2g %%", study.NewStatistic(differ).Mean))
 		return study.Verdict{Ruling: study.Both(ruled(failed), ruled(excess)), Numbers: strings.Join(texts, "; ")}, len(losses) > 0
 	}
 }
@@ -112,7 +111,7 @@ func insensitive(names []string) test {
 // tenth of its largest value. The multipliers change by less than a twentieth of their size over
 // the last quarter.
 func multipliersSettle(names []string) test {
-	return func(o *compare.Outcome) (study.Verdict, bool) {
+	return func(o *study.Compared) (study.Verdict, bool) {
 		fail := map[uint64]float64{}
 		var texts []string
 		for _, name := range names {
@@ -138,7 +137,7 @@ func multipliersSettle(names []string) test {
 			}
 			if len(ends) > 0 {
 				texts = append(texts, fmt.Sprintf("%s: in %d of %d runs, |lambda - mu| over its largest value %v, lambda moved by %v%% over the last quarter",
-					name, settled, len(ends), compare.NewStatistic(ends), compare.NewStatistic(moves)))
+					name, settled, len(ends), study.NewStatistic(ends), study.NewStatistic(moves)))
 			}
 		}
 		amounts := make([]float64, 0, len(fail))
@@ -163,7 +162,7 @@ func gap(r *trainer.Record) float64 {
 // remaining tests whether a contender ends infeasible by (lambda - mu)/rho, with a tolerance of a
 // tenth.
 func remaining(name string) test {
-	return func(o *compare.Outcome) (study.Verdict, bool) {
+	return func(o *study.Compared) (study.Verdict, bool) {
 		var fail, violations, debts []float64
 		for _, r := range o.Of(name) {
 			rho, ok := rhoOf(r.Config)
@@ -174,7 +173,7 @@ func remaining(name string) test {
 			fail = append(fail, amount(violation > r.Config.Session.Settings.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation))
 			violations, debts = append(violations, violation), append(debts, debt)
 		}
-		return study.Verdict{Ruling: ruled(fail), Numbers: fmt.Sprintf("%s: violation %v, |lambda - mu|/rho %v", name, compare.NewStatistic(violations), compare.NewStatistic(debts))},
+		return study.Verdict{Ruling: ruled(fail), Numbers: fmt.Sprintf("%s: violation %v, |lambda - mu|/rho %v", name, study.NewStatistic(violations), study.NewStatistic(debts))},
 			len(fail) > 0
 	}
 }

@@ -3,8 +3,8 @@ package reproduce
 import (
 	"fmt"
 
-	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/study"
 )
 
 // steps returns the step sizes of a search on a linear model.
@@ -42,15 +42,15 @@ func gaps(problem, dataset string) Figure {
 		base:     config.Values{"problem": problem, "dataset": dataset, "split": "100/0/0", "epsilon": "0.01", "near-stationarity": "20"},
 		measures: []string{"near_stationarity", "train_error"},
 		published: append(readings(),
-			compare.Contender{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper", "delta-p": "1e-3", "delta": "power"},
+			study.Contender{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper", "delta-p": "1e-3", "delta": "power"},
 				Grid: points("eta", steps()...)},
-			compare.Contender{Name: "ssg", Values: merged(single, config.Values{"method": "ssg", "ssg-step-rule": "constant", "ssg-tolerance": switchingTolerance}),
+			study.Contender{Name: "ssg", Values: merged(single, config.Values{"method": "ssg", "ssg-step-rule": "constant", "ssg-tolerance": switchingTolerance}),
 				Grid: points("ssg-step", steps()...)},
-			compare.Contender{Name: "ipp-ssg", Values: merged(single, config.Values{"method": "ipp-ssg", "ipp-ssg-tolerance": switchingTolerance}),
+			study.Contender{Name: "ipp-ssg", Values: merged(single, config.Values{"method": "ipp-ssg", "ipp-ssg-tolerance": switchingTolerance}),
 				Grid: grid(points("ipp-ssg-rho", proximities()...), points("ipp-ssg-inner", "10", "100"))},
-			compare.Contender{Name: "ipp-conex", Values: config.Values{"method": "ipp-conex"},
+			study.Contender{Name: "ipp-conex", Values: config.Values{"method": "ipp-conex"},
 				Grid: grid(points("ipp-conex-rho", proximities()...), points("ipp-conex-inner", "10", "100"))}),
-		automatic: []compare.Contender{
+		automatic: []study.Contender{
 			{Name: "plada", Values: config.Values{"method": "plada"}},
 			{Name: "ppala", Values: config.Values{"method": "ppala"}},
 			{Name: "gda", Values: config.Values{"method": "gda"}},
@@ -61,7 +61,7 @@ func gaps(problem, dataset string) Figure {
 			{Name: "ipp-ssg", Values: merged(single, config.Values{"method": "ipp-ssg", "ipp-ssg-tolerance": switchingTolerance})},
 			{Name: "ipp-conex", Values: config.Values{"method": "ipp-conex"}},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
+		budgets: [2]study.Budget{{Kind: study.Gradients, Amount: 3000}, {Kind: study.Gradients, Amount: 1000}},
 		claims: append([]claim{
 			{"PLADA reaches a lower loss than SSG, IPP-SSG and IPP-ConEx at the same budget, feasibly", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, bestObjective())},
 			{"PLADA ends with a smaller violation", ahead("plada", []string{"ssg", "ipp-ssg", "ipp-conex"}, tailViolation())},
@@ -74,7 +74,7 @@ func gaps(problem, dataset string) Figure {
 // readings returns PLADA with the paper's settings. Its table has gamma_0 = 0.1, a symbol that the
 // paper does not define: delta_0, or another number beside delta_0 = 1. Its text and its algorithm
 // box give mu two different steps.
-func readings() (list []compare.Contender) {
+func readings() (list []study.Contender) {
 	for _, gamma := range []config.Values{{}, {"delta0": "1"}} {
 		for _, share := range []config.Values{{}, {"mu-step": "box"}} {
 			name := "plada-paper"
@@ -84,7 +84,7 @@ func readings() (list []compare.Contender) {
 			if share["mu-step"] != "" {
 				name += "-box"
 			}
-			list = append(list, compare.Contender{Name: name, Values: merged(config.Values{"method": "plada", "preset": "paper"}, gamma, share)})
+			list = append(list, study.Contender{Name: name, Values: merged(config.Values{"method": "plada", "preset": "paper"}, gamma, share)})
 		}
 	}
 	return list
@@ -109,21 +109,21 @@ func intersectional() Figure {
 			"validation_group_loss_violation_mean", "validation_group_loss_violation_max"},
 		overview: []string{"objective", "validation_error", "validation_group_error_violation_mean", "validation_group_error_violation_max"},
 		onFiles:  groupCounts,
-		published: append(readings(), []compare.Contender{
+		published: append(readings(), []study.Contender{
 			{Name: "plada", Values: config.Values{"method": "plada", "preset": "paper"}, Grid: points("eta", networkSteps()...)},
 			{Name: "plada-sampled", Values: config.Values{"method": "plada", "preset": "paper", "if-form": "sampled"}, Grid: points("eta", networkSteps()...)},
 			{Name: "multiplier-model", Values: config.Values{"method": "multiplier-model", "if-form": "sampled"},
 				Grid: points("multiplier-model-step", networkSteps()...)},
 			{Name: "unconstrained", Values: config.Values{"method": "unconstrained", "preset": "paper"}, Grid: points("eta", networkSteps()...)},
 		}...),
-		automatic: []compare.Contender{
+		automatic: []study.Contender{
 			{Name: "plada", Values: config.Values{"method": "plada"}},
 			{Name: "plada-each", Values: config.Values{"method": "plada", "if-form": "each"}},
 			{Name: "ppala-each", Values: config.Values{"method": "ppala", "if-form": "each"}},
 			{Name: "gda", Values: config.Values{"method": "gda"}},
 			{Name: "unconstrained", Values: config.Values{"method": "unconstrained"}},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: 1000}, {Kind: compare.Iterations, Amount: 300}},
+		budgets: [2]study.Budget{{Kind: study.Iterations, Amount: 1000}, {Kind: study.Iterations, Amount: 300}},
 		claims: append([]claim{
 			{"PLADA has a lower validation error than the multiplier model", ahead("plada", []string{"multiplier-model"}, tailMeasure("validation_error"))},
 			{"PLADA has a lower mean violation over the groups", ahead("plada", []string{"multiplier-model"}, tailMeasure("validation_group_error_violation_mean"))},

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/study"
 )
 
 var (
@@ -29,9 +29,9 @@ type Figure struct {
 	measures []string
 	overview []string // quantities of the overview plot; nil: the first ones
 	// published and automatic are the contenders of the two comparisons; nil: no such comparison.
-	published, automatic []compare.Contender
-	budgets              [2]compare.Budget // one for each comparison
-	further              []comparison      // comparisons after these two
+	published, automatic []study.Contender
+	budgets              [2]study.Budget // one for each comparison
+	further              []comparison    // comparisons after these two
 	// approximate number of records of a run; 0: the default of compare
 	records int
 	claims  []claim
@@ -42,8 +42,8 @@ type Figure struct {
 // comparison is a comparison of a figure.
 type comparison struct {
 	name       string
-	contenders []compare.Contender
-	budget     compare.Budget
+	contenders []study.Contender
+	budget     study.Budget
 	once       bool // the seed changes nothing: one run of each contender
 }
 
@@ -115,16 +115,16 @@ func (f Figure) On(dataDir string) (Figure, error) {
 	return f, err
 }
 
-// Studies returns the names and the studies of the figure's comparisons, in order.
-func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
+// Comparisons returns the names and the descriptions of the figure's comparisons, in order.
+func (f Figure) Comparisons(o Options) ([]string, []*study.Comparison) {
 	var names []string
-	var studies []*compare.Study
+	var comparisons []*study.Comparison
 	first := []comparison{{published, f.published, f.budgets[0], false}, {automatic, f.automatic, f.budgets[1], false}}
 	for _, c := range append(first, f.further...) {
 		if c.contenders == nil {
 			continue
 		}
-		s := &compare.Study{Title: fmt.Sprintf("%s (%s)", f.Title, titleOf(c.name)), Budget: c.budget, Measures: f.measures, Overview: f.overview, Records: f.records,
+		s := &study.Comparison{Title: fmt.Sprintf("%s (%s)", f.Title, titleOf(c.name)), Budget: c.budget, Measures: f.measures, Overview: f.overview, Records: f.records,
 			Workers: o.Workers, Threads: 1}
 		if s.Seeds = slices.Clone(o.Seeds); c.once {
 			s.Seeds = s.Seeds[:1]
@@ -132,9 +132,9 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 		for _, own := range c.contenders {
 			s.Contenders = append(s.Contenders, f.contender(own, o))
 		}
-		names, studies = append(names, c.name), append(studies, s)
+		names, comparisons = append(names, c.name), append(comparisons, s)
 	}
-	return names, studies
+	return names, comparisons
 }
 
 // titleOf returns the name of a comparison in titles and verdicts.
@@ -150,7 +150,7 @@ func titleOf(name string) string {
 
 // contender returns the contender with all settings. The contender's own settings override the
 // figure's.
-func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
+func (f Figure) contender(c study.Contender, o Options) study.Contender {
 	values := merged(f.base, c.Values)
 	if o.DataDir != "" {
 		values["data-dir"] = o.DataDir
@@ -158,7 +158,7 @@ func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
 	if o.Device != "" {
 		values["device"] = o.Device
 	}
-	return compare.Contender{Name: c.Name, Values: values, Grid: c.Grid}
+	return study.Contender{Name: c.Name, Values: values, Grid: c.Grid}
 }
 
 // merged merges settings. A later layer overrides earlier layers.

@@ -32,11 +32,11 @@ func TestStudiesResolve(t *testing.T) {
 			sizes = append(sizes, full)
 		}
 		for _, f := range sizes {
-			names, studies := f.Studies(Options{Seeds: []uint64{1, 2}, DataDir: "data", Workers: 2})
+			names, comparisons := f.Comparisons(Options{Seeds: []uint64{1, 2}, DataDir: "data", Workers: 2})
 			if f.published != nil && !slices.Equal(names[:2], []string{published, automatic}) || len(f.claims) == 0 {
 				t.Errorf("%s: comparisons %v, %d claims", f.Name, names, len(f.claims))
 			}
-			for _, s := range studies {
+			for _, s := range comparisons {
 				if want := []uint64{1, 2}; !slices.Equal(s.Seeds, want) && !(s.Title == f.Title+" ("+titleOf(onMQ2008)+")" && slices.Equal(s.Seeds, want[:1])) || s.Budget.Amount <= 0 {
 					t.Errorf("%s: seeds %v, budget %v", s.Title, s.Seeds, s.Budget)
 				}
@@ -58,8 +58,8 @@ func TestStudiesResolve(t *testing.T) {
 // In a comparison, all searches have the same number of points.
 func TestSearchesAreEqual(t *testing.T) {
 	for _, f := range Figures() {
-		_, studies := f.Studies(Options{Seeds: []uint64{1}})
-		for _, s := range studies {
+		_, comparisons := f.Comparisons(Options{Seeds: []uint64{1}})
+		for _, s := range comparisons {
 			points := 0
 			for _, c := range s.Contenders {
 				switch {
@@ -78,8 +78,8 @@ func TestFullIsLarger(t *testing.T) {
 	part := require.Value(Lookup("mnpc-cifar10"))(t)
 	all := require.Value(part.Full())(t)
 	for f, want := range map[*Figure][3]string{&part: {"1000", "64", "ppal reproduce mnpc-cifar10"}, &all: {"0", "256", "ppal reproduce mnpc-cifar10 --full"}} {
-		_, studies := f.Studies(Options{Seeds: []uint64{1}})
-		v := studies[0].Contenders[0].Values
+		_, comparisons := f.Comparisons(Options{Seeds: []uint64{1}})
+		v := comparisons[0].Contenders[0].Values
 		if got := [3]string{v["rows-per-class"], v["hidden"], f.command()}; got != want {
 			t.Errorf("%s: %v, want %v", f.Name, got, want)
 		}
@@ -103,11 +103,11 @@ func TestLookup(t *testing.T) {
 func TestRankedData(t *testing.T) {
 	f := require.Value(Lookup("ranking-mslr"))(t)
 	dir := t.TempDir()
-	check := func(comparisons int, dataset string, texts ...string) {
+	check := func(n int, dataset string, texts ...string) {
 		t.Helper()
 		on := require.Value(f.On(dir))(t)
-		names, studies := on.Studies(Options{Seeds: []uint64{1}, DataDir: dir})
-		if set := studies[0].Contenders[0].Values["dataset"]; len(names) != comparisons || set != dataset {
+		names, comparisons := on.Comparisons(Options{Seeds: []uint64{1}, DataDir: dir})
+		if set := comparisons[0].Contenders[0].Values["dataset"]; len(names) != n || set != dataset {
 			t.Errorf("the comparisons %v, the first on %s", names, set)
 		}
 		for _, text := range append(texts, "over 470,000 pairs") {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"ppal/internal/compare"
 	"ppal/internal/study"
 )
 
@@ -27,11 +26,11 @@ type JournalComparison struct {
 
 // JournalMethod is a row of a table.
 type JournalMethod struct {
-	Name      string            `json:"name"`
-	Loss      compare.Statistic `json:"loss"`      // mean of the last tenth
-	Violation compare.Statistic `json:"violation"` // mean of the last tenth
-	Best      compare.Statistic `json:"best"`      // best feasible loss
-	Met       int               `json:"met"`       // number of runs that are feasible throughout their last tenth
+	Name      string          `json:"name"`
+	Loss      study.Statistic `json:"loss"`      // mean of the last tenth
+	Violation study.Statistic `json:"violation"` // mean of the last tenth
+	Best      study.Statistic `json:"best"`      // best feasible loss
+	Met       int             `json:"met"`       // number of runs that are feasible throughout their last tenth
 }
 
 // JournalVerdict is the verdict on a claim in a comparison.
@@ -43,16 +42,16 @@ type JournalVerdict struct {
 }
 
 // journal returns the contents of journal.json.
-func (f Figure) journal(names []string, outcomes []*compare.Outcome) ([]byte, error) {
+func (f Figure) journal(names []string, outcomes []*study.Compared) ([]byte, error) {
 	j := Journal{Name: f.Name, Data: f.Data, Verdicts: f.judge(names, outcomes)}
 	for i, o := range outcomes {
-		c := JournalComparison{Name: names[i], Budget: o.Study.Budget.String(), Seeds: o.Study.Seeds}
-		for _, m := range o.Study.Contenders {
+		c := JournalComparison{Name: names[i], Budget: o.Comparison.Budget.String(), Seeds: o.Comparison.Seeds}
+		for _, m := range o.Comparison.Contenders {
 			runs := o.Of(m.Name)
-			tail := func(n number) compare.Statistic {
-				return o.Statistic(m.Name, func(r *compare.Run) (float64, bool) { return n.of(o, r) })
+			tail := func(n number) study.Statistic {
+				return o.Statistic(m.Name, func(r *study.ComparedRun) (float64, bool) { return n.of(o, r) })
 			}
-			c.Methods = append(c.Methods, JournalMethod{m.Name, tail(tailOf("loss", compare.Objective)), tail(tailViolation()), tail(bestObjective()), len(runs) - infeasible(runs)})
+			c.Methods = append(c.Methods, JournalMethod{m.Name, tail(tailOf("loss", study.Objective)), tail(tailViolation()), tail(bestObjective()), len(runs) - infeasible(runs)})
 		}
 		j.Comparisons = append(j.Comparisons, c)
 	}

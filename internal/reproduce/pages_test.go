@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/internal/compare"
 	"ppal/internal/require"
+	"ppal/internal/study"
 )
 
 // block matches the part of a page that is written from the journals of experiments.
@@ -111,7 +111,7 @@ func aboutThePaper(t *testing.T) string {
 // page returns the part of a page.
 func (j *Journal) page() string {
 	var out strings.Builder
-	number := func(s compare.Statistic) string {
+	number := func(s study.Statistic) string {
 		if s.N == 0 {
 			return "-"
 		}

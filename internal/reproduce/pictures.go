@@ -1,8 +1,8 @@
 package reproduce
 
 import (
-	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/study"
 )
 
 // neymanPearson returns the figure "Non-convex Multi-class Neyman-Pearson Classification" on a set
@@ -15,7 +15,7 @@ func neymanPearson(dataset string) Figure {
 		base:     config.Values{"problem": "mnpc", "dataset": dataset, "rows-per-class": "1000", "hidden": "64"},
 		full:     config.Values{"rows-per-class": "0", "hidden": "256"},
 		measures: []string{"test_error"},
-		published: []compare.Contender{
+		published: []study.Contender{
 			{Name: "ppala", Values: config.Values{"method": "ppala", "preset": "paper"}, Grid: points("eta", pictureSteps()...)},
 			{Name: "ppala-paper", Values: config.Values{"method": "ppala", "preset": "paper"}},
 			{Name: "gdpa", Values: config.Values{"method": "gdpa", "preset": "paper"}, Grid: points("gdpa-step", pictureSteps()...)},
@@ -23,7 +23,7 @@ func neymanPearson(dataset string) Figure {
 			{Name: "gdpa-ratio-1.01", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.01"}},
 			{Name: "gdpa-ratio-1.1", Values: config.Values{"method": "gdpa", "preset": "paper", "gdpa-ratio": "1.1"}},
 		},
-		automatic: []compare.Contender{
+		automatic: []study.Contender{
 			{Name: "ppala", Values: config.Values{"method": "ppala"}},
 			{Name: "gdpa", Values: config.Values{"method": "gdpa", "primal": "nesterov", "gdpa-step": "auto"}},
 			{Name: "gda", Values: config.Values{"method": "gda"}},
@@ -31,7 +31,7 @@ func neymanPearson(dataset string) Figure {
 			{Name: "extragradient", Values: config.Values{"method": "extragradient"}},
 			{Name: "penalty", Values: config.Values{"method": "penalty"}},
 		},
-		budgets: [2]compare.Budget{{Kind: compare.Iterations, Amount: publishedIterations[dataset]}, {Kind: compare.Gradients, Amount: 300}},
+		budgets: [2]study.Budget{{Kind: study.Iterations, Amount: publishedIterations[dataset]}, {Kind: study.Gradients, Amount: 300}},
 		records: pictureRecords,
 		claims: []claim{
 			{"PPALA is ahead of GDPA in stationarity", ahead("ppala", []string{"gdpa"}, tailStationarity())},
@@ -60,7 +60,7 @@ func rivals(dataset, kappa, model, theta string) Figure {
 			{"PPALA is ahead of GDPA with its published settings", ahead("ppala", []string{"gdpa-published"}, bestObjective())},
 		},
 	}
-	budget := compare.Budget{Kind: compare.Gradients, Amount: 400}
+	budget := study.Budget{Kind: study.Gradients, Amount: 400}
 	if model == "conv" {
 		f.Name, f.Title, budget.Amount = f.Name+"-conv", f.Title+", convolutional network", 200
 		f.base = merged(f.base, config.Values{"model": model, "channels": "4,8"})
@@ -68,7 +68,7 @@ func rivals(dataset, kappa, model, theta string) Figure {
 		f.base = merged(f.base, config.Values{"hidden": "32"})
 	}
 	penalties := points("gdpa-penalty", "1", "3", "5", "10")
-	f.further = []comparison{{model, []compare.Contender{
+	f.further = []comparison{{model, []study.Contender{
 		{Name: "ppala", Values: config.Values{"method": "ppala"}, Grid: grid(points("alpha", "3", "10", "30"), points("beta", "0.05", "0.1", "0.2", "0.4"))},
 		{Name: "gdpa", Values: config.Values{"method": "gdpa"}, Grid: append(
 			grid([]config.Values{{"primal": "nesterov", "gdpa-step": "auto"}}, penalties),
@@ -106,13 +106,13 @@ func sweep(name, key, fixed, other, value string, values ...string) Figure {
 		Name: name, Title: "PLADA with several " + key + ", demographic parity on adult", Source: `"Hyperparameter robustness", ` + fixed,
 		base:     config.Values{"problem": "dp", "dataset": "adult", "split": "100/0/0", "epsilon": "0.01", "method": "plada", other: value, "near-stationarity": "20"},
 		measures: []string{"near_stationarity"},
-		budgets:  [2]compare.Budget{{Kind: compare.Gradients, Amount: 3000}, {Kind: compare.Gradients, Amount: 1000}},
+		budgets:  [2]study.Budget{{Kind: study.Gradients, Amount: 3000}, {Kind: study.Gradients, Amount: 1000}},
 	}
 	var names []string
 	for _, v := range values {
-		c := compare.Contender{Name: key + "-" + v, Values: config.Values{key: v}}
+		c := study.Contender{Name: key + "-" + v, Values: config.Values{key: v}}
 		f.automatic = append(f.automatic, c)
-		f.published = append(f.published, compare.Contender{Name: c.Name,
+		f.published = append(f.published, study.Contender{Name: c.Name,
 			Values: config.Values{key: v, "preset": "paper", "eta": "0.1", "delta": "power", "delta-p": "1e-3"}})
 		names = append(names, c.Name)
 	}
@@ -127,13 +127,13 @@ func duals() Figure {
 		Name: "duals", Title: "the multipliers of PLADA, demographic parity on three tables", Source: `"Convergence of dual variables"`,
 		base:     config.Values{"problem": "dp", "dataset": "adult", "split": "100/0/0", "epsilon": "0.01", "method": "plada"},
 		measures: []string{"train_error"},
-		budgets:  [2]compare.Budget{{Kind: compare.Gradients, Amount: 10000}, {Kind: compare.Gradients, Amount: 2000}},
+		budgets:  [2]study.Budget{{Kind: study.Gradients, Amount: 10000}, {Kind: study.Gradients, Amount: 2000}},
 	}
 	var published, slow, practical []string
 	for _, dataset := range []string{"adult", "bank", "compas"} {
-		add := func(list *[]compare.Contender, names *[]string, name string, values config.Values) {
+		add := func(list *[]study.Contender, names *[]string, name string, values config.Values) {
 			name += "-" + dataset
-			*list = append(*list, compare.Contender{Name: name, Values: merged(values, config.Values{"dataset": dataset})})
+			*list = append(*list, study.Contender{Name: name, Values: merged(values, config.Values{"dataset": dataset})})
 			*names = append(*names, name)
 		}
 		add(&f.published, &published, "paper", config.Values{"preset": "paper"})

@@ -10,8 +10,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/tabular"
-	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/study"
 )
 
 // onMQ2008 is the name of the comparison of linear scores on MQ2008.
@@ -36,8 +36,8 @@ func ranking() Figure {
 	automatic := config.Values{"subject-to": rankedGap + " <= 0.02", "batch-size": fmt.Sprint(automaticBatch), "model": "mlp", "hidden": "128",
 		"patience": fmt.Sprint(automaticPatience)}
 	linear := config.Values{"dataset": onMQ2008, "subject-to": rankedGap + " <= 0.02"}
-	on := func(base config.Values, name string, own config.Values) compare.Contender {
-		return compare.Contender{Name: name, Values: merged(base, config.Values{"method": name}, own)}
+	on := func(base config.Values, name string, own config.Values) study.Contender {
+		return study.Contender{Name: name, Values: merged(base, config.Values{"method": name}, own)}
 	}
 	paper := on(published, "plada", config.Values{"preset": "paper", "beta": "0.5", "eta": "0.1", "tau": "0.01"})
 	paper.Name = "plada-paper"
@@ -50,15 +50,15 @@ func ranking() Figure {
 		measures: []string{"train_pair_error", "test_pair_error", "train_query_gap_p90", "test_query_gap_p90", "test_query_gap_mean", "test_query_gap_max",
 			"train_" + rankedGap, "test_" + rankedGap, "test_ndcg@10"},
 		overview: []string{"train_pair_error", "test_pair_error", "train_query_gap_p90", "test_query_gap_p90"},
-		published: []compare.Contender{
+		published: []study.Contender{
 			on(published, "plada", nil), paper,
 			on(published, "multiplier-model", merged(adagrad, config.Values{"multiplier-model-units": "64", "multiplier-model-activation": "tanh"})), common,
 			on(published, "unconstrained", config.Values{"preset": "paper", "eta": "0.1"}),
 		},
-		automatic: []compare.Contender{on(automatic, "plada", nil), on(automatic, "ppala", nil), on(automatic, "gda", nil), on(automatic, "unconstrained", nil)},
+		automatic: []study.Contender{on(automatic, "plada", nil), on(automatic, "ppala", nil), on(automatic, "gda", nil), on(automatic, "unconstrained", nil)},
 		budgets:   rankedBudgets(1000, 1000*48),
-		further: []comparison{{onMQ2008, []compare.Contender{on(linear, "alm", config.Values{"primal": "lbfgs"}), on(linear, "plada", nil),
-			on(linear, "ppala", nil), on(linear, "gda", nil), on(linear, "unconstrained", nil)}, compare.Budget{Kind: compare.Iterations, Amount: 300}, true}},
+		further: []comparison{{onMQ2008, []study.Contender{on(linear, "alm", config.Values{"primal": "lbfgs"}), on(linear, "plada", nil),
+			on(linear, "ppala", nil), on(linear, "gda", nil), on(linear, "unconstrained", nil)}, study.Budget{Kind: study.Iterations, Amount: 300}, true}},
 		records: rankedEpochs, onFiles: rankedData,
 	}
 	for _, contender := range []string{"plada", paper.Name} {
@@ -72,9 +72,9 @@ func ranking() Figure {
 }
 
 // rankedBudgets returns the iterations of the epochs over the training rows.
-func rankedBudgets(queries, documents int) [2]compare.Budget {
-	return [2]compare.Budget{{Kind: compare.Iterations, Amount: float64(rankedEpochs * queries)},
-		{Kind: compare.Iterations, Amount: float64(rankedEpochs * ((documents + automaticBatch - 1) / automaticBatch))}}
+func rankedBudgets(queries, documents int) [2]study.Budget {
+	return [2]study.Budget{{Kind: study.Iterations, Amount: float64(rankedEpochs * queries)},
+		{Kind: study.Iterations, Amount: float64(rankedEpochs * ((documents + automaticBatch - 1) / automaticBatch))}}
 }
 
 // rankedData chooses the data: MSLR if the data directory has it, else its stand-in, and MQ2008 if
@@ -153,7 +153,7 @@ func chosenMeasure(name string) number {
 	const chooses = "validation_pair_error"
 	n := tailMeasure(name)
 	n.name += " at the smallest validation error"
-	n.of = func(_ *compare.Outcome, r *compare.Run) (value float64, known bool) {
+	n.of = func(_ *study.Compared, r *study.ComparedRun) (value float64, known bool) {
 		least := math.Inf(1)
 		for i := range r.Records {
 			if e, measured := r.Records[i].Measured(chooses); measured && e < least {

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"ppal/internal/chart"
-	"ppal/internal/compare"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
+	"ppal/internal/study"
 )
 
 // Report returns the figure's summary: the table of each comparison, and for each claim a verdict
 // with its numbers.
-func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
+func (f Figure) Report(names []string, outcomes []*study.Compared) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s\n\nMoon et al., %s. `%s`\n\n", f.Title, f.Source, f.command())
 	for _, line := range f.Data {
@@ -30,7 +30,7 @@ func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
 }
 
 // Verdicts returns lines of the form "confirmed (published steps): claim: numbers".
-func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
+func (f Figure) Verdicts(names []string, outcomes []*study.Compared) []string {
 	var lines []string
 	for _, v := range f.judge(names, outcomes) {
 		lines = append(lines, fmt.Sprintf("**%s** (%s): %s. %s", v.Ruling, titleOf(v.Comparison), v.Claim, v.Numbers))
@@ -39,7 +39,7 @@ func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
 }
 
 // judge tests the claims on each comparison.
-func (f Figure) judge(names []string, outcomes []*compare.Outcome) (list []JournalVerdict) {
+func (f Figure) judge(names []string, outcomes []*study.Compared) (list []JournalVerdict) {
 	for _, c := range f.claims {
 		for i, o := range outcomes {
 			if v, ok := c.test(o); ok {
@@ -52,9 +52,9 @@ func (f Figure) judge(names []string, outcomes []*compare.Outcome) (list []Journ
 
 // Write writes the report, journal.json and the plots of the multipliers to the directory of the
 // comparisons.
-func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) error {
+func (f Figure) Write(dir string, names []string, outcomes []*study.Compared) error {
 	for i, o := range outcomes {
-		for _, contender := range o.Study.Contenders {
+		for _, contender := range o.Comparison.Contenders {
 			r := o.Of(contender.Name)[0]
 			if len(r.Records) < 2 || len(r.Last().Multipliers) == 0 || len(r.Last().Auxiliary) == 0 || len(r.Last().Multipliers) > mostMultipliers {
 				continue

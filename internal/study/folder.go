@@ -27,12 +27,12 @@ func Locked(dir string, work func() error) error {
 	return errors.Join(work(), lock.Release())
 }
 
-// patience is the longest time for which Patient waits. Tests shorten it.
+// patience is the longest time for which patient waits. Tests shorten it.
 var patience = 20 * time.Second
 
-// Patient is Locked for a short work: while another process does a short work in dir, it waits. The
+// patient is Locked for a short work: while another process does a short work in dir, it waits. The
 // error wraps disk.ErrHeld if the other one holds dir for longer.
-func Patient(ctx context.Context, dir string, work func() error) error {
+func patient(ctx context.Context, dir string, work func() error) error {
 	for end := time.Now().Add(patience); ; {
 		err := Locked(dir, work)
 		if !errors.Is(err, disk.ErrHeld) || time.Now().After(end) {
@@ -46,20 +46,20 @@ func Patient(ctx context.Context, dir string, work func() error) error {
 	}
 }
 
-// Description says what the results of a study depend on. It is a file in the directory of the
+// description says what the results of a study depend on. It is a file in the directory of the
 // study, which an interrupted study continues only with the same description.
-type Description struct {
+type description struct {
 	File    string // name of the file
 	Content []byte
-	// Refused is the error that Claim wraps if the directory holds something else.
+	// Refused is the error that claim wraps if the directory holds something else.
 	Refused error
 	// Continues returns an error if a study with another description cannot go on with this one.
 	Continues func(other []byte) error
 }
 
-// Claim writes the description into a directory that is empty but for the lock, or compares the
+// claim writes the description into a directory that is empty but for the lock, or compares the
 // description that is there. The caller has locked the directory.
-func (d Description) Claim(dir string) error {
+func (d description) claim(dir string) error {
 	path := filepath.Join(dir, d.File)
 	have, err := os.ReadFile(path)
 	switch {
@@ -76,9 +76,9 @@ func (d Description) Claim(dir string) error {
 	return disk.Write(path, d.Content, 0o644)
 }
 
-// Release removes the description from a directory that holds nothing else, so that another study
+// release removes the description from a directory that holds nothing else, so that another study
 // can have the directory. The caller has locked it.
-func (d Description) Release(dir string) error {
+func (d description) release(dir string) error {
 	if d.empty(dir, disk.LockName, d.File) != nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (d Description) Release(dir string) error {
 }
 
 // empty returns an error if the directory holds more than the named files.
-func (d Description) empty(dir string, names ...string) error {
+func (d description) empty(dir string, names ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

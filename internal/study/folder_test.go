@@ -46,10 +46,10 @@ func TestClaim(t *testing.T) {
 	answer := other
 	claim := func(content string) error {
 		return Locked(dir, func() error {
-			return Description{File: "study.yaml", Content: []byte(content), Refused: refused, Continues: func(have []byte) error {
+			return description{File: "study.yaml", Content: []byte(content), Refused: refused, Continues: func(have []byte) error {
 				compared = append(compared, string(have))
 				return answer
-			}}.Claim(dir)
+			}}.claim(dir)
 		})
 	}
 	written := func() string {
@@ -71,10 +71,10 @@ func TestClaim(t *testing.T) {
 	if err := claim("b"); err != nil || written() != "b" {
 		t.Errorf("%v, %q", err, written())
 	}
-	if err := (Description{File: "none/study.yaml"}).Claim(t.TempDir()); err == nil {
+	if err := (description{File: "none/study.yaml"}).claim(t.TempDir()); err == nil {
 		t.Error("a description that cannot be written")
 	}
-	if err := (Description{File: "."}).Claim(dir); err == nil {
+	if err := (description{File: "."}).claim(dir); err == nil {
 		t.Error("a description that cannot be read")
 	}
 	require.NoError(t, os.Rename(filepath.Join(dir, "study.yaml"), filepath.Join(dir, "notes")))
@@ -89,13 +89,13 @@ func TestPatient(t *testing.T) {
 	dir := t.TempDir()
 	lock := require.Value(disk.LockFolder(dir))(t)
 	patience = time.Millisecond
-	if err := Patient(t.Context(), dir, func() error { return nil }); !errors.Is(err, disk.ErrHeld) {
+	if err := patient(t.Context(), dir, func() error { return nil }); !errors.Is(err, disk.ErrHeld) {
 		t.Errorf("held: %v", err)
 	}
 	patience = time.Minute
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Patient(ctx, dir, func() error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := patient(ctx, dir, func() error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	time.AfterFunc(look/2, func() {
@@ -103,7 +103,7 @@ func TestPatient(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := Patient(t.Context(), dir, func() error { return nil }); err != nil {
+	if err := patient(t.Context(), dir, func() error { return nil }); err != nil {
 		t.Errorf("released: %v", err)
 	}
 }

@@ -1,9 +1,10 @@
-// Package study runs many trainings and keeps their records. It is the engine under ppal compare,
-// sweep and reproduce.
+// Package study runs many trainings and keeps their records: it is the engine under ppal compare,
+// sweep and reproduce. A Comparison runs several methods, a Sweep goes through bounds of one
+// constraint, and a Choice tries settings, of which rows that do not train choose one.
 //
 // A Job yields the record of one training. A Study executes jobs, several at a time, and keeps the
 // records in a Store, so that an interrupted study continues with the missing jobs. A Journal is a
-// Store in one file. Locked and Description protect the directory of a study: from other processes,
+// Store in one file. Locked and description protect the directory of a study: from other processes,
 // and from another study. Python runs the libraries with which ppal is compared.
 package study
 

@@ -1,4 +1,4 @@
-package sweep
+package study
 
 import (
 	"cmp"
@@ -15,13 +15,13 @@ import (
 // ErrSweep says that the settings of a sweep are wrong, or contradict its directory.
 var ErrSweep = errors.New("invalid sweep")
 
-// mostValues is the largest number of points.
-const mostValues = 1000
+// mostBounds is the largest number of points.
+const mostBounds = 1000
 
-// ParseValues reads bounds: a list such as 0.2,0.1,0.05, or FIRST:LAST:N. The second form gives N
+// ParseBounds reads bounds: a list such as 0.2,0.1,0.05, or FIRST:LAST:N. The second form gives N
 // bounds from FIRST to LAST with equal ratios between neighbours. FIRST and LAST must then be
 // positive.
-func ParseValues(text string) ([]float64, error) {
+func ParseBounds(text string) ([]float64, error) {
 	if !strings.Contains(text, ":") {
 		var list []float64
 		for _, part := range strings.Split(text, ",") {
@@ -50,8 +50,8 @@ func ParseValues(text string) ([]float64, error) {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(parts[2]))
 	switch {
-	case err != nil || n < 2 || n > mostValues:
-		return nil, fmt.Errorf("sweep: %w: %q: the number of values must be from 2 to %d", ErrSweep, text, mostValues)
+	case err != nil || n < 2 || n > mostBounds:
+		return nil, fmt.Errorf("sweep: %w: %q: the number of values must be from 2 to %d", ErrSweep, text, mostBounds)
 	case first <= 0 || last <= 0:
 		return nil, fmt.Errorf("sweep: %w: %q: FIRST and LAST must be positive; give other values as a list, as in 0.02,0.01,0", ErrSweep, text)
 	case first == last:
@@ -60,7 +60,7 @@ func ParseValues(text string) ([]float64, error) {
 	list := make([]float64, n)
 	for k := range list {
 		x := first * math.Pow(last/first, float64(k)/float64(n-1))
-		list[k] = rounded(x)
+		list[k] = roundedBound(x)
 	}
 	list[0], list[n-1] = first, last
 	if len(slices.Compact(slices.Clone(list))) < n {
@@ -77,8 +77,8 @@ func parseBound(text string) (float64, error) {
 	return x, nil
 }
 
-// rounded rounds to four significant digits, which read well as a bound.
-func rounded(x float64) float64 {
+// roundedBound rounds to four significant digits, which read well as a bound.
+func roundedBound(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
 	if err != nil {
 		return x

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func (p Paired) String() string {
 
 // Paired returns the statistic of a number of a contender minus that of the reference, over the
 // seeds with which neither failed.
-func (o *Outcome) Paired(contender, reference string, value func(r *Run) (value float64, known bool)) Paired {
+func (o *Compared) Paired(contender, reference string, value func(r *ComparedRun) (value float64, known bool)) Paired {
 	base := map[uint64]float64{}
 	for _, r := range o.Of(reference) {
 		if v, known := value(&r); known && r.Failure == "" {
@@ -82,8 +82,8 @@ func (o *Outcome) Paired(contender, reference string, value func(r *Run) (value 
 
 // compared returns the columns by which the methods are compared with the first one, and what the
 // differences are; nil if there is nothing to compare.
-func (o *Outcome) compared() (columns []column, note string) {
-	if len(o.Study.Contenders) < 2 || len(o.Study.Seeds) < 2 {
+func (o *Compared) compared() (columns []comparedColumn, note string) {
+	if len(o.Comparison.Contenders) < 2 || len(o.Comparison.Seeds) < 2 {
 		return nil, ""
 	}
 	for _, c := range o.columns() {
@@ -91,7 +91,7 @@ func (o *Outcome) compared() (columns []column, note string) {
 			columns = append(columns, c)
 		}
 	}
-	if len(o.Study.Seeds) < leastSeeds {
+	if len(o.Comparison.Seeds) < leastSeeds {
 		return columns, fmt.Sprintf(", paired by the seeds; an interval needs %d seeds", leastSeeds)
 	}
 	return columns, ", with the 95% interval of the paired bootstrap over the seeds. An interval is about other seeds, and not about other data"
@@ -99,7 +99,7 @@ func (o *Outcome) compared() (columns []column, note string) {
 
 // differences returns the table of the differences from the first method, with a line for each
 // other method, and what the differences are; nil if there is nothing to compare.
-func (o *Outcome) differences() (table [][]string, note string) {
+func (o *Compared) differences() (table [][]string, note string) {
 	columns, note := o.compared()
 	if columns == nil {
 		return nil, ""
@@ -109,10 +109,10 @@ func (o *Outcome) differences() (table [][]string, note string) {
 		head = append(head, c.title)
 	}
 	table = [][]string{head}
-	for _, m := range o.Study.Contenders[1:] {
+	for _, m := range o.Comparison.Contenders[1:] {
 		row := []string{m.Name}
 		for _, c := range columns {
-			row = append(row, o.Paired(m.Name, o.Study.Contenders[0].Name, c.value).String())
+			row = append(row, o.Paired(m.Name, o.Comparison.Contenders[0].Name, c.value).String())
 		}
 		table = append(table, row)
 	}

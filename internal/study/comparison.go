@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"cmp"
@@ -19,11 +19,19 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// ErrStudy says that the settings of a comparison contradict each other or its folder.
-var ErrStudy = errors.New("invalid comparison")
+// ErrComparison says that the settings of a comparison contradict each other or its folder.
+var ErrComparison = errors.New("invalid comparison")
 
-// Study describes a comparison.
-type Study struct {
+// Comparison runs several methods from equal starts under the same budget and summarises the
+// results: every record of every run in one file, means and ranges over the seeds as plots and as a
+// table.
+//
+// A comparison is fair only if every method has the same start, the same budget and the same search
+// for its settings. A seed gives every contender the same rows and initial weights. The budget
+// counts iterations, training seconds or gradient evaluations. The search tries all points of each
+// contender's grid on the first seed, and the best points on the second seed too. It ranks feasible
+// results before infeasible results, and then by objective. The search is saved beside the results.
+type Comparison struct {
 	Title      string
 	Contenders []Contender
 	Seeds      []uint64
@@ -71,17 +79,17 @@ func ParseBudget(text string, iterations int) (Budget, error) {
 	kind, amount, given := strings.Cut(text, ":")
 	b := Budget{Kind: BudgetKind(kind), Amount: float64(iterations)}
 	if !slices.Contains([]BudgetKind{Iterations, Seconds, Gradients}, b.Kind) {
-		return b, fmt.Errorf("compare: %w: unknown budget; choose iterations, seconds or gradients, as in seconds:10", ErrStudy)
+		return b, fmt.Errorf("compare: %w: unknown budget; choose iterations, seconds or gradients, as in seconds:10", ErrComparison)
 	}
 	if !given {
 		if b.Kind == Seconds {
-			return b, fmt.Errorf("compare: %w: give the seconds of a run, as in seconds:10", ErrStudy)
+			return b, fmt.Errorf("compare: %w: give the seconds of a run, as in seconds:10", ErrComparison)
 		}
 		return b, nil
 	}
 	var err error
 	if b.Amount, err = strconv.ParseFloat(amount, 64); err != nil || !(b.Amount > 0) || math.IsInf(b.Amount, 1) {
-		return b, fmt.Errorf("compare: %w: the amount after the colon must be positive", ErrStudy)
+		return b, fmt.Errorf("compare: %w: the amount after the colon must be positive", ErrComparison)
 	}
 	return b, nil
 }
@@ -99,7 +107,7 @@ const (
 )
 
 // records returns the approximate number of records of a run.
-func (s *Study) records() int { return cmp.Or(s.Records, defaultRecords) }
+func (s *Comparison) records() int { return cmp.Or(s.Records, defaultRecords) }
 
 // limit sets the budget in a run's settings, and the interval that gives about records records. The
 // checks take place at the records.
@@ -130,20 +138,20 @@ func (b Budget) spent(at *problem.Point, seconds float64) float64 {
 	return min(1, float64(at.Iteration)/b.Amount)
 }
 
-func (s *Study) validate() error {
+func (s *Comparison) validate() error {
 	if len(s.Contenders) == 0 || len(s.Seeds) == 0 {
-		return fmt.Errorf("compare: %w: %d methods and %d seeds, want at least one of each", ErrStudy, len(s.Contenders), len(s.Seeds))
+		return fmt.Errorf("compare: %w: %d methods and %d seeds, want at least one of each", ErrComparison, len(s.Contenders), len(s.Seeds))
 	}
 	for i, c := range s.Contenders {
 		if slices.ContainsFunc(s.Contenders[:i], func(d Contender) bool { return d.Name == c.Name }) {
-			return fmt.Errorf("compare: %w: method %s is given twice", ErrStudy, c.Name)
+			return fmt.Errorf("compare: %w: method %s is given twice", ErrComparison, c.Name)
 		}
 	}
 	return nil
 }
 
-// job is one run.
-type job struct {
+// plannedRun is one run.
+type plannedRun struct {
 	contender string
 	seed      uint64
 	values    config.Values // all given settings
@@ -151,8 +159,8 @@ type job struct {
 	point     int           // index in the grid; -1: a run of the comparison itself
 }
 
-// job returns the job of a contender, with the settings of a grid point unless point is -1.
-func (s *Study) job(c Contender, seed uint64, point int) job {
+// plan returns the run of a contender, with the settings of a grid point unless point is -1.
+func (s *Comparison) plan(c Contender, seed uint64, point int) plannedRun {
 	values := merged(c.Values, nil)
 	part := fmt.Sprintf("%s-seed%d", c.Name, seed)
 	if point >= 0 {
@@ -161,22 +169,22 @@ func (s *Study) job(c Contender, seed uint64, point int) job {
 	}
 	values["seed"] = fmt.Sprint(seed)
 	values["threads"] = fmt.Sprint(s.threads())
-	return job{contender: c.Name, seed: seed, values: values, part: part, point: point}
+	return plannedRun{contender: c.Name, seed: seed, values: values, part: part, point: point}
 }
 
 // workers returns the number of parallel runs; threads, the number of threads of each run.
-func (s *Study) workers() int {
+func (s *Comparison) workers() int {
 	if s.Budget.Kind == Seconds {
 		return 1
 	}
 	return max(1, s.Workers)
 }
 
-func (s *Study) threads() int { return max(1, s.Threads) }
+func (s *Comparison) threads() int { return max(1, s.Threads) }
 
-// description is the contents of study.yaml: what the results of a comparison depend on. The number
-// of parallel runs is not part of the description, because each run has its own threads.
-type description struct {
+// comparisonDescription is the contents of study.yaml: what the results of a comparison depend on.
+// The number of parallel runs is not part of the description, because each run has its own threads.
+type comparisonDescription struct {
 	Version    string                 `yaml:"version"`
 	Title      string                 `yaml:"title"`
 	Budget     string                 `yaml:"budget"`
@@ -194,18 +202,18 @@ type contenderDescription struct {
 	Grid     []config.Values   `yaml:"grid,omitempty"`
 }
 
-// describe returns the description of the study.
-func (s *Study) describe() description {
-	d := description{Version: s.Version, Title: s.Title, Budget: s.Budget.String(), Seeds: s.Seeds, Threads: s.threads(), Data: s.Data}
+// describe returns the description of the comparison.
+func (s *Comparison) describe() comparisonDescription {
+	d := comparisonDescription{Version: s.Version, Title: s.Title, Budget: s.Budget.String(), Seeds: s.Seeds, Threads: s.threads(), Data: s.Data}
 	for _, c := range s.Contenders {
 		d.Contenders = append(d.Contenders, contenderDescription{c.Name, c.Program, c.Values, c.Grid})
 	}
 	return d
 }
 
-// study returns the study that has the description.
-func (d *description) study() (s *Study, err error) {
-	s = &Study{Title: d.Title, Seeds: d.Seeds, Threads: d.Threads, Version: d.Version, Data: d.Data}
+// comparison returns the comparison that has the description.
+func (d *comparisonDescription) comparison() (s *Comparison, err error) {
+	s = &Comparison{Title: d.Title, Seeds: d.Seeds, Threads: d.Threads, Version: d.Version, Data: d.Data}
 	for _, c := range d.Contenders {
 		s.Contenders = append(s.Contenders, Contender{Name: c.Name, Program: c.Program, Values: c.Settings, Grid: c.Grid})
 	}
@@ -213,8 +221,8 @@ func (d *description) study() (s *Study, err error) {
 	return s, err
 }
 
-// description returns the contents of study.yaml.
-func (s *Study) description() ([]byte, error) {
+// content returns the contents of study.yaml.
+func (s *Comparison) content() ([]byte, error) {
 	data, err := yaml.Marshal(s.describe())
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)

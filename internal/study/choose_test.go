@@ -1,4 +1,4 @@
-package sweep
+package study
 
 import (
 	"context"
@@ -99,8 +99,8 @@ func TestJudge(t *testing.T) {
 			all[k] = c.all[k : k+1]
 		}
 		tried, err := choice(0, false, all...).Do(t.Context())
-		if err != nil || len(tried) != len(all) || chosen(tried) != c.want || !strings.Contains(Why(tried), c.why) {
-			t.Errorf("%s: %q is chosen, want %q; %v, %s", c.name, chosen(tried), c.want, err, Why(tried))
+		if err != nil || len(tried) != len(all) || chosen(tried) != c.want || !strings.Contains(WhyChosen(tried), c.why) {
+			t.Errorf("%s: %q is chosen, want %q; %v, %s", c.name, chosen(tried), c.want, err, WhyChosen(tried))
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestFolds(t *testing.T) {
 	if a.Gradients != 21 || a.Folds != 3 || tried[1].Unmet != 1 || tried[2].Bounds[0].Value != nil {
 		t.Errorf("%+v", tried)
 	}
-	if why := Why(tried); !strings.Contains(why, "this one is the nearest on 3 folds of the training rows") {
+	if why := WhyChosen(tried); !strings.Contains(why, "this one is the nearest on 3 folds of the training rows") {
 		t.Error(why)
 	}
 }
@@ -210,7 +210,7 @@ func TestBetter(t *testing.T) {
 		{[]Tried{try(0.2, false, true)}, ""}, // the run itself
 	} {
 		got := ""
-		if b := Better(c.tried, run); b != nil {
+		if b := BetterTried(c.tried, run); b != nil {
 			got = b.Settings
 		}
 		if got != c.want {
@@ -219,7 +219,7 @@ func TestBetter(t *testing.T) {
 	}
 	folds := []Tried{try(0.2, false, false)}
 	folds[0].Folds = 5
-	if Better(folds, run) != nil || Better([]Tried{try(0.2, false, false)}, nil) != nil {
+	if BetterTried(folds, run) != nil || BetterTried([]Tried{try(0.2, false, false)}, nil) != nil {
 		t.Error("compared with folds, or without an outcome")
 	}
 }

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"ppal/internal/config"
 )
 
-// Statistic is the mean and the standard deviation of a number over runs. The deviation over a
-// single run is 0.
+// Statistic is the mean and the standard deviation of a number over runs or folds. The deviation
+// over a single one is 0.
 type Statistic struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
@@ -53,7 +53,7 @@ func (s Statistic) String() string {
 }
 
 // Best returns the smallest objective of a feasible record; false if no record is feasible.
-func (r *Run) Best() (best float64, known bool) {
+func (r *ComparedRun) Best() (best float64, known bool) {
 	best = math.Inf(1)
 	for i := range r.Records {
 		if r.feasible(&r.Records[i]) {
@@ -64,9 +64,9 @@ func (r *Run) Best() (best float64, known bool) {
 }
 
 // Markdown returns the table of the results, the settings and the search.
-func (o *Outcome) Markdown() string {
+func (o *Compared) Markdown() string {
 	var out strings.Builder
-	s := o.Study
+	s := o.Comparison
 	fmt.Fprintf(&out, "# %s\n\nPrimal steps: %s.\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds.\n",
 		s.Title, o.steps(), s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds))
 	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). %s\n\n", s.workers(), s.threads(), o.judgedBy())
@@ -82,12 +82,12 @@ func (o *Outcome) Markdown() string {
 }
 
 // latex returns the table of the results for LaTeX with the package booktabs.
-func (o *Outcome) latex() string {
+func (o *Compared) latex() string {
 	escape := strings.NewReplacer("\\", `\textbackslash{}`, "&", `\&`, "%", `\%`, "_", `\_`, "#", `\#`, "$", `\$`, "{", `\{`, "}", `\}`, "~", `\textasciitilde{}`,
 		"^", `\textasciicircum{}`, "<", `$<$`, ">", `$>$`, "±", `$\pm$`)
 	table := o.table()
 	var out strings.Builder
-	fmt.Fprintf(&out, "%% %s, seeds %s\n\\begin{tabular}{l%s}\n\\toprule\n", o.Study.Title, seedText(o.Study.Seeds), strings.Repeat("r", len(table[0])-1))
+	fmt.Fprintf(&out, "%% %s, seeds %s\n\\begin{tabular}{l%s}\n\\toprule\n", o.Comparison.Title, seedText(o.Comparison.Seeds), strings.Repeat("r", len(table[0])-1))
 	for k, row := range table {
 		for i, cell := range row {
 			row[i] = escape.Replace(cell)
@@ -102,14 +102,14 @@ func (o *Outcome) latex() string {
 }
 
 // table returns the table of the results: a head, and a line for each method.
-func (o *Outcome) table() [][]string {
+func (o *Compared) table() [][]string {
 	columns := o.columns()
 	head := []string{"method"}
 	for _, c := range columns {
 		head = append(head, c.title)
 	}
 	table := [][]string{head}
-	for _, m := range o.Study.Contenders {
+	for _, m := range o.Comparison.Contenders {
 		row := []string{m.Name}
 		for _, c := range columns {
 			row = append(row, o.cell(c, m.Name))
@@ -145,9 +145,9 @@ func writeColumns(out io.Writer, table [][]string) {
 }
 
 // settings lists each method's given and chosen settings, and why runs failed.
-func (o *Outcome) settings(out *strings.Builder) {
+func (o *Compared) settings(out *strings.Builder) {
 	fmt.Fprint(out, "\nGiven and chosen settings:\n\n")
-	for _, c := range o.Study.Contenders {
+	for _, c := range o.Comparison.Contenders {
 		values := o.chosen(c)
 		var given []string
 		for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -169,7 +169,7 @@ func (o *Outcome) settings(out *strings.Builder) {
 }
 
 // chosen returns a contender's given settings with those that the search has chosen.
-func (o *Outcome) chosen(c Contender) config.Values {
+func (o *Compared) chosen(c Contender) config.Values {
 	values := c.Values
 	for _, t := range o.Search {
 		if t.Chosen && t.Contender == c.Name {
@@ -181,7 +181,7 @@ func (o *Outcome) chosen(c Contender) config.Values {
 
 // nearNote counts the records at which near stationarity should have been measured and was not; it
 // returns "" if there are none.
-func (o *Outcome) nearNote(contender string) string {
+func (o *Compared) nearNote(contender string) string {
 	asked, without, reason := 0, 0, ""
 	for _, r := range o.Of(contender) {
 		for i := range r.Records {
@@ -202,23 +202,23 @@ func (o *Outcome) nearNote(contender string) string {
 }
 
 // search lists the points of the search.
-func (o *Outcome) search(out *strings.Builder) {
+func (o *Compared) search(out *strings.Builder) {
 	if len(o.Search) == 0 {
 		return
 	}
-	seeds := fmt.Sprintf("seed %d", o.Study.Seeds[0])
-	if len(o.Study.Seeds) > 1 {
-		seeds += fmt.Sprintf(", the best of each method, at most %d, also on seed %d", finalists, o.Study.Seeds[1])
+	seeds := fmt.Sprintf("seed %d", o.Comparison.Seeds[0])
+	if len(o.Comparison.Seeds) > 1 {
+		seeds += fmt.Sprintf(", the best of each method, at most %d, also on seed %d", finalists, o.Comparison.Seeds[1])
 	}
 	fmt.Fprintf(out, "\nThe search ran on %s with the same budget. It ranks feasible points first, then by objective, %s. A grid grows where its best point lies on an edge.\n\n", seeds, map[bool]string{
 		true: "both of the counted training decisions", false: "both as means over the last tenth of the records"}[o.onDecisions()])
 	number := func(v float64) string { return fmt.Sprintf("%.4g", v) }
-	writeMarkdown(out, o.tried(number, func(t Trying) (objective, violation string) { return "failed: " + t.Failure, "-" }))
+	writeMarkdown(out, o.tried(number, func(t SearchPoint) (objective, violation string) { return "failed: " + t.Failure, "-" }))
 }
 
 // tried returns the table of the points of the search. number formats a number, and failed returns
 // the cells of the objective and of the violation of a failed point.
-func (o *Outcome) tried(number func(float64) string, failed func(t Trying) (objective, violation string)) [][]string {
+func (o *Compared) tried(number func(float64) string, failed func(t SearchPoint) (objective, violation string)) [][]string {
 	table := [][]string{{"method", "settings", "seed", "objective", "largest violation", "chosen"}}
 	for _, t := range o.Search {
 		var texts []string

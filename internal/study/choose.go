@@ -1,4 +1,4 @@
-package sweep
+package study
 
 import (
 	"context"
@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"ppal/internal/decide"
-	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
@@ -46,21 +43,21 @@ type Choice struct {
 // Tried is a candidate with its values on the rows that judge: a line of choice.jsonl. With folds,
 // a value is the mean over the folds, and a spread is the sample standard deviation over the folds.
 type Tried struct {
-	Settings  string  `json:"settings"`
-	Folds     int     `json:"folds,omitempty"` // 0: the validation rows judged
-	Objective string  `json:"objective"`       // name of the objective
-	Value     float64 `json:"value"`           // objective on the rows that judge
-	Spread    float64 `json:"spread,omitempty"`
-	Bounds    []Bound `json:"bounds,omitempty"`
-	Unmet     int     `json:"unmet,omitempty"`      // bounds that the training decisions do not meet
-	Gradients int     `json:"gradient_evaluations"` // of all folds
-	Warm      bool    `json:"warm,omitempty"`       // the training began where that of the previous candidate ended
-	Chosen    bool    `json:"chosen,omitempty"`
-	Advice    string  `json:"advice,omitempty"` // if a setting that was not tried may be better
+	Settings  string       `json:"settings"`
+	Folds     int          `json:"folds,omitempty"` // 0: the validation rows judged
+	Objective string       `json:"objective"`       // name of the objective
+	Value     float64      `json:"value"`           // objective on the rows that judge
+	Spread    float64      `json:"spread,omitempty"`
+	Bounds    []TriedBound `json:"bounds,omitempty"`
+	Unmet     int          `json:"unmet,omitempty"`      // bounds that the training decisions do not meet
+	Gradients int          `json:"gradient_evaluations"` // of all folds
+	Warm      bool         `json:"warm,omitempty"`       // the training began where that of the previous candidate ended
+	Chosen    bool         `json:"chosen,omitempty"`
+	Advice    string       `json:"advice,omitempty"` // if a setting that was not tried may be better
 }
 
-// Bound is the value of a constraint on the rows that judge.
-type Bound struct {
+// TriedBound is the value of a constraint on the rows that judge.
+type TriedBound struct {
 	Constraint string   `json:"constraint"`
 	Value      *float64 `json:"value"` // nil: the constraint counts no row that judges
 	Spread     float64  `json:"spread,omitempty"`
@@ -83,21 +80,21 @@ const (
 // ErrNoRows, the cause of ctx, or an error of Options or Train.
 func (c *Choice) Do(ctx context.Context) ([]Tried, error) {
 	r := &chooser{Choice: c}
-	var jobs []study.Job[Tried]
+	var jobs []Job[Tried]
 	for fold := range max(1, c.Folds) {
 		if c.Folds > 0 {
 			fold++
 		}
 		for k, name := range c.Candidates {
-			jobs = append(jobs, study.Job[Tried]{Key: fmt.Sprintf("%d %s", fold, name), Name: name,
+			jobs = append(jobs, Job[Tried]{Key: fmt.Sprintf("%d %s", fold, name), Name: name,
 				Do: func(ctx context.Context, _ int) (Tried, error) { return r.try(ctx, k, fold) }})
 		}
 	}
-	store, err := study.OpenJournal[Tried]("", nil)
+	store, err := OpenJournal[Tried]("", nil)
 	if err != nil {
 		return nil, err
 	}
-	runs := study.Study[Tried]{Store: store, Total: len(jobs)}
+	runs := Study[Tried]{Store: store, Total: len(jobs)}
 	all, err := runs.Run(ctx, jobs)
 	if err != nil {
 		return nil, err
@@ -111,7 +108,7 @@ func (c *Choice) Do(ctx context.Context) ([]Tried, error) {
 			}
 		}
 		if len(folds) == max(1, c.Folds) { // the budget of a path may end earlier in some folds
-			tried = append(tried, mean(folds))
+			tried = append(tried, meanTried(folds))
 		}
 	}
 	best := 0
@@ -132,13 +129,13 @@ type chooser struct {
 	budget int            // remaining gradients of the path
 }
 
-// try trains a candidate. The error is study.ErrNoRecord if the path has no gradients left.
+// try trains a candidate. The error is ErrNoRecord if the path has no gradients left.
 func (r *chooser) try(ctx context.Context, k, fold int) (Tried, error) {
 	follows := r.Follows[k] && r.state != nil
 	if !follows {
 		r.state = nil
 	} else if r.budget <= 0 {
-		return Tried{}, study.ErrNoRecord
+		return Tried{}, ErrNoRecord
 	}
 	o, err := r.Options(k, fold)
 	if err != nil {
@@ -176,7 +173,7 @@ func newTried(name string, o *results.Outcome) Tried {
 	t := Tried{Settings: name, Objective: o.Objective.Name, Value: *o.Objective.Validation, Unmet: len(o.Unmet()), Gradients: o.GradientEvaluations}
 	for j := range o.Constraints {
 		c := &o.Constraints[j]
-		b := Bound{Constraint: c.Constraint, Value: c.Of(results.Validation)}
+		b := TriedBound{Constraint: c.Constraint, Value: c.Of(results.Validation)}
 		if i := c.ValidationInterval; b.Value != nil && i != nil {
 			b.Beyond = max(0, min(c.Over(i[0]), c.Over(i[1])))
 		} else if b.Value != nil {
@@ -199,7 +196,7 @@ func (t *Tried) better(other *Tried) bool {
 	return t.Value < other.Value
 }
 
-// Beyond returns the largest Bound.Beyond.
+// Beyond returns the largest TriedBound.Beyond.
 func (t *Tried) Beyond() (largest float64) {
 	for _, b := range t.Bounds {
 		largest = max(largest, b.Beyond)
@@ -207,8 +204,8 @@ func (t *Tried) Beyond() (largest float64) {
 	return largest
 }
 
-// mean joins the values of a candidate's folds.
-func mean(folds []Tried) Tried {
+// meanTried joins the values of a candidate's folds.
+func meanTried(folds []Tried) Tried {
 	all := folds[0]
 	if len(folds) == 1 {
 		return all
@@ -221,7 +218,8 @@ func mean(folds []Tried) Tried {
 			all.Unmet, all.Gradients = max(all.Unmet, folds[k].Unmet), all.Gradients+folds[k].Gradients
 		}
 	}
-	all.Value, all.Spread = meanOf(values)
+	over := NewStatistic(values)
+	all.Value, all.Spread = over.Mean, over.Deviation
 	for j := range all.Bounds {
 		var values, beyond []float64 // of the folds that have the constraint's rows
 		for k := range folds {
@@ -231,27 +229,19 @@ func mean(folds []Tried) Tried {
 		}
 		if len(values) > 0 {
 			b := &all.Bounds[j]
-			value, spread := meanOf(values)
-			b.Value, b.Spread = &value, spread
-			b.Beyond, _ = meanOf(beyond)
+			over := NewStatistic(values)
+			b.Value, b.Spread = &over.Mean, over.Deviation
+			b.Beyond = NewStatistic(beyond).Mean
 		}
 	}
 	return all
 }
 
-// meanOf returns the mean of values and their standard deviation, which is 0 for one value.
-func meanOf(values []float64) (mean, spread float64) {
-	if len(values) == 1 {
-		return values[0], 0
-	}
-	return stat.MeanStdDev(values, nil)
-}
-
-// Better returns the best of the candidates, trained from the start, that is better on the
+// BetterTried returns the best of the candidates, trained from the start, that is better on the
 // validation rows than the run with the chosen settings; nil: none. A chosen candidate with Warm
 // may end elsewhere when it is trained from the start. With folds it returns nil, because the run
 // and the candidates have different training rows.
-func Better(tried []Tried, run *results.Outcome) (best *Tried) {
+func BetterTried(tried []Tried, run *results.Outcome) (best *Tried) {
 	if tried[0].Folds > 0 || run == nil || run.Objective.Validation == nil {
 		return nil
 	}
@@ -264,8 +254,8 @@ func Better(tried []Tried, run *results.Outcome) (best *Tried) {
 	return best
 }
 
-// Why says why the candidate was chosen, with the rows that judged.
-func Why(tried []Tried) string {
+// WhyChosen says why the candidate was chosen, with the rows that judged.
+func WhyChosen(tried []Tried) string {
 	rows := "the validation rows"
 	if folds := tried[0].Folds; folds > 0 {
 		rows = fmt.Sprintf("%d folds of the training rows", folds)

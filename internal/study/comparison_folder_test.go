@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"context"
@@ -25,8 +25,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// counted returns an opener that counts the runs.
-func counted(n *atomic.Int32) Opener {
+// countedOpener returns an opener that counts the runs.
+func countedOpener(n *atomic.Int32) Opener {
 	return func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
 		n.Add(1)
 		return openDisc(ctx, cfg, s)
@@ -37,7 +37,7 @@ func counted(n *atomic.Int32) Opener {
 func journal(t *testing.T, dir string) string {
 	t.Helper()
 	var kept []string
-	for _, part := range strings.Split(read(t, dir, "results.jsonl"), ",") {
+	for _, part := range strings.Split(readComparison(t, dir, "results.jsonl"), ",") {
 		if !strings.HasPrefix(part, `"seconds"`) {
 			kept = append(kept, part)
 		}
@@ -54,7 +54,7 @@ func TestTogether(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "shared")
 	all := discStudy(grid...)
 	all.Seeds = []uint64{1, 2, 7}
-	want := require.Value(Do(t.Context(), all, whole, openDisc, nil))(t)
+	want := require.Value(Compare(t.Context(), all, whole, openDisc, nil))(t)
 	var mu sync.Mutex
 	opened := map[string]int{}
 	counting := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
@@ -70,7 +70,7 @@ func TestTogether(t *testing.T) {
 			s.Seeds = []uint64{1, 2, 7}
 		}
 		group.Go(func() {
-			o, err := Do(t.Context(), s, dir, counting, nil)
+			o, err := Compare(t.Context(), s, dir, counting, nil)
 			if err != nil {
 				t.Error(err)
 			} else if i > 0 && len(o.Runs) != len(want.Runs) {
@@ -99,20 +99,20 @@ func TestMoreSeeds(t *testing.T) {
 	dir := t.TempDir()
 	s := discStudy()
 	s.Seeds = []uint64{5}
-	require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
+	require.Value(Compare(t.Context(), s, dir, openDisc, nil))(t)
 	more, runs := discStudy(), 0
-	o, err := Do(t.Context(), more, dir, func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
+	o, err := Compare(t.Context(), more, dir, func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
 		runs++
 		return openDisc(ctx, cfg, s)
 	}, nil)
-	if err != nil || runs != 4 || len(o.Runs) != 6 || !slices.Equal(o.Study.Seeds, []uint64{5, 1, 2}) {
-		t.Errorf("%d runs trained, %d in all, seeds %v: %v", runs, len(o.Runs), o.Study.Seeds, err)
+	if err != nil || runs != 4 || len(o.Runs) != 6 || !slices.Equal(o.Comparison.Seeds, []uint64{5, 1, 2}) {
+		t.Errorf("%d runs trained, %d in all, seeds %v: %v", runs, len(o.Runs), o.Comparison.Seeds, err)
 	}
 	one, two := discStudy(grid...), discStudy(grid...)
 	one.Seeds = []uint64{1}
 	dir = t.TempDir()
-	require.Value(Do(t.Context(), one, dir, openDisc, nil))(t)
-	if _, err := Do(t.Context(), two, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
+	require.Value(Compare(t.Context(), one, dir, openDisc, nil))(t)
+	if _, err := Compare(t.Context(), two, dir, openDisc, nil); !errors.Is(err, ErrComparison) {
 		t.Errorf("a second seed of a search: %v", err)
 	}
 }
@@ -137,11 +137,11 @@ func TestSeeds(t *testing.T) {
 // A comparison that is refused leaves no lock.
 func TestRefusedStudy(t *testing.T) {
 	dir := t.TempDir()
-	require.Value(Do(t.Context(), discStudy(), dir, openDisc, nil))(t)
+	require.Value(Compare(t.Context(), discStudy(), dir, openDisc, nil))(t)
 	s := discStudy()
 	s.Title = "another"
 	for range 2 {
-		if _, err := Do(t.Context(), s, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
+		if _, err := Compare(t.Context(), s, dir, openDisc, nil); !errors.Is(err, ErrComparison) {
 			t.Errorf("another study: %v", err)
 		}
 	}
@@ -152,10 +152,10 @@ func TestRefusedStudy(t *testing.T) {
 func TestDamagedRunsAreRepeated(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	s := discStudy()
-	require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
+	require.Value(Compare(t.Context(), s, dir, openDisc, nil))(t)
 	want := journal(t, dir)
 	records, mark := filepath.Join(dir, "runs", "gdpa-seed2.jsonl"), filepath.Join(dir, "runs", "gdpa-seed2.done")
-	whole := read(t, records)
+	whole := readComparison(t, records)
 	lines := strings.SplitAfter(whole, "\n")
 	for name, damage := range map[string]struct{ path, text string }{
 		"cut at a line":       {records, strings.Join(lines[:len(lines)/2], "")},
@@ -164,11 +164,11 @@ func TestDamagedRunsAreRepeated(t *testing.T) {
 		"another number":      {records, strings.Replace(whole, `"objective":-`, `"objective":-9`, 1)},
 		"empty mark":          {mark, ""},
 		"mark cut":            {mark, `{"records":`},
-		"mark of other lines": {mark, strings.Replace(read(t, mark), `"records":`, `"records":1`, 1)},
+		"mark of other lines": {mark, strings.Replace(readComparison(t, mark), `"records":`, `"records":1`, 1)},
 	} {
 		require.NoError(t, os.WriteFile(damage.path, []byte(damage.text), 0o644))
 		var opened atomic.Int32
-		if _, err := Do(t.Context(), s, dir, counted(&opened), nil); err != nil {
+		if _, err := Compare(t.Context(), s, dir, countedOpener(&opened), nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if opened.Load() != 1 {
@@ -189,38 +189,38 @@ func TestWhatContinues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	s := discStudy()
 	s.Version, s.Data = "1", file("abc")
-	do := func(change func(s *Study)) (int, error) {
+	do := func(change func(s *Comparison)) (int, error) {
 		other := *s
 		change(&other)
 		var opened atomic.Int32
-		_, err := Do(t.Context(), &other, dir, counted(&opened), nil)
+		_, err := Compare(t.Context(), &other, dir, countedOpener(&opened), nil)
 		return int(opened.Load()), err
 	}
 	// After a failure before a run has ended, another study has the folder.
 	failing := func(context.Context, config.Train, trainer.Settings) (Trial, error) {
 		return nil, errors.New("no data")
 	}
-	if _, err := Do(t.Context(), s, dir, failing, nil); err == nil {
+	if _, err := Compare(t.Context(), s, dir, failing, nil); err == nil {
 		t.Fatal("no error")
 	}
 	s.Title, s.Version, s.Data = "another", "2", file("def")
-	if n, err := do(func(*Study) {}); n != 4 || err != nil {
+	if n, err := do(func(*Comparison) {}); n != 4 || err != nil {
 		t.Fatalf("%d runs, %v", n, err)
 	}
-	if n, err := do(func(s *Study) { s.Workers = 1 }); n != 0 || err != nil {
+	if n, err := do(func(s *Comparison) { s.Workers = 1 }); n != 0 || err != nil {
 		t.Errorf("other workers: %d runs, %v", n, err)
 	}
-	for text, change := range map[string]func(s *Study){
-		"another version of ppal (2, this program is 3)": func(s *Study) { s.Version = "3" },
-		"rows.csv has changed":                           func(s *Study) { s.Data = file("abc") },
-		"holds another comparison":                       func(s *Study) { s.Threads = 2 },
+	for text, change := range map[string]func(s *Comparison){
+		"another version of ppal (2, this program is 3)": func(s *Comparison) { s.Version = "3" },
+		"rows.csv has changed":                           func(s *Comparison) { s.Data = file("abc") },
+		"holds another comparison":                       func(s *Comparison) { s.Threads = 2 },
 	} {
-		if n, err := do(change); n != 0 || !errors.Is(err, ErrStudy) || !strings.Contains(err.Error(), text) {
+		if n, err := do(change); n != 0 || !errors.Is(err, ErrComparison) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %d runs, %v", text, n, err)
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "study.yaml"), []byte("{"), 0o644))
-	if _, err := do(func(*Study) {}); !errors.Is(err, ErrStudy) {
+	if _, err := do(func(*Comparison) {}); !errors.Is(err, ErrComparison) {
 		t.Errorf("study.yaml is no YAML: %v", err)
 	}
 }
@@ -230,19 +230,19 @@ func TestMerge(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	all := discStudy()
 	all.Seeds = []uint64{1, 2, 7, 8}
-	require.Value(Do(t.Context(), all, whole, openDisc, nil))(t)
+	require.Value(Compare(t.Context(), all, whole, openDisc, nil))(t)
 	var dirs []string
 	part := func(title string, seeds ...uint64) string {
 		dir := t.TempDir()
 		s := discStudy()
 		s.Title, s.Seeds = title, seeds
-		require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
+		require.Value(Compare(t.Context(), s, dir, openDisc, nil))(t)
 		return dir
 	}
 	dirs = []string{part("disc", 1, 2), part("disc", 2, 7), part("disc", 8)}
 	into := filepath.Join(t.TempDir(), "all")
 	for range 2 { // again, into the same folder
-		o, err := Merge(t.Context(), dirs, into, []string{"test_error"})
+		o, err := MergeComparisons(t.Context(), dirs, into, []string{"test_error"})
 		if err != nil || len(o.Runs) != 8 {
 			t.Fatalf("%+v, %v", o, err)
 		}
@@ -251,18 +251,18 @@ func TestMerge(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, file := range []string{"summary.tex", "summary.md"} { // but for the seconds
-		if a, b := len(read(t, whole, file)), len(read(t, into, file)); a == 0 || b < a*9/10 {
+		if a, b := len(readComparison(t, whole, file)), len(readComparison(t, into, file)); a == 0 || b < a*9/10 {
 			t.Errorf("%s: %d and %d bytes", file, a, b)
 		}
 	}
-	if curves := strings.Count(read(t, into, "curves.csv"), "\nobjective,iteration (epoch),ppala,"); curves < 2 {
+	if curves := strings.Count(readComparison(t, into, "curves.csv"), "\nobjective,iteration (epoch),ppala,"); curves < 2 {
 		t.Errorf("curves.csv has %d points of ppala's objective", curves)
 	}
-	if _, err := Merge(t.Context(), []string{dirs[0], part("another", 9)}, t.TempDir(), nil); !errors.Is(err, ErrStudy) {
+	if _, err := MergeComparisons(t.Context(), []string{dirs[0], part("another", 9)}, t.TempDir(), nil); !errors.Is(err, ErrComparison) {
 		t.Errorf("another study: %v", err)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dirs[2], "runs", "gdpa-seed8.jsonl"), []byte("{}\n"), 0o644))
-	if _, err := Merge(t.Context(), dirs, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "gdpa-seed8.jsonl") {
+	if _, err := MergeComparisons(t.Context(), dirs, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "gdpa-seed8.jsonl") {
 		t.Errorf("damaged records: %v", err)
 	}
 }
@@ -292,7 +292,7 @@ func TestTextAndJSON(t *testing.T) {
 	dir := t.TempDir()
 	s := discStudy()
 	s.Seeds = []uint64{1, 2, 3, 4, 5}
-	o := require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
+	o := require.Value(Compare(t.Context(), s, dir, openDisc, nil))(t)
 	var all struct {
 		Methods []struct {
 			Name        string
@@ -300,8 +300,8 @@ func TestTextAndJSON(t *testing.T) {
 			Differences map[string]Paired
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(read(t, dir, "summary.json")), &all))
-	text, markdown := o.Text(), read(t, dir, "summary.md")
+	require.NoError(t, json.Unmarshal([]byte(readComparison(t, dir, "summary.json")), &all))
+	text, markdown := o.Text(), readComparison(t, dir, "summary.md")
 	for i, m := range all.Methods {
 		if len(m.Numbers) < 5 || len(m.Differences) != i*5 {
 			t.Errorf("%s has %d numbers and %d differences", m.Name, len(m.Numbers), len(m.Differences))
@@ -323,7 +323,7 @@ func TestTextAndJSON(t *testing.T) {
 // first-order step, and that the summary names the other methods.
 func TestEqualSteps(t *testing.T) {
 	var own []string
-	s := &Study{}
+	s := &Comparison{}
 	for _, d := range method.All() {
 		values := config.Values{"method": d.Name}
 		switch d.Name {
@@ -356,7 +356,7 @@ func TestEqualSteps(t *testing.T) {
 			t.Error("the step size of gdpa has the published limit")
 		}
 	}
-	got := (&Outcome{Study: s}).steps()
+	got := (&Compared{Comparison: s}).steps()
 	if want := strings.Join(own, ", ") + ": steps and step sizes of their own"; len(own) == 0 || !strings.Contains(got, want) || strings.Count(got, ";") != 1 {
 		t.Errorf("steps: %s; want two kinds, one of them %s", got, want)
 	}
@@ -370,12 +370,12 @@ func TestPublishedSteps(t *testing.T) {
 		"gradient with gdpa-step 0.002":    {"primal": "gradient", "gdpa-step": "0.002"},
 		"nesterov with the automatic size": {"primal": "nesterov"},
 	} {
-		s := &Study{Contenders: []Contender{{Name: "gdpa", Values: merged(config.Values{"method": "gdpa"}, given)}}}
-		if got := (&Outcome{Study: s}).steps(); got != "gdpa: "+text {
+		s := &Comparison{Contenders: []Contender{{Name: "gdpa", Values: merged(config.Values{"method": "gdpa"}, given)}}}
+		if got := (&Compared{Comparison: s}).steps(); got != "gdpa: "+text {
 			t.Errorf("%v: %s, want %s", given, got, text)
 		}
 		s.Contenders[0].Values = config.Values{"method": "gdpa"} // the search has chosen the settings
-		o := &Outcome{Study: s, Search: []Trying{{Contender: "gdpa", Settings: config.Values{"gdpa-step": "7"}}, {Contender: "gdpa", Settings: given, Chosen: true}}}
+		o := &Compared{Comparison: s, Search: []SearchPoint{{Contender: "gdpa", Settings: config.Values{"gdpa-step": "7"}}, {Contender: "gdpa", Settings: given, Chosen: true}}}
 		if got := o.steps(); got != "gdpa: "+text {
 			t.Errorf("%v chosen: %s, want %s", given, got, text)
 		}

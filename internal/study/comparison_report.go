@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"cmp"
@@ -13,38 +13,37 @@ import (
 	"ppal/internal/chart"
 	"ppal/internal/option"
 	"ppal/internal/report"
-	"ppal/internal/study"
 	"ppal/trainer"
 )
 
-// Report writes the report.html of a comparison from the files of its directory.
-func Report(dir string) error {
-	o, err := readOutcome(dir)
+// ReportComparison writes the report.html of a comparison from the files of its directory.
+func ReportComparison(dir string) error {
+	o, err := readCompared(dir)
 	if err != nil {
 		return err
 	}
 	return report.WriteComparison(o.report(dir))
 }
 
-// readOutcome reads the finished runs of a comparison. Their settings are not resolved; Config has
+// readCompared reads the finished runs of a comparison. Their settings are not resolved; Config has
 // only the tolerance.
-func readOutcome(dir string) (*Outcome, error) {
-	f := &folder{dir: dir}
+func readCompared(dir string) (*Compared, error) {
+	f := &comparisonFolder{dir: dir}
 	d, err := f.describe()
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.study()
+	s, err := d.comparison()
 	if err != nil {
 		return nil, fmt.Errorf("compare: %s: %w", f.study(), err)
 	}
-	o := &Outcome{Study: s}
-	if err := study.ReadJournal(filepath.Join(dir, searchFile), func(t Trying) error { o.Search = append(o.Search, t); return nil }); err != nil {
+	o := &Compared{Comparison: s}
+	if err := ReadJournal(filepath.Join(dir, searchFile), func(t SearchPoint) error { o.Search = append(o.Search, t); return nil }); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	for _, c := range s.Contenders {
 		for _, seed := range s.Seeds {
-			r, ok := f.Find(s.job(c, seed, -1).part)
+			r, ok := f.Find(s.plan(c, seed, -1).part)
 			if !ok {
 				continue
 			}
@@ -59,8 +58,8 @@ func readOutcome(dir string) (*Outcome, error) {
 }
 
 // report returns the content of the page.
-func (o *Outcome) report(dir string) *report.Comparison {
-	s := o.Study
+func (o *Compared) report(dir string) *report.Comparison {
+	s := o.Comparison
 	c := &report.Comparison{Dir: dir, Title: s.Title, Version: s.Version, Data: s.Data}
 	all := len(s.Contenders) * len(s.Seeds)
 	c.Facts = []report.Fact{{Name: "methods", Value: strconv.Itoa(len(s.Contenders))}, {Name: "seeds", Value: strconv.Itoa(len(s.Seeds)), Note: seedText(s.Seeds)},
@@ -93,7 +92,7 @@ func (o *Outcome) report(dir string) *report.Comparison {
 const mostMeasures = 6
 
 // measured returns the names of the measures of the test rows in the last records.
-func (o *Outcome) measured() []string {
+func (o *Compared) measured() []string {
 	names := map[string]bool{}
 	for _, r := range o.Runs {
 		for name := range r.Last().Measures {
@@ -103,12 +102,12 @@ func (o *Outcome) measured() []string {
 		}
 	}
 	list := slices.Sorted(maps.Keys(names))
-	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(measureRank(a), measureRank(b)) })
 	return list[:min(len(list), mostMeasures)]
 }
 
-// rank orders the measures: the error, then gaps, then the others.
-func rank(measure string) int {
+// measureRank orders the measures: the error, then gaps, then the others.
+func measureRank(measure string) int {
 	switch {
 	case measure == "test_error":
 		return 0
@@ -119,15 +118,15 @@ func rank(measure string) int {
 }
 
 // allMet reports whether all seeds of a contender have finished, and meet the bounds.
-func (o *Outcome) allMet(contender string) bool {
+func (o *Compared) allMet(contender string) bool {
 	runs := o.Of(contender)
-	return len(runs) == len(o.Study.Seeds) && !slices.ContainsFunc(runs, func(r Run) bool { return !r.Met() })
+	return len(runs) == len(o.Comparison.Seeds) && !slices.ContainsFunc(runs, func(r ComparedRun) bool { return !r.Met() })
 }
 
 // headline returns the result in words.
-func (o *Outcome) headline() (headline, lead string, good bool) {
+func (o *Compared) headline() (headline, lead string, good bool) {
 	best, least, feasible := "", math.Inf(1), 0
-	for _, c := range o.Study.Contenders {
+	for _, c := range o.Comparison.Contenders {
 		if !o.allMet(c.Name) {
 			continue
 		}
@@ -140,15 +139,15 @@ func (o *Outcome) headline() (headline, lead string, good bool) {
 	if feasible == 0 {
 		return "No method meets the bounds with every seed", "The table gives the largest amount by which a bound is missed.", false
 	}
-	lead = fmt.Sprintf("%d of %d methods meet the bounds at the end with every seed. Of these methods, %s has the smallest mean objective.", feasible, len(o.Study.Contenders), best)
+	lead = fmt.Sprintf("%d of %d methods meet the bounds at the end with every seed. Of these methods, %s has the smallest mean objective.", feasible, len(o.Comparison.Contenders), best)
 	if feasible == 1 {
-		lead = fmt.Sprintf("Of %d methods, only %s meets the bounds at the end with every seed.", len(o.Study.Contenders), best)
+		lead = fmt.Sprintf("Of %d methods, only %s meets the bounds at the end with every seed.", len(o.Comparison.Contenders), best)
 	}
 	return fmt.Sprintf("%s: objective %s, and the bounds are met", best, chart.Number(least)), lead, true
 }
 
 // method returns a contender for the page.
-func (o *Outcome) method(c Contender, columns []column) report.ComparedMethod {
+func (o *Compared) method(c Contender, columns []comparedColumn) report.ComparedMethod {
 	runs := o.Of(c.Name)
 	met := 0
 	m := report.ComparedMethod{Name: c.Name, Good: o.allMet(c.Name), Seeds: report.Table{Head: append([]string{"seed"}, o.runHead()...)}}
@@ -194,16 +193,16 @@ func (o *Outcome) method(c Contender, columns []column) report.ComparedMethod {
 }
 
 // searchTable returns the points of the search; nil without a search.
-func (o *Outcome) searchTable() *report.Table {
+func (o *Compared) searchTable() *report.Table {
 	if len(o.Search) == 0 {
 		return nil
 	}
-	table := o.tried(chart.Number, func(Trying) (objective, violation string) { return "failed", "" })
+	table := o.tried(chart.Number, func(SearchPoint) (objective, violation string) { return "failed", "" })
 	return &report.Table{Head: table[0], Rows: table[1:], Text: []bool{true, true, false, false, false, true}}
 }
 
 // commands returns the commands that repeat the comparison and write its page.
-func (s *Study) commands(dir string) []report.Command {
+func (s *Comparison) commands(dir string) []report.Command {
 	var list []report.Command
 	if line := s.command(); line != "" {
 		purpose := "Repeat the comparison in a new directory"
@@ -217,7 +216,7 @@ func (s *Study) commands(dir string) []report.Command {
 
 // command returns the command line of the comparison, or "" if no command line gives the
 // contenders: a reproduction has contenders of the same method.
-func (s *Study) command() string {
+func (s *Comparison) command() string {
 	var names []string
 	shared := maps.Clone(s.Contenders[0].Values)
 	for _, c := range s.Contenders {

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"bytes"
@@ -16,29 +16,28 @@ import (
 
 	"ppal/internal/disk"
 	"ppal/internal/rundir"
-	"ppal/internal/study"
 	"ppal/trainer/session/results"
 )
 
-// folder is the directory of a comparison. It is the study.Store of the runs.
-type folder struct{ dir string }
+// comparisonFolder is the directory of a comparison. It is the Store of the runs.
+type comparisonFolder struct{ dir string }
 
 // claim returns the directory, which is locked, after it has checked that the directory is empty or
-// belongs to the same study with the same data and the same version of the program. The study gets
+// belongs to the same comparison with the same data and version of the program. The comparison gets
 // the seeds that the directory has, before its own.
-func (s *Study) claim(dir string) (*folder, error) {
-	f := &folder{dir}
+func (s *Comparison) claim(dir string) (*comparisonFolder, error) {
+	f := &comparisonFolder{dir}
 	if old, err := f.describe(); err == nil {
 		if err := s.join(old.Seeds); err != nil {
 			return nil, err
 		}
 	}
-	content, err := s.description()
+	content, err := s.content()
 	if err != nil {
 		return nil, err
 	}
-	d := study.Description{File: studyFile, Content: content, Refused: ErrStudy, Continues: func(other []byte) error { return s.sameStudy(other, f) }}
-	if err := d.Claim(dir); err != nil {
+	d := description{File: comparisonFile, Content: content, Refused: ErrComparison, Continues: func(other []byte) error { return s.same(other, f) }}
+	if err := d.claim(dir); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	if err := os.MkdirAll(f.runs(), 0o755); err != nil {
@@ -48,7 +47,7 @@ func (s *Study) claim(dir string) (*folder, error) {
 }
 
 // abandon removes what claim made, unless a run has ended or another process is at work.
-func (f *folder) abandon() error {
+func (f *comparisonFolder) abandon() error {
 	entries, err := os.ReadDir(f.runs())
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
@@ -64,7 +63,7 @@ func (f *folder) abandon() error {
 			return nil
 		}
 	}
-	if err := errors.Join(os.RemoveAll(f.runs()), study.Description{File: studyFile, Refused: ErrStudy}.Release(f.dir)); err != nil {
+	if err := errors.Join(os.RemoveAll(f.runs()), description{File: comparisonFile, Refused: ErrComparison}.release(f.dir)); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil
@@ -72,25 +71,25 @@ func (f *folder) abandon() error {
 
 // The names of the files with the description of the study, and with the points of a search.
 const (
-	studyFile  = "study.yaml"
-	searchFile = "search.jsonl"
+	comparisonFile = "study.yaml"
+	searchFile     = "search.jsonl"
 )
 
 // study returns the path of the description of the study, and runs the folder of the runs.
-func (f *folder) study() string { return filepath.Join(f.dir, studyFile) }
-func (f *folder) runs() string  { return filepath.Join(f.dir, "runs") }
+func (f *comparisonFolder) study() string { return filepath.Join(f.dir, comparisonFile) }
+func (f *comparisonFolder) runs() string  { return filepath.Join(f.dir, "runs") }
 
 // records returns the path of the records of a run.
-func (f *folder) records(part string) string { return filepath.Join(f.runs(), part+".jsonl") }
+func (f *comparisonFolder) records(part string) string { return filepath.Join(f.runs(), part+".jsonl") }
 
 // unfinished returns the path of the records of a run that has not ended.
-func (f *folder) unfinished(part string) string { return f.records(part) + ".part" }
+func (f *comparisonFolder) unfinished(part string) string { return f.records(part) + ".part" }
 
 // mark returns the path of the file that says that a run has ended.
-func (f *folder) mark(part string) string { return filepath.Join(f.runs(), part+".done") }
+func (f *comparisonFolder) mark(part string) string { return filepath.Join(f.runs(), part+".done") }
 
-// Claim implements study.Shared: it locks the run.
-func (f *folder) Claim(part string) (release func() error, ok bool, err error) {
+// Claim implements Shared: it locks the run.
+func (f *comparisonFolder) Claim(part string) (release func() error, ok bool, err error) {
 	lock, err := disk.LockFile(filepath.Join(f.runs(), part+".lock"))
 	switch {
 	case errors.Is(err, disk.ErrHeld):
@@ -102,19 +101,19 @@ func (f *folder) Claim(part string) (release func() error, ok bool, err error) {
 }
 
 // describe returns the description of the study in the directory.
-func (f *folder) describe() (d description, err error) {
+func (f *comparisonFolder) describe() (d comparisonDescription, err error) {
 	text, err := os.ReadFile(f.study())
 	if err != nil {
 		return d, fmt.Errorf("compare: %w", err)
 	}
 	if err := yaml.Unmarshal(text, &d); err != nil {
-		return d, fmt.Errorf("compare: %s: %w: %v", f.study(), ErrStudy, err)
+		return d, fmt.Errorf("compare: %s: %w: %v", f.study(), ErrComparison, err)
 	}
 	return d, nil
 }
 
 // join puts the seeds of an earlier comparison before the study's own.
-func (s *Study) join(earlier []uint64) error {
+func (s *Comparison) join(earlier []uint64) error {
 	seeds := slices.Clone(earlier)
 	for _, seed := range s.Seeds {
 		if !slices.Contains(seeds, seed) {
@@ -123,20 +122,20 @@ func (s *Study) join(earlier []uint64) error {
 	}
 	searched := slices.ContainsFunc(s.Contenders, func(c Contender) bool { return c.Grid != nil })
 	if searched && len(earlier) == 1 && len(seeds) > 1 {
-		return fmt.Errorf("compare: %w: the search for settings (--tune) ran on one seed, and with more seeds it takes two: use a new directory (--out)", ErrStudy)
+		return fmt.Errorf("compare: %w: the search for settings (--tune) ran on one seed, and with more seeds it takes two: use a new directory (--out)", ErrComparison)
 	}
 	s.Seeds = seeds
 	return nil
 }
 
-// sameStudy returns an error unless a study with the description have can go on as s. A directory
+// same returns an error unless a comparison with the description have can go on as s. A directory
 // without finished runs can go on with other data and another version of the program.
-func (s *Study) sameStudy(have []byte, f *folder) error {
-	old, now := description{}, s.describe()
+func (s *Comparison) same(have []byte, f *comparisonFolder) error {
+	old, now := comparisonDescription{}, s.describe()
 	if err := yaml.Unmarshal(have, &old); err != nil {
-		return fmt.Errorf("%w: %s: %v: use a new directory (--out)", ErrStudy, f.study(), err)
+		return fmt.Errorf("%w: %s: %v: use a new directory (--out)", ErrComparison, f.study(), err)
 	}
-	settings := func(d description) ([]byte, error) {
+	settings := func(d comparisonDescription) ([]byte, error) {
 		d.Version, d.Data, d.Seeds = "", nil, nil
 		return yaml.Marshal(d)
 	}
@@ -149,7 +148,7 @@ func (s *Study) sameStudy(have []byte, f *folder) error {
 		return err
 	}
 	if !bytes.Equal(before, after) {
-		return fmt.Errorf("%w: %s holds another comparison: use a new directory (--out), or the settings of that comparison to continue it", ErrStudy, f.dir)
+		return fmt.Errorf("%w: %s holds another comparison: use a new directory (--out), or the settings of that comparison to continue it", ErrComparison, f.dir)
 	}
 	ended, err := filepath.Glob(filepath.Join(f.runs(), "*.done"))
 	if err != nil || len(ended) == 0 {
@@ -157,13 +156,13 @@ func (s *Study) sameStudy(have []byte, f *folder) error {
 	}
 	if old.Version != now.Version {
 		return fmt.Errorf("%w: another version of ppal (%s, this program is %s) began the comparison in %s: use a new directory (--out), or that version to continue it",
-			ErrStudy, old.Version, now.Version, f.dir)
+			ErrComparison, old.Version, now.Version, f.dir)
 	}
 	for _, before := range old.Data {
 		for _, after := range now.Data {
 			if before.Name == after.Name && before.SHA256 != after.SHA256 {
 				return fmt.Errorf("%w: %s has changed since the comparison in %s began (sha256 %.8s then, %.8s now): use a new directory (--out), or the earlier file to continue it",
-					ErrStudy, after.Name, f.dir, before.SHA256, after.SHA256)
+					ErrComparison, after.Name, f.dir, before.SHA256, after.SHA256)
 			}
 		}
 	}
@@ -175,15 +174,15 @@ func (s *Study) sameStudy(have []byte, f *folder) error {
 type ended struct {
 	Records int              `json:"records"`           // number of records
 	SHA256  string           `json:"sha256"`            // of the file of the records
-	Summary *results.Summary `json:"summary,omitempty"` // see Run
+	Summary *results.Summary `json:"summary,omitempty"` // see ComparedRun
 	// the reason of an early stop, such as a number that is not finite; empty: no early stop
 	Failure string `json:"failure,omitempty"`
 }
 
-// Find implements study.Store: it returns the records, the summary and the failure of a run that
+// Find implements Store: it returns the records, the summary and the failure of a run that
 // has ended. ok is false if the run must be done: the mark is missing or damaged, or the records
 // are not the records that the mark describes.
-func (f *folder) Find(part string) (r *Run, ok bool) {
+func (f *comparisonFolder) Find(part string) (r *ComparedRun, ok bool) {
 	var e ended
 	if mark, err := os.ReadFile(f.mark(part)); err != nil || json.Unmarshal(mark, &e) != nil {
 		return nil, false
@@ -195,13 +194,13 @@ func (f *folder) Find(part string) (r *Run, ok bool) {
 	if err != nil || len(records) != e.Records || len(records) == 0 {
 		return nil, false
 	}
-	return &Run{Records: records, Summary: e.Summary, Failure: e.Failure}, true
+	return &ComparedRun{Records: records, Summary: e.Summary, Failure: e.Failure}, true
 }
 
-// Add implements study.Store: it reads the records of a run that has ended from the file
+// Add implements Store: it reads the records of a run that has ended from the file
 // unfinished, makes the file the records of the run, and then writes the mark. After a power
 // failure, a mark describes complete records.
-func (f *folder) Add(part string, r *Run) error {
+func (f *comparisonFolder) Add(part string, r *ComparedRun) error {
 	var err error
 	if r.Records, err = rundir.ReadMetrics(f.unfinished(part)); err != nil {
 		return err

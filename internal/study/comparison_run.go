@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/internal/rundir"
-	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -34,8 +33,8 @@ type Trial interface {
 // Opener builds a run from its configuration and the settings of its training loop.
 type Opener func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error)
 
-// Run is a finished run.
-type Run struct {
+// ComparedRun is a finished run.
+type ComparedRun struct {
 	Contender string
 	Seed      uint64
 	Config    config.Train
@@ -48,30 +47,30 @@ type Run struct {
 }
 
 // Last returns the last record. A run has at least one record.
-func (r *Run) Last() *trainer.Record { return &r.Records[len(r.Records)-1] }
+func (r *ComparedRun) Last() *trainer.Record { return &r.Records[len(r.Records)-1] }
 
-// Outcome is a finished comparison.
-type Outcome struct {
-	Study  *Study
-	Search []Trying
-	Runs   []Run // sorted by contender, then in the order of the seeds
+// Compared is a finished comparison.
+type Compared struct {
+	Comparison *Comparison
+	Search     []SearchPoint
+	Runs       []ComparedRun // sorted by contender, then in the order of the seeds
 }
 
-// Do runs a study in the folder dir. The folder is new, or holds an earlier, perhaps interrupted
-// comparison, which Do continues: the study may have more seeds than the earlier comparison, and
-// gets the seeds of that comparison, too. Several processes may work on one folder at the same
-// time: each run has a lock, and each process returns the whole outcome. If ctx is cancelled, Do
-// returns the context's error and keeps the finished runs. Do repeats a finished run if the records
-// of the run are damaged.
+// Compare runs a comparison in the folder dir. The folder is new, or holds an earlier, perhaps
+// interrupted comparison, which Compare continues: s may have more seeds than the earlier
+// comparison, and gets the seeds of that comparison, too. Several processes may work on one folder
+// at the same time: each run has a lock, and each process returns the whole outcome. If ctx is
+// cancelled, Compare returns the context's error and keeps the finished runs. Compare repeats a
+// finished run if the records of the run are damaged.
 //
-// The error wraps ErrStudy if the folder holds another study, or if the data or the version of the
-// program have changed since the first finished run.
-func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.Progress) (*Outcome, error) {
+// The error wraps ErrComparison if the folder holds another one, or if the data or the version of
+// the program have changed since the first finished run.
+func Compare(ctx context.Context, s *Comparison, dir string, open Opener, progress Progress) (*Compared, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	var f *folder
-	err := study.Patient(ctx, dir, func() (err error) {
+	var f *comparisonFolder
+	err := patient(ctx, dir, func() (err error) {
 		f, err = s.claim(dir)
 		return err
 	})
@@ -81,10 +80,10 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.P
 	for {
 		outcome, err := s.do(ctx, f, open, progress)
 		if err != nil {
-			return nil, errors.Join(err, study.Patient(ctx, dir, f.abandon))
+			return nil, errors.Join(err, patient(ctx, dir, f.abandon))
 		}
 		whole := false
-		err = study.Patient(ctx, dir, func() error {
+		err = patient(ctx, dir, func() error {
 			d, err := f.describe()
 			if err != nil {
 				return err
@@ -100,40 +99,40 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.P
 	}
 }
 
-// do executes the runs of the study that the folder lacks.
-func (s *Study) do(ctx context.Context, f *folder, open Opener, progress study.Progress) (*Outcome, error) {
+// do executes the runs of the comparison that the folder lacks.
+func (s *Comparison) do(ctx context.Context, f *comparisonFolder, open Opener, progress Progress) (*Compared, error) {
 	total := len(s.Contenders)*len(s.Seeds) + s.seconds(s.Contenders)
 	for _, c := range s.Contenders {
 		total += len(c.Grid)
 	}
-	r := &runner{study: s, folder: f, open: open}
-	r.runs = study.Study[*Run]{Store: f, Workers: s.workers(), Total: total, Progress: progress}
-	outcome := &Outcome{Study: s}
+	r := &comparer{comparison: s, folder: f, open: open}
+	r.runs = Study[*ComparedRun]{Store: f, Workers: s.workers(), Total: total, Progress: progress}
+	outcome := &Compared{Comparison: s}
 	chosen, err := r.search(ctx, outcome)
 	if err != nil {
 		return nil, err
 	}
-	var jobs []job
+	var jobs []plannedRun
 	for _, c := range chosen {
 		for _, seed := range s.Seeds {
-			jobs = append(jobs, s.job(c, seed, -1))
+			jobs = append(jobs, s.plan(c, seed, -1))
 		}
 	}
 	outcome.Runs, err = r.all(ctx, jobs)
 	return outcome, err
 }
 
-// runner executes the runs of a study.
-type runner struct {
-	study  *Study
-	folder *folder
-	open   Opener
-	runs   study.Study[*Run]
+// comparer executes the runs of a comparison.
+type comparer struct {
+	comparison *Comparison
+	folder     *comparisonFolder
+	open       Opener
+	runs       Study[*ComparedRun]
 }
 
-// all executes the jobs that the folder lacks and returns the runs of all jobs in order.
-func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
-	runs, list := make([]Run, len(jobs)), make([]study.Job[*Run], len(jobs))
+// all executes the planned runs that the folder lacks and returns all runs in order.
+func (r *comparer) all(ctx context.Context, jobs []plannedRun) ([]ComparedRun, error) {
+	runs, list := make([]ComparedRun, len(jobs)), make([]Job[*ComparedRun], len(jobs))
 	for i, j := range jobs {
 		cfg, err := resolve(j.values)
 		if err != nil && j.point >= 0 {
@@ -142,8 +141,8 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", j.contender, err)
 		}
-		runs[i] = Run{Contender: j.contender, Seed: j.seed, Config: cfg}
-		list[i] = study.Job[*Run]{Key: j.part, Name: j.part, Do: func(ctx context.Context, _ int) (*Run, error) { return r.train(ctx, j, cfg) }}
+		runs[i] = ComparedRun{Contender: j.contender, Seed: j.seed, Config: cfg}
+		list[i] = Job[*ComparedRun]{Key: j.part, Name: j.part, Do: func(ctx context.Context, _ int) (*ComparedRun, error) { return r.train(ctx, j, cfg) }}
 	}
 	ended, err := r.runs.Run(ctx, list)
 	if err != nil {
@@ -155,17 +154,17 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 	return runs, nil
 }
 
-// train executes the job and writes its records. The run has the summary, and the reason if it
-// failed; folder.Add reads the records.
-func (r *runner) train(ctx context.Context, j job, cfg config.Train) (*Run, error) {
+// train executes the run and writes its records. The result has the summary, and the reason if it
+// failed; comparisonFolder.Add reads the records.
+func (r *comparer) train(ctx context.Context, j plannedRun, cfg config.Train) (*ComparedRun, error) {
 	settings := cfg.Session.Settings
-	r.study.Budget.limit(&settings, r.study.records())
+	r.comparison.Budget.limit(&settings, r.comparison.records())
 	if j.point >= 0 {
-		r.study.Budget.limit(&settings, searchRecords)
+		r.comparison.Budget.limit(&settings, searchRecords)
 		settings.NearEvery = 0 // the search does not use near stationarity
 	}
 	summary, err := r.record(ctx, j, cfg, settings, r.folder.unfinished(j.part))
-	run := &Run{Summary: summary}
+	run := &ComparedRun{Summary: summary}
 	var bad *problem.NonFiniteError
 	switch {
 	case errors.As(err, &bad): // a valid result of the comparison: the method diverged
@@ -179,7 +178,7 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train) (*Run, erro
 // record trains and writes the records to the file part, which it replaces. record returns the
 // summary of the result, except for points of a search whose bounds are on surrogates. If ctx is
 // cancelled, record returns the context's error.
-func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (summary *results.Summary, err error) {
+func (r *comparer) record(ctx context.Context, j plannedRun, cfg config.Train, s trainer.Settings, part string) (summary *results.Summary, err error) {
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
@@ -222,7 +221,7 @@ func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.
 
 // watcher reports the progress of one run.
 type watcher struct {
-	r     *runner
+	r     *comparer
 	part  string
 	began time.Time
 }
@@ -231,7 +230,7 @@ func (w *watcher) Record(*trainer.Record) error { return nil }
 
 // Tick implements trainer.Ticker.
 func (w *watcher) Tick(at *problem.Point) {
-	w.r.runs.Share(w.part, w.r.study.Budget.spent(at, time.Since(w.began).Seconds()))
+	w.r.runs.Share(w.part, w.r.comparison.Budget.spent(at, time.Since(w.began).Seconds()))
 }
 
 // resolve completes the settings of a run. All methods of a comparison have equal primal steps, as
@@ -262,10 +261,10 @@ func automatic(values config.Values, published []string) bool {
 
 // steps says which primal step and which step size each method takes, methods with equal steps
 // together. The settings are the given ones and those that the search has chosen.
-func (o *Outcome) steps() string {
+func (o *Compared) steps() string {
 	var kinds []string
 	settings := map[string][]string{}
-	for _, c := range o.Study.Contenders {
+	for _, c := range o.Comparison.Contenders {
 		cfg, err := resolve(o.chosen(c))
 		if err != nil {
 			continue // newStudy has resolved the settings once

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 var sentences = strings.NewReplacer(". ", ".\n")
 
 // Text returns the tables for a terminal: a column for each method.
-func (o *Outcome) Text() string {
+func (o *Compared) Text() string {
 	var out bytes.Buffer
-	s := o.Study
+	s := o.Comparison
 	fmt.Fprintf(&out, "%s: %g %s a run, seeds %s, mean ± standard deviation\nprimal steps: %s\n%s\n\n",
 		s.Title, s.Budget.Amount, s.Budget.Kind, seedText(s.Seeds), o.steps(), sentences.Replace(o.judgedBy()))
 	writeColumns(&out, o.table())
@@ -31,7 +31,7 @@ func (o *Outcome) Text() string {
 
 // JSON returns the table as the contents of summary.json: for each method, each number with its
 // mean, its standard deviation and the number of seeds, and the differences from the first method.
-func (o *Outcome) JSON() ([]byte, error) {
+func (o *Compared) JSON() ([]byte, error) {
 	type method struct {
 		Name        string               `json:"name"`
 		Settings    map[string]string    `json:"settings"`
@@ -44,9 +44,9 @@ func (o *Outcome) JSON() ([]byte, error) {
 		Budget  string   `json:"budget"`
 		Seeds   []uint64 `json:"seeds"`
 		Methods []method `json:"methods"`
-	}{Title: o.Study.Title, Budget: o.Study.Budget.String(), Seeds: o.Study.Seeds}
+	}{Title: o.Comparison.Title, Budget: o.Comparison.Budget.String(), Seeds: o.Comparison.Seeds}
 	compared, _ := o.compared()
-	for i, c := range o.Study.Contenders {
+	for i, c := range o.Comparison.Contenders {
 		m := method{Name: c.Name, Settings: c.Values, Numbers: map[string]Statistic{}, Counts: map[string]string{}, Differences: map[string]Paired{}}
 		for _, column := range o.columns() {
 			if column.value == nil {
@@ -57,7 +57,7 @@ func (o *Outcome) JSON() ([]byte, error) {
 		}
 		for _, column := range compared {
 			if i > 0 {
-				m.Differences[column.title] = o.Paired(c.Name, o.Study.Contenders[0].Name, column.value)
+				m.Differences[column.title] = o.Paired(c.Name, o.Comparison.Contenders[0].Name, column.value)
 			}
 		}
 		all.Methods = append(all.Methods, m)

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 // gives an error in one line, or runs that are not finished; never a panic.
 func FuzzFolder(f *testing.F) {
 	s := discStudy()
-	description := require.Value(s.description())(f)
+	description := require.Value(s.content())(f)
 	f.Add(description)
 	f.Add([]byte("version: 1\ndata: [{name: a, sha256: b}]\n"))
 	f.Add([]byte(`{"records":1,"sha256":"","failure":"x"}`))
@@ -25,17 +25,17 @@ func FuzzFolder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := filepath.Join(t.TempDir(), "d")
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "runs"), 0o755))
-		at := &folder{dir: dir}
+		at := &comparisonFolder{dir: dir}
 		for _, path := range []string{at.study(), at.records("a"), at.mark("a")} {
 			require.NoError(t, os.WriteFile(path, data, 0o600))
 		}
-		if _, err := s.claim(dir); err != nil && !errors.Is(err, ErrStudy) {
+		if _, err := s.claim(dir); err != nil && !errors.Is(err, ErrComparison) {
 			t.Error(err)
 		}
 		if _, ok := at.Find("a"); ok {
 			t.Error("the run is finished")
 		}
-		if _, err := ReadGrid(at.study()); err != nil && (!errors.Is(err, ErrStudy) || strings.ContainsAny(err.Error(), "\n\r")) {
+		if _, err := ReadGrid(at.study()); err != nil && (!errors.Is(err, ErrComparison) || strings.ContainsAny(err.Error(), "\n\r")) {
 			t.Errorf("the grid: %v", err)
 		}
 		_, _ = rundir.ReadMetrics(at.records("a"))
@@ -51,7 +51,7 @@ func FuzzBudget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		b, err := ParseBudget(text, 5)
 		if err != nil {
-			if !errors.Is(err, ErrStudy) {
+			if !errors.Is(err, ErrComparison) {
 				t.Error(err)
 			}
 			return

@@ -1,4 +1,4 @@
-package sweep
+package study
 
 import (
 	"bytes"
@@ -40,8 +40,8 @@ func compas(values ...float64) *Sweep {
 	}
 }
 
-// read returns the content of a file.
-func read(t *testing.T, path string) []byte {
+// readSweepFile returns the content of a file.
+func readSweepFile(t *testing.T, path string) []byte {
 	t.Helper()
 	return require.Value(os.ReadFile(path))(t)
 }
@@ -50,10 +50,10 @@ func read(t *testing.T, path string) []byte {
 // bounds are met, the error rises as the bound falls, and the slope has the right sign. Every run
 // has a complete directory, and the sweep draws its picture.
 func TestSweep(t *testing.T) {
-	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
+	dir := SweepDir(filepath.Join(t.TempDir(), "sweep"))
 	s := compas(0.02, 0.3, 0.08)
 	var told []float64
-	s.Progress = func(done, total int, p *Point) {
+	s.Progress = func(done, total int, p *SweepPoint) {
 		if told = append(told, p.Bound); done != len(told) || total != 3 {
 			t.Errorf("%d of %d runs", done, total)
 		}
@@ -86,11 +86,11 @@ func TestSweep(t *testing.T) {
 	if *tight.Objective.Train < *loose.Objective.Train-0.002 || *tight.Slope >= *loose.Slope {
 		t.Errorf("error %v and slope %v at the loosest bound, %v and %v at the tightest", *loose.Objective.Train, *loose.Slope, *tight.Objective.Train, *tight.Slope)
 	}
-	if !bytes.Contains(read(t, filepath.Join(dir.Plots(), "trade-off.svg")), []byte("<svg")) {
+	if !bytes.Contains(readSweepFile(t, filepath.Join(dir.Plots(), "trade-off.svg")), []byte("<svg")) {
 		t.Error("no picture")
 	}
 	// The keys of a line are complete.
-	first, _, _ := bytes.Cut(read(t, dir.points()), []byte("\n"))
+	first, _, _ := bytes.Cut(readSweepFile(t, dir.points()), []byte("\n"))
 	var keys map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(first, &keys))
 	for _, key := range []string{"bound", "decisions", "objective_on_decisions", "multipliers", "slope", "acceptance_rate", "run", "seconds", "status"} {
@@ -104,7 +104,7 @@ func TestSweep(t *testing.T) {
 }
 
 // withoutTimes removes measured times from points.
-func withoutTimes(points []Point) []Point {
+func withoutTimes(points []SweepPoint) []SweepPoint {
 	own := slices.Clone(points)
 	for k := range own {
 		own[k].Seconds, own[k].SecondsTotal = 0, 0
@@ -114,9 +114,9 @@ func withoutTimes(points []Point) []Point {
 
 // An interrupted sweep continues with the missing runs only, and ends with the same points as an
 // uninterrupted sweep, even if the interruption cut off a line and left an incomplete run.
-func TestContinued(t *testing.T) {
-	whole := require.Value(compas(0.3, 0.1, 0.03).Do(t.Context(), Dir(filepath.Join(t.TempDir(), "whole"))))(t)
-	dir := Dir(filepath.Join(t.TempDir(), "parts"))
+func TestSweepContinued(t *testing.T) {
+	whole := require.Value(compas(0.3, 0.1, 0.03).Do(t.Context(), SweepDir(filepath.Join(t.TempDir(), "whole"))))(t)
+	dir := SweepDir(filepath.Join(t.TempDir(), "parts"))
 	ctx, cancel := context.WithCancel(t.Context())
 	s := compas(0.3, 0.1, 0.03)
 	s.Open = func(ctx context.Context, o session.Options) (*session.Session, error) {
@@ -129,7 +129,7 @@ func TestContinued(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(points) != 1 {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
-	require.NoError(t, os.WriteFile(dir.points(), append(read(t, dir.points()), `{"bound": 0.1, "deci`...), 0o644))
+	require.NoError(t, os.WriteFile(dir.points(), append(readSweepFile(t, dir.points()), `{"bound": 0.1, "deci`...), 0o644))
 	require.NoError(t, os.MkdirAll(filepath.Join(dir.run(1, 0.1), "plots"), 0o755))
 	opened := 0
 	s = compas(0.3, 0.1, 0.03)
@@ -152,7 +152,7 @@ func TestContinued(t *testing.T) {
 
 // Do refuses a directory of another sweep and a directory with other files.
 func TestOtherDirectory(t *testing.T) {
-	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
+	dir := SweepDir(filepath.Join(t.TempDir(), "sweep"))
 	require.NoError(t, os.MkdirAll(string(dir), 0o755))
 	require.NoError(t, os.WriteFile(dir.Settings(), []byte("b\n"), 0o644))
 	if _, err := compas(0.1).Do(t.Context(), dir); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), "holds another sweep") {
@@ -175,7 +175,7 @@ func TestOtherDirectory(t *testing.T) {
 
 // Do reads the data once, and each run starts from the result of the previous run.
 func TestWarmStart(t *testing.T) {
-	dir := Dir(filepath.Join(t.TempDir(), "sweep"))
+	dir := SweepDir(filepath.Join(t.TempDir(), "sweep"))
 	s := compas(0.3, 0.1)
 	var starts []bool
 	var sources []session.Source
@@ -203,7 +203,7 @@ func TestParseValues(t *testing.T) {
 		"0.5:0.95:2":  {0.5, 0.95},
 		"1e-3:1e-1:3": {0.001, 0.01, 0.1},
 	} {
-		got, err := ParseValues(text)
+		got, err := ParseBounds(text)
 		if err != nil || len(got) != len(want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 			continue
@@ -219,7 +219,7 @@ func TestParseValues(t *testing.T) {
 		"0.1:0.2:x": "from 2 to 1000", "0.1:0:3": "must be positive", "0.1:0.1:3": "are equal", "0.1,0.1": "given twice",
 		"0.10001:0.10002:9": "equal to four digits",
 	} {
-		if _, err := ParseValues(text); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), want) {
+		if _, err := ParseBounds(text); !errors.Is(err, ErrSweep) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -252,15 +252,15 @@ func TestLoosestFirst(t *testing.T) {
 	}
 }
 
-// readPoints refuses a line that is not a point, and the error gives the line's number.
+// readSweepPoints refuses a line that is not a point, and the error gives the line's number.
 func TestReadPoints(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sweep.jsonl")
-	if points, err := readPoints(path); points != nil || err != nil {
+	if points, err := readSweepPoints(path); points != nil || err != nil {
 		t.Errorf("%v, %v", points, err)
 	}
 	for content, want := range map[string]string{"{}\n": ":1: ", "[]\n": ":1: "} {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
-		if _, err := readPoints(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readSweepPoints(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
@@ -280,7 +280,7 @@ func TestActivatedBound(t *testing.T) {
 			Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 200, RecordEvery: 100},
 		}, nil
 	}
-	points := require.Value(s.Do(t.Context(), Dir(filepath.Join(t.TempDir(), "sweep"))))(t)
+	points := require.Value(s.Do(t.Context(), SweepDir(filepath.Join(t.TempDir(), "sweep"))))(t)
 	for k, p := range points {
 		if e := *p.Objective.Train; e > 0.165 || k > 0 && e < *points[k-1].Objective.Train-0.002 || !p.Swept().Met {
 			t.Errorf("bound %g: error %v, met %v", p.Bound, e, p.Swept().Met)
@@ -289,10 +289,10 @@ func TestActivatedBound(t *testing.T) {
 }
 
 // checkReport checks the page of a finished sweep with three points.
-func checkReport(t *testing.T, dir Dir) {
+func checkReport(t *testing.T, dir SweepDir) {
 	t.Helper()
-	require.NoError(t, Report(dir))
-	text := string(read(t, filepath.Join(string(dir), "report.html")))
+	require.NoError(t, ReportSweep(dir))
+	text := string(readSweepFile(t, filepath.Join(string(dir), "report.html")))
 	for _, want := range []string{"All 3 points meet their bounds", "&lt;= 0.08", `href="01-bound-0.3/report.html"`, `href="03-bound-0.02/report.html"`, "training rows", "test rows"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
@@ -302,11 +302,11 @@ func checkReport(t *testing.T, dir Dir) {
 
 // The page of a sweep without points says so. The settings of sweep.yaml are texts.
 func TestReportWithoutPoints(t *testing.T) {
-	dir := Dir(t.TempDir())
+	dir := SweepDir(t.TempDir())
 	settings := "# A sweep\nover: \"gap(tpr, <b>)\"\nvalues: [0.2 0.1]\n---\nmethod: ppala\ndataset: csv\nfile: 'a/</pre><script>x'\n---\nversion: v1\ndata:\n    - name: x\n      sha256: abc\n"
 	require.NoError(t, os.WriteFile(dir.Settings(), []byte(settings), 0o644))
-	require.NoError(t, Report(dir))
-	text := string(read(t, filepath.Join(string(dir), "report.html")))
+	require.NoError(t, ReportSweep(dir))
+	text := string(readSweepFile(t, filepath.Join(string(dir), "report.html")))
 	for _, want := range []string{"No run has finished", "0 of 2", "gap(tpr, &lt;b&gt;)", "ppal v1", "abc"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
@@ -316,7 +316,7 @@ func TestReportWithoutPoints(t *testing.T) {
 		t.Error("a setting is a script")
 	}
 	require.NoError(t, os.WriteFile(dir.points(), []byte("{}\n"), 0o644))
-	if err := Report(dir); err == nil {
+	if err := ReportSweep(dir); err == nil {
 		t.Error("no error for a damaged point")
 	}
 }
@@ -335,7 +335,7 @@ func TestHeadline(t *testing.T) {
 		{3, 0, 0, "bad", "No point meets all bounds"},
 	} {
 		ratings := map[results.Rating]int{results.Unmet: test.unmet, results.TrainOnly: test.train, results.Good: test.good}
-		if kind, text := headline(3, ratings); kind != test.kind || text != test.text {
+		if kind, text := sweepHeadline(3, ratings); kind != test.kind || text != test.text {
 			t.Errorf("%+v: %s, %q", test, kind, text)
 		}
 	}
@@ -344,16 +344,16 @@ func TestHeadline(t *testing.T) {
 // TestPageOfStates writes a page with a point of each rating. Each card has the words and the
 // colour of its rating.
 func TestPageOfStates(t *testing.T) {
-	var points []Point
+	var points []SweepPoint
 	for k, test := range []float64{0.1, 0.2, 0.1} {
 		train := 0.1
 		c := results.ConstraintOutcome{Constraint: "fpr <= 0.1", Bound: 0.1, SplitValues: results.SplitValues{Train: &train, Test: &test}, State: constraints.Met}
 		if k == 2 {
 			c.State, c.Exceeded = constraints.NotJudged, &constraints.Exceeded{Groups: []string{constraints.AllRows}, Rows: []int{7}, Values: []float64{0.14}}
 		}
-		points = append(points, Point{Bound: 0.1, Run: "r", Outcome: &results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: []results.ConstraintOutcome{c}}})
+		points = append(points, SweepPoint{Bound: 0.1, Run: "r", Outcome: &results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: []results.ConstraintOutcome{c}}})
 	}
-	s := page(Dir(t.TempDir()), settingsFile{Over: "fpr"}, "", points)
+	s := sweepPage(SweepDir(t.TempDir()), sweepSettings{Over: "fpr"}, "", points)
 	if s.Kind != "warn" || s.Headline != "2 of 3 points meet their bounds on the training rows, 1 of them also on the held-out rows" {
 		t.Errorf("%s: %s", s.Kind, s.Headline)
 	}

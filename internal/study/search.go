@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"cmp"
@@ -12,11 +12,11 @@ import (
 	"ppal/internal/config"
 )
 
-// Trying is one tried point of the search for a contender's settings. With bounds on decisions,
-// objective and violation are those of the counted training decisions. Otherwise they are means
-// over the last records of the run, because a single record of a method that switches between
-// objective and constraints is left to chance.
-type Trying struct {
+// SearchPoint is one tried point of the search for a contender's settings. With bounds on
+// decisions, objective and violation are those of the counted training decisions. Otherwise they
+// are means over the last records of the run, because a single record of a method that switches
+// between objective and constraints is left to chance.
+type SearchPoint struct {
 	Contender    string        `json:"method"`
 	Seed         uint64        `json:"seed"`
 	Settings     config.Values `json:"settings"`
@@ -30,9 +30,9 @@ type Trying struct {
 // judged is the share of a run's last records that determine the result of a point.
 const judged = 0.1
 
-// try computes the result of a point from its run.
-func try(r *Run, settings config.Values) Trying {
-	t := Trying{Contender: r.Contender, Seed: r.Seed, Settings: settings, Failure: r.Failure}
+// newSearchPoint computes the result of a point from its run.
+func newSearchPoint(r *ComparedRun, settings config.Values) SearchPoint {
+	t := SearchPoint{Contender: r.Contender, Seed: r.Seed, Settings: settings, Failure: r.Failure}
 	if r.onDecisions() {
 		t.Objective, t.MaxViolation, t.Feasible = *r.Summary.Outcome.Objective.Train, r.excess(), r.Met()
 		return t
@@ -55,8 +55,8 @@ const extensions = 4
 // grid whose best point has the smallest or the largest number of a setting grows by the next
 // number, as long as the best point lies on an edge, at most extensions times. search returns the
 // contenders with the chosen settings.
-func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, error) {
-	contenders := slices.Clone(r.study.Contenders)
+func (r *comparer) search(ctx context.Context, outcome *Compared) ([]Contender, error) {
+	contenders := slices.Clone(r.comparison.Contenders)
 	fresh, results := make([][]int, len(contenders)), make([]tries, len(contenders))
 	for i := range contenders {
 		for point := range contenders[i].Grid {
@@ -77,7 +77,7 @@ func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, err
 			}
 		}
 		if slices.ContainsFunc(fresh, some) {
-			r.runs.Total += r.study.seconds(contenders)
+			r.runs.Total += r.comparison.seconds(contenders)
 		}
 	}
 	for i := range contenders {
@@ -92,13 +92,13 @@ func (r *runner) search(ctx context.Context, outcome *Outcome) ([]Contender, err
 
 // tries holds the results of a contender's points.
 type tries struct {
-	first, second []Trying // of all points, and of the finalists
-	chosen        int      // point
+	first, second []SearchPoint // of all points, and of the finalists
+	chosen        int           // point
 }
 
 // tryPoints tries the fresh points of the contenders, and chooses among all points.
-func (r *runner) tryPoints(ctx context.Context, contenders []Contender, fresh [][]int, t []tries) error {
-	seeds := r.study.Seeds
+func (r *comparer) tryPoints(ctx context.Context, contenders []Contender, fresh [][]int, t []tries) error {
+	seeds := r.comparison.Seeds
 	first, err := r.tryAll(ctx, contenders, fresh, seeds[0])
 	if err != nil {
 		return err
@@ -107,9 +107,9 @@ func (r *runner) tryPoints(ctx context.Context, contenders []Contender, fresh []
 	for i := range contenders {
 		t[i].first = append(t[i].first, first[i]...)
 		finalists[i] = ranked(t[i].first)
-		finalists[i] = finalists[i][:r.study.finalists(len(finalists[i]))]
+		finalists[i] = finalists[i][:r.comparison.finalists(len(finalists[i]))]
 	}
-	second := make([][]Trying, len(contenders))
+	second := make([][]SearchPoint, len(contenders))
 	if len(seeds) > 1 { // those of an earlier round are found in the folder
 		if second, err = r.tryAll(ctx, contenders, finalists, seeds[1]); err != nil {
 			return err
@@ -177,7 +177,7 @@ func edge(grid []config.Values, key, value string) (next float64, on bool) {
 }
 
 // edges names the settings of the contender's chosen point that lie on the edge of the search.
-func (o *Outcome) edges(contender string) (names []string) {
+func (o *Compared) edges(contender string) (names []string) {
 	var points []config.Values
 	var chosen config.Values
 	for _, t := range o.Search {
@@ -197,7 +197,7 @@ func (o *Outcome) edges(contender string) (names []string) {
 }
 
 // finalists returns how many points of a grid are tried on the second seed: at most half of them.
-func (s *Study) finalists(points int) int {
+func (s *Comparison) finalists(points int) int {
 	if len(s.Seeds) == 1 {
 		return min(points, 1)
 	}
@@ -205,7 +205,7 @@ func (s *Study) finalists(points int) int {
 }
 
 // seconds returns the number of runs on the second seed in a round of the search.
-func (s *Study) seconds(contenders []Contender) (n int) {
+func (s *Comparison) seconds(contenders []Contender) (n int) {
 	if len(s.Seeds) > 1 {
 		for _, c := range contenders {
 			n += s.finalists(len(c.Grid))
@@ -215,22 +215,22 @@ func (s *Study) seconds(contenders []Contender) (n int) {
 }
 
 // tryAll runs points of the contenders' grids on one seed.
-func (r *runner) tryAll(ctx context.Context, contenders []Contender, points [][]int, seed uint64) ([][]Trying, error) {
-	var jobs []job
+func (r *comparer) tryAll(ctx context.Context, contenders []Contender, points [][]int, seed uint64) ([][]SearchPoint, error) {
+	var jobs []plannedRun
 	for i, c := range contenders {
 		for _, point := range points[i] {
-			jobs = append(jobs, r.study.job(c, seed, point))
+			jobs = append(jobs, r.comparison.plan(c, seed, point))
 		}
 	}
 	runs, err := r.all(ctx, jobs)
 	if err != nil {
 		return nil, err
 	}
-	tried := make([][]Trying, len(points))
+	tried := make([][]SearchPoint, len(points))
 	at := 0
 	for i, c := range contenders {
 		for _, point := range points[i] {
-			tried[i] = append(tried[i], try(&runs[at], c.Grid[point]))
+			tried[i] = append(tried[i], newSearchPoint(&runs[at], c.Grid[point]))
 			at++
 		}
 	}
@@ -239,12 +239,12 @@ func (r *runner) tryAll(ctx context.Context, contenders []Contender, points [][]
 
 // choose chooses one of the finalists by the runs of both seeds and marks it. first holds the runs
 // of all points, second the runs of the finalists, or nothing if there is only one seed.
-func choose(finalists []int, first, second []Trying) (point int) {
-	joint := make([]Trying, len(finalists))
+func choose(finalists []int, first, second []SearchPoint) (point int) {
+	joint := make([]SearchPoint, len(finalists))
 	for k, point := range finalists {
 		joint[k] = first[point]
 		if second != nil {
-			joint[k] = both(first[point], second[k])
+			joint[k] = overBothSeeds(first[point], second[k])
 		}
 	}
 	k := ranked(joint)[0]
@@ -255,21 +255,21 @@ func choose(finalists []int, first, second []Trying) (point int) {
 	return finalists[k]
 }
 
-// both combines the results of a point on two seeds: the mean of the objectives, and the worse
-// result in all other respects.
-func both(a, b Trying) Trying {
-	return Trying{Objective: (a.Objective + b.Objective) / 2, MaxViolation: max(a.MaxViolation, b.MaxViolation),
+// overBothSeeds combines the results of a point on two seeds: the mean of the objectives, and the
+// worse result in all other respects.
+func overBothSeeds(a, b SearchPoint) SearchPoint {
+	return SearchPoint{Objective: (a.Objective + b.Objective) / 2, MaxViolation: max(a.MaxViolation, b.MaxViolation),
 		Feasible: a.Feasible && b.Feasible, Failure: cmp.Or(a.Failure, b.Failure)}
 }
 
 // ranked returns the points from the best to the worst: feasible points by objective, then
 // infeasible points by violation, then failed points. Equal points keep their order.
-func ranked(tried []Trying) []int {
+func ranked(tried []SearchPoint) []int {
 	order := make([]int, len(tried))
 	for i := range order {
 		order[i] = i
 	}
-	rank := func(t Trying) int {
+	rank := func(t SearchPoint) int {
 		switch {
 		case t.Failure != "":
 			return 2

@@ -1,4 +1,4 @@
-package sweep
+package study
 
 import (
 	"bytes"
@@ -7,14 +7,13 @@ import (
 	"os"
 
 	"ppal/internal/rundir"
-	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
 
-// Point is one point of the trade-off curve, an object of sweep.jsonl.
-type Point struct {
+// SweepPoint is one point of the trade-off curve, an object of sweep.jsonl.
+type SweepPoint struct {
 	Bound float64 `json:"bound"`
 	// Outcome is the outcome of the run. Its last constraint is the swept constraint.
 	*results.Outcome
@@ -34,10 +33,10 @@ type Point struct {
 	Warnings     []string `json:"warnings"`
 }
 
-// newPoint returns the point of a saved run.
-func newPoint(bound float64, run string, s *session.Session, result *session.Result) Point {
+// newSweepPoint returns the point of a saved run.
+func newSweepPoint(bound float64, run string, s *session.Session, result *session.Result) SweepPoint {
 	sum := s.Summary()
-	p := Point{Bound: bound, Outcome: result.Outcome, Status: sum.Status, Iterations: sum.Iterations,
+	p := SweepPoint{Bound: bound, Outcome: result.Outcome, Status: sum.Status, Iterations: sum.Iterations,
 		Seconds: sum.Seconds, SecondsTotal: sum.SecondsTotal, Run: run, Warnings: sum.Warnings}
 	if sum.Certificate == nil {
 		return p
@@ -59,20 +58,20 @@ func newPoint(bound float64, run string, s *session.Session, result *session.Res
 }
 
 // Swept returns the constraint whose bound varies.
-func (p *Point) Swept() *results.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
+func (p *SweepPoint) Swept() *results.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
 
 // key returns the key of a point in the journal: the run's directory.
-func (p Point) key() (string, error) {
+func (p SweepPoint) key() (string, error) {
 	if p.Outcome == nil || len(p.Constraints) == 0 {
 		return "", fmt.Errorf("%w: the point has no constraints", ErrSweep)
 	}
 	return p.Run, nil
 }
 
-// readPoints reads the points of a sweep. It returns no points if the file does not exist, and
+// readSweepPoints reads the points of a sweep. It returns no points if the file does not exist, and
 // ignores a last line that a crash cut off. Other errors name the line.
-func readPoints(path string) (points []Point, err error) {
-	err = study.ReadJournal(path, func(p Point) error {
+func readSweepPoints(path string) (points []SweepPoint, err error) {
+	err = ReadJournal(path, func(p SweepPoint) error {
 		_, err := p.key()
 		if err == nil {
 			points = append(points, p)
@@ -82,8 +81,8 @@ func readPoints(path string) (points []Point, err error) {
 	return points, err
 }
 
-// writeState writes the state from which the next run starts.
-func writeState(path string, s *trainer.State) error {
+// writeSweepState writes the state from which the next run starts.
+func writeSweepState(path string, s *trainer.State) error {
 	var out bytes.Buffer
 	if err := gob.NewEncoder(&out).Encode(s); err != nil {
 		return fmt.Errorf("sweep: the state: %w", err)
@@ -91,7 +90,7 @@ func writeState(path string, s *trainer.State) error {
 	return rundir.WriteFile(path, out.Bytes())
 }
 
-func readState(path string) (*trainer.State, error) {
+func readSweepState(path string) (*trainer.State, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: the state of the last point: %w; remove the directory and start again", err)

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"os"
@@ -16,11 +16,11 @@ func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	s := discStudy(config.Values{"gdpa-step": "0.01"}, config.Values{"gdpa-step": "0.02"})
 	s.Title = `disc <script>"`
-	require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
+	require.Value(Compare(t.Context(), s, dir, openDisc, nil))(t)
 	page := func() string {
 		t.Helper()
-		require.NoError(t, Report(dir))
-		return read(t, dir, "report.html")
+		require.NoError(t, ReportComparison(dir))
+		return readComparison(t, dir, "report.html")
 	}
 	text := page()
 	for _, want := range []string{"<h1>disc &lt;script&gt;", `<th scope="row">ppala</th>`, `<th scope="row">gdpa</th>`, "4 of 4", "chosen by the search", "Largest violation",
@@ -42,7 +42,7 @@ func TestReport(t *testing.T) {
 	if text := page(); !strings.Contains(text, "No run has finished") {
 		t.Error("the page does not say that no run has finished")
 	}
-	if err := Report(t.TempDir()); err == nil {
+	if err := ReportComparison(t.TempDir()); err == nil {
 		t.Error("no error without study.yaml")
 	}
 }

@@ -1,4 +1,4 @@
-package sweep
+package study
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func FuzzValues(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := ParseValues(text)
+		list, err := ParseBounds(text)
 		if err != nil && !errors.Is(err, ErrSweep) {
 			t.Error(err)
 		}
@@ -28,7 +28,7 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("%q: %v", text, list)
 			}
 		}
-		if err == nil && (len(list) == 0 || len(list) > max(mostValues, len(text))) {
+		if err == nil && (len(list) == 0 || len(list) > max(mostBounds, len(text))) {
 			t.Errorf("%q: %d values", text, len(list))
 		}
 		if c, err := ParseOver(text); err == nil {
@@ -49,14 +49,14 @@ func FuzzPoints(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
-		points, err := readPoints(path)
+		points, err := readSweepPoints(path)
 		if err != nil && !strings.HasPrefix(err.Error(), path+":") {
 			t.Error(err)
 		}
 		for i := range points {
 			_ = points[i].Swept()
 		}
-		if _, err := readState(path); err != nil && !strings.HasPrefix(err.Error(), "sweep: ") {
+		if _, err := readSweepState(path); err != nil && !strings.HasPrefix(err.Error(), "sweep: ") {
 			t.Error(err)
 		}
 	})

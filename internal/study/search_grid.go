@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func ReadGrid(path string) (map[string][]config.Values, error) {
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
-		return nil, fmt.Errorf("compare: %s: %w: %v", path, ErrStudy, err)
+		return nil, fmt.Errorf("compare: %s: %w: %v", path, ErrComparison, err)
 	}
 	grids := map[string][]config.Values{}
 	top := &yaml.Node{Line: 1} // of an empty file
@@ -58,7 +58,7 @@ func ReadGrid(path string) (map[string][]config.Values, error) {
 }
 
 func gridError(path string, at *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("compare: %s:%d: %w: %s", path, at.Line, ErrStudy, fmt.Sprintf(format, args...))
+	return fmt.Errorf("compare: %s:%d: %w: %s", path, at.Line, ErrComparison, fmt.Sprintf(format, args...))
 }
 
 // maxPoints is the largest number of points of a grid. Each point is a run.

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"context"
@@ -9,23 +9,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"ppal/internal/study"
 )
 
-// Merge copies the finished runs of the comparisons in the folders dirs, which differ by their
-// seeds only, into the folder into, and writes the results of all runs there. The folder is new, or
-// holds such a comparison, to which Merge adds the runs. The error wraps ErrStudy if the
+// MergeComparisons copies the finished runs of the comparisons in the folders dirs, which differ by
+// their seeds only, into the folder into, and writes the results of all runs there. The folder is
+// new, or holds such a comparison, which gets the runs, too. The error wraps ErrComparison if the
 // comparisons differ otherwise, if their searches have chosen different settings, or if no run has
 // finished.
-func Merge(ctx context.Context, dirs []string, into string, measures []string) (o *Outcome, err error) {
-	var s *Study
+func MergeComparisons(ctx context.Context, dirs []string, into string, measures []string) (o *Compared, err error) {
+	var s *Comparison
 	for i, dir := range dirs {
-		d, err := (&folder{dir}).describe()
+		d, err := (&comparisonFolder{dir}).describe()
 		if err != nil {
 			return nil, err
 		}
-		own, err := d.study()
+		own, err := d.comparison()
 		if err != nil {
 			return nil, err
 		}
@@ -33,11 +31,11 @@ func Merge(ctx context.Context, dirs []string, into string, measures []string) (
 			s = own
 			continue
 		}
-		content, err := own.description()
+		content, err := own.content()
 		if err != nil {
 			return nil, err
 		}
-		if err := s.sameStudy(content, &folder{dir}); err != nil {
+		if err := s.same(content, &comparisonFolder{dir}); err != nil {
 			return nil, fmt.Errorf("compare: %s and %s cannot be merged: %w", dirs[0], dir, err)
 		}
 		for _, seed := range own.Seeds {
@@ -49,23 +47,23 @@ func Merge(ctx context.Context, dirs []string, into string, measures []string) (
 	if err := sameChoice(dirs); err != nil {
 		return nil, err
 	}
-	err = study.Patient(ctx, into, func() error {
+	err = patient(ctx, into, func() error {
 		f, err := s.claim(into)
 		if err != nil {
 			return err
 		}
 		for _, dir := range dirs {
-			if err := f.copyRuns(&folder{dir}); err != nil {
+			if err := f.copyRuns(&comparisonFolder{dir}); err != nil {
 				return err
 			}
 		}
-		if o, err = readOutcome(into); err != nil {
+		if o, err = readCompared(into); err != nil {
 			return err
 		}
 		if len(o.Runs) == 0 {
-			return fmt.Errorf("compare: %w: no run has finished in %v", ErrStudy, dirs)
+			return fmt.Errorf("compare: %w: no run has finished in %v", ErrComparison, dirs)
 		}
-		o.Study.Measures = measures
+		o.Comparison.Measures = measures
 		return o.write(into)
 	})
 	return o, err
@@ -75,7 +73,7 @@ func Merge(ctx context.Context, dirs []string, into string, measures []string) (
 func sameChoice(dirs []string) error {
 	chosen := func(dir string) (map[string]string, error) {
 		all := map[string]string{}
-		err := study.ReadJournal(filepath.Join(dir, searchFile), func(t Trying) error {
+		err := ReadJournal(filepath.Join(dir, searchFile), func(t SearchPoint) error {
 			if t.Chosen {
 				all[t.Contender] = fmt.Sprint(t.Settings)
 			}
@@ -90,14 +88,14 @@ func sameChoice(dirs []string) error {
 		case err != nil || otherErr != nil:
 			return fmt.Errorf("compare: %w", errors.Join(err, otherErr))
 		case !maps.Equal(first, other):
-			return fmt.Errorf("compare: %w: the searches in %s and %s have chosen different settings: %v and %v; repeat one with --set", ErrStudy, dirs[0], dir, first, other)
+			return fmt.Errorf("compare: %w: the searches in %s and %s have chosen different settings: %v and %v; repeat one with --set", ErrComparison, dirs[0], dir, first, other)
 		}
 	}
 	return err
 }
 
 // copyRuns copies the finished runs that f lacks, and the list of a search.
-func (f *folder) copyRuns(from *folder) error {
+func (f *comparisonFolder) copyRuns(from *comparisonFolder) error {
 	marks, err := filepath.Glob(filepath.Join(from.runs(), "*.done"))
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // write writes the outcome into the comparison's folder: results.jsonl, search.jsonl, plots, the
 // curves of the plots as curves.csv, the table as summary.json, summary.tex and, as the last file,
 // summary.md.
-func (o *Outcome) write(dir string) error {
+func (o *Compared) write(dir string) error {
 	if err := o.writeResults(dir); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (o *Outcome) write(dir string) error {
 
 // writeResults joins the records of all runs. Each line is a line of metrics.jsonl with the method
 // and the seed in front.
-func (o *Outcome) writeResults(dir string) error {
+func (o *Compared) writeResults(dir string) error {
 	var all bytes.Buffer
 	for _, r := range o.Runs {
 		path := filepath.Join(dir, "runs", fmt.Sprintf("%s-seed%d.jsonl", r.Contender, r.Seed))
@@ -65,7 +65,7 @@ func (o *Outcome) writeResults(dir string) error {
 	return rundir.WriteFile(filepath.Join(dir, "results.jsonl"), all.Bytes())
 }
 
-func (o *Outcome) writeSearch(dir string) error {
+func (o *Compared) writeSearch(dir string) error {
 	var all bytes.Buffer
 	out := json.NewEncoder(&all)
 	for _, t := range o.Search {
@@ -77,8 +77,8 @@ func (o *Outcome) writeSearch(dir string) error {
 }
 
 // Of returns the runs of a contender.
-func (o *Outcome) Of(contender string) []Run {
-	var runs []Run
+func (o *Compared) Of(contender string) []ComparedRun {
+	var runs []ComparedRun
 	for _, r := range o.Runs {
 		if r.Contender == contender {
 			runs = append(runs, r)
@@ -88,12 +88,12 @@ func (o *Outcome) Of(contender string) []Run {
 }
 
 // pictures returns the records to draw.
-func (o *Outcome) pictures() *report.PlottedComparison {
-	c := &report.PlottedComparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview}
+func (o *Compared) pictures() *report.PlottedComparison {
+	c := &report.PlottedComparison{Title: o.Comparison.Title, Measures: o.Comparison.Measures, Overview: o.Comparison.Overview}
 	if !o.onDecisions() { // else the curves of the smooth constraints do not judge the bounds
 		c.Met = o.tolerance()
 	}
-	for _, contender := range o.Study.Contenders {
+	for _, contender := range o.Comparison.Contenders {
 		m := report.PlottedMethod{Name: contender.Name}
 		for _, r := range o.shown(contender.Name) {
 			m.Runs = append(m.Runs, r.Records)
@@ -105,13 +105,13 @@ func (o *Outcome) pictures() *report.PlottedComparison {
 
 // shown returns the contender's runs to draw: the runs that did not fail, whose curves reach the
 // end of the budget, or all runs if all failed.
-func (o *Outcome) shown(contender string) []Run {
+func (o *Compared) shown(contender string) []ComparedRun {
 	all := o.Of(contender)
-	if ended := slices.DeleteFunc(slices.Clone(all), func(r Run) bool { return r.Failure != "" }); len(ended) > 0 {
+	if ended := slices.DeleteFunc(slices.Clone(all), func(r ComparedRun) bool { return r.Failure != "" }); len(ended) > 0 {
 		return ended
 	}
 	return all
 }
 
 // tolerance returns the violation up to which a smooth constraint counts as met.
-func (o *Outcome) tolerance() float64 { return o.Runs[0].Config.Session.Settings.FeasibilityTolerance }
+func (o *Compared) tolerance() float64 { return o.Runs[0].Config.Session.Settings.FeasibilityTolerance }

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"context"
@@ -65,8 +65,8 @@ func (d *disc) Certify() (*session.Result, error) { return nil, nil }
 
 func (d *disc) Summary() results.Summary { return d.summary }
 
-func discStudy(grid ...config.Values) *Study {
-	return &Study{
+func discStudy(grid ...config.Values) *Comparison {
+	return &Comparison{
 		Title: "disc", Seeds: []uint64{1, 2}, Budget: Budget{Gradients, 101}, Workers: 2, Threads: 1, Measures: []string{"test_error"},
 		Contenders: []Contender{
 			{Name: "ppala", Values: config.Values{"method": "ppala"}},
@@ -75,7 +75,7 @@ func discStudy(grid ...config.Values) *Study {
 	}
 }
 
-func read(t *testing.T, parts ...string) string {
+func readComparison(t *testing.T, parts ...string) string {
 	t.Helper()
 	data := require.Value(os.ReadFile(filepath.Join(parts...)))(t)
 	return string(data)
@@ -84,7 +84,7 @@ func read(t *testing.T, parts ...string) string {
 func TestEveryRunHasTheBudget(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	var told float64
-	o := require.Value(Do(t.Context(), discStudy(), dir, openDisc, func(done float64, total int, _ string) {
+	o := require.Value(Compare(t.Context(), discStudy(), dir, openDisc, func(done float64, total int, _ string) {
 		if total != 4 {
 			t.Errorf("%d runs in all, want 4", total)
 		}
@@ -101,7 +101,7 @@ func TestEveryRunHasTheBudget(t *testing.T) {
 			t.Errorf("%s, seed %d starts at f = %v, want %v", r.Contender, r.Seed, a, b)
 		}
 	}
-	lines := strings.Split(strings.TrimSpace(read(t, dir, "results.jsonl")), "\n")
+	lines := strings.Split(strings.TrimSpace(readComparison(t, dir, "results.jsonl")), "\n")
 	want := 0
 	for _, r := range o.Runs {
 		want += len(r.Records)
@@ -109,7 +109,7 @@ func TestEveryRunHasTheBudget(t *testing.T) {
 	if len(lines) != want || !strings.HasPrefix(lines[0], `{"method":"ppala","seed":1,"iteration":0,`) || !strings.Contains(lines[0], `"test_error":0.25`) {
 		t.Errorf("%d lines, want %d; the first is %s", len(lines), want, lines[0])
 	}
-	summary := read(t, dir, "summary.md")
+	summary := readComparison(t, dir, "summary.md")
 	for _, text := range []string{"# disc", "101 gradients", "| ppala | -2 ", "2 of 2", "`--method gdpa`"} {
 		if !strings.Contains(summary, text) {
 			t.Errorf("summary.md lacks %q:\n%s", text, summary)
@@ -123,7 +123,7 @@ func TestContinued(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	s := discStudy()
 	s.Workers = 1
-	require.Value(Do(t.Context(), s, whole, openDisc, nil))(t)
+	require.Value(Compare(t.Context(), s, whole, openDisc, nil))(t)
 	var opened atomic.Int32
 	ctx, cancel := context.WithCancel(t.Context())
 	counting := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
@@ -132,14 +132,14 @@ func TestContinued(t *testing.T) {
 		}
 		return openDisc(ctx, cfg, s)
 	}
-	if _, err := Do(ctx, s, dir, counting, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Compare(ctx, s, dir, counting, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v, want the context's error", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "summary.md")); err == nil {
 		t.Error("an interrupted comparison has a summary")
 	}
 	opened.Store(10)
-	require.Value(Do(t.Context(), s, dir, counting, nil))(t)
+	require.Value(Compare(t.Context(), s, dir, counting, nil))(t)
 	if again := opened.Load() - 10; again != 2 {
 		t.Errorf("%d runs were done again, want the 2 that were not finished", again)
 	}
@@ -152,18 +152,18 @@ func TestContinued(t *testing.T) {
 		}
 		return strings.Join(kept, ",")
 	}
-	if diff := cmp.Diff(strip(read(t, whole, "results.jsonl")), strip(read(t, dir, "results.jsonl"))); diff != "" {
+	if diff := cmp.Diff(strip(readComparison(t, whole, "results.jsonl")), strip(readComparison(t, dir, "results.jsonl"))); diff != "" {
 		t.Error(diff)
 	}
 	s.Title = "another"
-	if _, err := Do(t.Context(), s, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
+	if _, err := Compare(t.Context(), s, dir, openDisc, nil); !errors.Is(err, ErrComparison) {
 		t.Errorf("another study in the same folder: %v", err)
 	}
 }
 
 func TestSearchIsRecorded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	o := require.Value(Do(t.Context(), discStudy(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}, config.Values{"gdpa-step": "1"}), dir, openDisc, nil))(t)
+	o := require.Value(Compare(t.Context(), discStudy(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}, config.Values{"gdpa-step": "1"}), dir, openDisc, nil))(t)
 	var got []string
 	for _, p := range o.Search {
 		got = append(got, fmt.Sprintf("%s, seed %d: %v", p.Settings["gdpa-step"], p.Seed, p.Chosen))
@@ -177,21 +177,21 @@ func TestSearchIsRecorded(t *testing.T) {
 			t.Errorf("seed %d ran with the step %s", r.Seed, step)
 		}
 	}
-	if n := strings.Count(read(t, dir, "search.jsonl"), "\n"); n != 5 {
+	if n := strings.Count(readComparison(t, dir, "search.jsonl"), "\n"); n != 5 {
 		t.Errorf("search.jsonl has %d lines", n)
 	}
 }
 
 func TestRanked(t *testing.T) {
 	for name, tc := range map[string]struct {
-		tried []Trying
+		tried []SearchPoint
 		want  []int
 	}{
-		"feasible first":     {[]Trying{{Objective: 1, MaxViolation: 1}, {Objective: 9, Feasible: true}}, []int{1, 0}},
-		"then the objective": {[]Trying{{Objective: 2, Feasible: true}, {Objective: 1, Feasible: true}}, []int{1, 0}},
-		"or the violation":   {[]Trying{{Objective: 1, MaxViolation: 2}, {Objective: 5, MaxViolation: 1}}, []int{1, 0}},
-		"failures last":      {[]Trying{{Failure: "f is NaN"}, {Objective: 5, MaxViolation: 1}}, []int{1, 0}},
-		"equals as they are": {[]Trying{{Objective: 1, Feasible: true}, {Objective: 1, Feasible: true}}, []int{0, 1}},
+		"feasible first":     {[]SearchPoint{{Objective: 1, MaxViolation: 1}, {Objective: 9, Feasible: true}}, []int{1, 0}},
+		"then the objective": {[]SearchPoint{{Objective: 2, Feasible: true}, {Objective: 1, Feasible: true}}, []int{1, 0}},
+		"or the violation":   {[]SearchPoint{{Objective: 1, MaxViolation: 2}, {Objective: 5, MaxViolation: 1}}, []int{1, 0}},
+		"failures last":      {[]SearchPoint{{Failure: "f is NaN"}, {Objective: 5, MaxViolation: 1}}, []int{1, 0}},
+		"equals as they are": {[]SearchPoint{{Objective: 1, Feasible: true}, {Objective: 1, Feasible: true}}, []int{0, 1}},
 	} {
 		if diff := cmp.Diff(tc.want, ranked(tc.tried)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -202,18 +202,18 @@ func TestRanked(t *testing.T) {
 // The search does not choose a point that is best on one seed and fails or ends infeasible on the
 // other seed.
 func TestChooseByBothSeeds(t *testing.T) {
-	first := []Trying{{Objective: 3, Feasible: true}, {Objective: 1, Feasible: true}, {Objective: 2, Feasible: true}, {Objective: 9, Feasible: true}}
+	first := []SearchPoint{{Objective: 3, Feasible: true}, {Objective: 1, Feasible: true}, {Objective: 2, Feasible: true}, {Objective: 9, Feasible: true}}
 	finals := []int{1, 2, 0}
-	good := Trying{Objective: 2, Feasible: true}
+	good := SearchPoint{Objective: 2, Feasible: true}
 	for name, tc := range map[string]struct {
-		second []Trying
+		second []SearchPoint
 		want   int
 	}{
 		"one seed":         {nil, 1},
-		"equal on both":    {[]Trying{good, good, good}, 1},
-		"fails":            {[]Trying{{Failure: "f is NaN"}, good, good}, 2},
-		"infeasible":       {[]Trying{{Objective: 0, MaxViolation: 1}, good, good}, 2},
-		"worse on average": {[]Trying{{Objective: 9, Feasible: true}, {Objective: 5, Feasible: true}, {Objective: 3, Feasible: true}}, 0},
+		"equal on both":    {[]SearchPoint{good, good, good}, 1},
+		"fails":            {[]SearchPoint{{Failure: "f is NaN"}, good, good}, 2},
+		"infeasible":       {[]SearchPoint{{Objective: 0, MaxViolation: 1}, good, good}, 2},
+		"worse on average": {[]SearchPoint{{Objective: 9, Feasible: true}, {Objective: 5, Feasible: true}, {Objective: 3, Feasible: true}}, 0},
 	} {
 		a, b := slices.Clone(first), slices.Clone(tc.second)
 		if got := choose(finals, a, b); got != tc.want || !a[got].Chosen || b != nil && !b[slices.Index(finals, got)].Chosen {
@@ -228,7 +228,7 @@ func TestDivergenceIsReported(t *testing.T) {
 	s.Contenders[1].Values = config.Values{"method": "gdpa", "gdpa-step": "1e200", "gdpa-step-decay": "constant"}
 	dir := filepath.Join(t.TempDir(), "new")
 	for range 2 { // the second time, the failure is read from the file
-		o := require.Value(Do(t.Context(), s, dir, openDisc, nil))(t)
+		o := require.Value(Compare(t.Context(), s, dir, openDisc, nil))(t)
 		if r := o.Of("gdpa")[0]; r.Failure == "" {
 			t.Errorf("no failure; the last record is %+v", r.Last())
 		}
@@ -260,7 +260,7 @@ func TestReadGrid(t *testing.T) {
 		"gdpp:\n  step: [1]": "unknown method gdpp; did you mean gdpa?", "": ":1:", "# gdpa": ":1:", "{}": ":1:", "gdpa: {}": ":1:",
 	} {
 		write(text)
-		if _, err := ReadGrid(path); !errors.Is(err, ErrStudy) || !strings.Contains(err.Error(), where) {
+		if _, err := ReadGrid(path); !errors.Is(err, ErrComparison) || !strings.Contains(err.Error(), where) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -275,7 +275,7 @@ func TestParseBudget(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"seconds", "hours:1", "gradients:-1", "iterations:x", ""} {
-		if _, err := ParseBudget(text, 300); !errors.Is(err, ErrStudy) {
+		if _, err := ParseBudget(text, 300); !errors.Is(err, ErrComparison) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -293,7 +293,7 @@ func TestStatistic(t *testing.T) {
 
 // A failed run does not shorten its contender's curve.
 func TestShown(t *testing.T) {
-	o := &Outcome{Runs: []Run{{Contender: "a", Seed: 1, Failure: "NaN"}, {Contender: "a", Seed: 2}, {Contender: "b", Seed: 1, Failure: "NaN"}}}
+	o := &Compared{Runs: []ComparedRun{{Contender: "a", Seed: 1, Failure: "NaN"}, {Contender: "a", Seed: 2}, {Contender: "b", Seed: 1, Failure: "NaN"}}}
 	if a, b := o.shown("a"), o.shown("b"); len(a) != 1 || a[0].Seed != 2 || len(b) != 1 {
 		t.Errorf("shown: %+v and %+v", a, b)
 	}
@@ -304,7 +304,7 @@ func TestNearNote(t *testing.T) {
 	near := func(reason string) trainer.Record {
 		return trainer.Record{NearStationarity: &certify.Stationarity{Distance: 1}, NearReason: reason}
 	}
-	o := &Outcome{Study: discStudy(), Runs: []Run{
+	o := &Compared{Comparison: discStudy(), Runs: []ComparedRun{
 		{Contender: "ppala", Records: []trainer.Record{near(""), {}, near("it is infeasible"), near("")}},
 		{Contender: "gdpa", Records: []trainer.Record{near(""), {}}},
 	}}
@@ -328,7 +328,7 @@ func TestGridsGrow(t *testing.T) {
 			grid = append(grid, config.Values{"gdpa-step": s})
 		}
 		told, all := 0.0, 0
-		o := require.Value(Do(t.Context(), discStudy(grid...), t.TempDir(), openDisc, func(done float64, total int, _ string) { told, all = done, total }))(t)
+		o := require.Value(Compare(t.Context(), discStudy(grid...), t.TempDir(), openDisc, func(done float64, total int, _ string) { told, all = done, total }))(t)
 		if told != float64(all) {
 			t.Errorf("%v: %v of %d runs done", tc.steps, told, all)
 		}

@@ -1,4 +1,4 @@
-package compare
+package study
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 )
 
 // onDecisions reports whether the run's bounds are on counted decisions, which its summary judges.
-func (r *Run) onDecisions() bool {
+func (r *ComparedRun) onDecisions() bool {
 	return r.Summary != nil && r.Summary.Outcome != nil && r.Summary.Outcome.BoundsOn == constraints.OnDecisions
 }
 
 // Met reports whether the run ended with all bounds met: by the judgement of its summary, or by the
 // last record of a run without one.
-func (r *Run) Met() bool {
+func (r *ComparedRun) Met() bool {
 	switch {
 	case r.Failure != "":
 		return false
@@ -33,13 +33,13 @@ func (r *Run) Met() bool {
 
 // tail returns the last tenth of the records. A single record of a method that switches between
 // objective and constraints, or that swings around a bound, is left to chance.
-func (r *Run) tail() []trainer.Record {
+func (r *ComparedRun) tail() []trainer.Record {
 	return r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
 }
 
 // Tail returns the mean of a number over the last tenth of the records that have it; false if none
 // has it, or if the run failed.
-func (r *Run) Tail(value func(r *trainer.Record) (value float64, known bool)) (mean float64, known bool) {
+func (r *ComparedRun) Tail(value func(r *trainer.Record) (value float64, known bool)) (mean float64, known bool) {
 	sum, n := 0.0, 0
 	for _, at := range r.tail() {
 		if v, ok := value(&at); ok {
@@ -56,17 +56,17 @@ func Objective(r *trainer.Record) (value float64, known bool) { return r.Objecti
 func Violation(r *trainer.Record) (value float64, known bool) { return r.MaxViolation, true }
 
 // MetThroughout reports whether the run did not fail and each record of its last tenth is feasible.
-func (r *Run) MetThroughout() bool {
+func (r *ComparedRun) MetThroughout() bool {
 	return r.Failure == "" && !slices.ContainsFunc(r.tail(), func(at trainer.Record) bool { return !r.feasible(&at) })
 }
 
 // feasible reports whether a record meets the bounds.
-func (r *Run) feasible(at *trainer.Record) bool {
+func (r *ComparedRun) feasible(at *trainer.Record) bool {
 	return at.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
 }
 
 // violation returns the largest violation of the smooth constraints at the end.
-func (r *Run) violation() float64 {
+func (r *ComparedRun) violation() float64 {
 	if r.Summary != nil {
 		return r.Summary.MaxViolation
 	}
@@ -74,7 +74,7 @@ func (r *Run) violation() float64 {
 }
 
 // excess returns the largest amount by which the counted training decisions are beyond a bound.
-func (r *Run) excess() (largest float64) {
+func (r *ComparedRun) excess() (largest float64) {
 	for j := range r.Summary.Outcome.Constraints {
 		if c := &r.Summary.Outcome.Constraints[j]; c.Train != nil && c.Over(*c.Train) > results.Rounding {
 			largest = max(largest, c.Over(*c.Train))
@@ -84,7 +84,7 @@ func (r *Run) excess() (largest float64) {
 }
 
 // measured returns a measure at the end, such as test_error.
-func (r *Run) measured(name string) (value float64, known bool) {
+func (r *ComparedRun) measured(name string) (value float64, known bool) {
 	if r.Summary != nil {
 		for _, split := range results.Splits() {
 			if measure, ok := strings.CutPrefix(name, results.MeasureKey(split, "")); ok {
@@ -97,12 +97,12 @@ func (r *Run) measured(name string) (value float64, known bool) {
 }
 
 // onDecisions reports whether the bounds of the comparison are on counted decisions.
-func (o *Outcome) onDecisions() bool {
-	return slices.ContainsFunc(o.Runs, func(r Run) bool { return r.onDecisions() })
+func (o *Compared) onDecisions() bool {
+	return slices.ContainsFunc(o.Runs, func(r ComparedRun) bool { return r.onDecisions() })
 }
 
 // judgedBy says in a sentence when a bound counts as met.
-func (o *Outcome) judgedBy() string {
+func (o *Compared) judgedBy() string {
 	if o.onDecisions() {
 		return "Bounds are judged as by `ppal train`: on counted training decisions."
 	}
@@ -111,7 +111,7 @@ func (o *Outcome) judgedBy() string {
 
 // objective returns the minimised value at the end: the rate of counted training decisions if the
 // bounds are on decisions.
-func (o *Outcome) objective(r *Run) (float64, bool) {
+func (o *Compared) objective(r *ComparedRun) (float64, bool) {
 	switch {
 	case r.onDecisions():
 		return *r.Summary.Outcome.Objective.Train, true
@@ -123,7 +123,7 @@ func (o *Outcome) objective(r *Run) (float64, bool) {
 
 // Statistic returns the statistic of a number over the contender's runs that did not fail. value
 // returns false if a run does not have the number.
-func (o *Outcome) Statistic(contender string, value func(r *Run) (value float64, known bool)) Statistic {
+func (o *Compared) Statistic(contender string, value func(r *ComparedRun) (value float64, known bool)) Statistic {
 	var values []float64
 	for _, r := range o.Of(contender) {
 		if r.Failure != "" {
@@ -136,17 +136,17 @@ func (o *Outcome) Statistic(contender string, value func(r *Run) (value float64,
 	return NewStatistic(values)
 }
 
-// column is one column of the table: the statistic of a number of the runs, or a text.
-type column struct {
+// comparedColumn is one column of the table: the statistic of a number of the runs, or a text.
+type comparedColumn struct {
 	title    string
-	value    func(r *Run) (value float64, known bool)
+	value    func(r *ComparedRun) (value float64, known bool)
 	text     func(contender string) string // if value is nil
 	met      bool                          // the text counts the runs that meet the bounds; the page says this in words
 	compared bool                          // methods are compared by the number
 }
 
 // cell returns the text of a cell.
-func (o *Outcome) cell(c column, contender string) string {
+func (o *Compared) cell(c comparedColumn, contender string) string {
 	if c.value == nil {
 		return c.text(contender)
 	}
@@ -155,22 +155,22 @@ func (o *Outcome) cell(c column, contender string) string {
 
 // columns returns the columns of the table: what the summaries of the runs say, and the counts of
 // the last records.
-func (o *Outcome) columns() []column {
-	last := func(value func(r *trainer.Record) float64) func(r *Run) (float64, bool) {
-		return func(r *Run) (float64, bool) { return value(r.Last()), true }
+func (o *Compared) columns() []comparedColumn {
+	last := func(value func(r *trainer.Record) float64) func(r *ComparedRun) (float64, bool) {
+		return func(r *ComparedRun) (float64, bool) { return value(r.Last()), true }
 	}
-	residual := func(at func(c *results.Certificate) float64, record func(r *trainer.Record) float64) func(r *Run) (float64, bool) {
-		return func(r *Run) (float64, bool) {
+	residual := func(at func(c *results.Certificate) float64, record func(r *trainer.Record) float64) func(r *ComparedRun) (float64, bool) {
+		return func(r *ComparedRun) (float64, bool) {
 			if r.Summary != nil && r.Summary.Certificate != nil {
 				return at(r.Summary.Certificate), true
 			}
 			return record(r.Last()), true
 		}
 	}
-	var columns []column
+	var columns []comparedColumn
 	if o.onDecisions() {
 		for _, split := range results.Splits() {
-			columns = append(columns, column{title: o.minimised() + ", " + split.Word(), compared: true, value: func(r *Run) (float64, bool) {
+			columns = append(columns, comparedColumn{title: o.minimised() + ", " + split.Word(), compared: true, value: func(r *ComparedRun) (float64, bool) {
 				v := r.Summary.Outcome.Objective.Of(split)
 				if v == nil {
 					return 0, false
@@ -178,35 +178,35 @@ func (o *Outcome) columns() []column {
 				return *v, true
 			}})
 		}
-		columns = append(columns, column{title: "largest excess", compared: true, value: func(r *Run) (float64, bool) { return r.excess(), true }},
-			column{title: "bounds met", text: o.metBy, met: true})
+		columns = append(columns, comparedColumn{title: "largest excess", compared: true, value: func(r *ComparedRun) (float64, bool) { return r.excess(), true }},
+			comparedColumn{title: "bounds met", text: o.metBy, met: true})
 	} else {
-		columns = []column{
+		columns = []comparedColumn{
 			{title: "objective", value: o.objective, compared: true},
-			{title: "largest violation", value: func(r *Run) (float64, bool) { return r.violation(), true }},
-			{title: "objective, last tenth", value: func(r *Run) (float64, bool) { return r.Tail(Objective) }, compared: true},
-			{title: "violation, last tenth", value: func(r *Run) (float64, bool) { return r.Tail(Violation) }, compared: true},
+			{title: "largest violation", value: func(r *ComparedRun) (float64, bool) { return r.violation(), true }},
+			{title: "objective, last tenth", value: func(r *ComparedRun) (float64, bool) { return r.Tail(Objective) }, compared: true},
+			{title: "violation, last tenth", value: func(r *ComparedRun) (float64, bool) { return r.Tail(Violation) }, compared: true},
 			{title: "stationarity", value: residual(func(c *results.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
 			{title: "complementarity", value: residual(func(c *results.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
 			{title: "bounds met", text: o.metBy, met: true},
 			{title: "met in the last tenth", text: o.metThroughout},
-			{title: "best feasible objective", value: (*Run).Best, compared: true},
+			{title: "best feasible objective", value: (*ComparedRun).Best, compared: true},
 		}
 	}
-	columns = append(columns, column{title: "iterations", value: last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
-		column{title: "gradients", value: last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
-		column{title: "seconds", value: last(func(r *trainer.Record) float64 { return r.Seconds })})
-	for _, name := range o.Study.Measures {
+	columns = append(columns, comparedColumn{title: "iterations", value: last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
+		comparedColumn{title: "gradients", value: last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
+		comparedColumn{title: "seconds", value: last(func(r *trainer.Record) float64 { return r.Seconds })})
+	for _, name := range o.Comparison.Measures {
 		if o.onDecisions() && name == results.MeasureKey(results.Test, o.minimised()) {
 			continue // the column exists
 		}
-		columns = append(columns, column{title: strings.ReplaceAll(name, "_", " "), compared: true, value: func(r *Run) (float64, bool) { return r.measured(name) }})
+		columns = append(columns, comparedColumn{title: strings.ReplaceAll(name, "_", " "), compared: true, value: func(r *ComparedRun) (float64, bool) { return r.measured(name) }})
 	}
 	return columns
 }
 
 // minimised returns the name of the minimised rate.
-func (o *Outcome) minimised() string {
+func (o *Compared) minimised() string {
 	for _, r := range o.Runs {
 		if r.onDecisions() {
 			return r.Summary.Outcome.Objective.Name
@@ -216,7 +216,7 @@ func (o *Outcome) minimised() string {
 }
 
 // metBy returns text such as "3 of 5", and counts failed runs.
-func (o *Outcome) metBy(contender string) string {
+func (o *Compared) metBy(contender string) string {
 	met, failed, all := 0, 0, o.Of(contender)
 	for _, r := range all {
 		switch {
@@ -235,7 +235,7 @@ func (o *Outcome) metBy(contender string) string {
 
 // metThroughout returns text such as "2 of 5": the runs that are feasible in every record of their
 // last tenth.
-func (o *Outcome) metThroughout(contender string) string {
+func (o *Compared) metThroughout(contender string) string {
 	met, all := 0, o.Of(contender)
 	for _, r := range all {
 		if r.MetThroughout() {
@@ -246,7 +246,7 @@ func (o *Outcome) metThroughout(contender string) string {
 }
 
 // runHead returns the head of runRows.
-func (o *Outcome) runHead() []string {
+func (o *Compared) runHead() []string {
 	if o.onDecisions() {
 		return []string{"constraint", "bound", "train", "valid.", "test", "met"}
 	}
@@ -255,7 +255,7 @@ func (o *Outcome) runHead() []string {
 
 // runRows returns the lines of a run: with bounds on decisions, those of the table of `ppal train`,
 // a line for each constraint and for the minimised rate.
-func (o *Outcome) runRows(r *Run) (rows [][]string) {
+func (o *Compared) runRows(r *ComparedRun) (rows [][]string) {
 	last := r.Last()
 	switch {
 	case r.onDecisions():
@@ -284,7 +284,7 @@ func (o *Outcome) runRows(r *Run) (rows [][]string) {
 }
 
 // eachRun writes the table of all runs if the bounds are on decisions.
-func (o *Outcome) eachRun(out io.Writer) {
+func (o *Compared) eachRun(out io.Writer) {
 	if !o.onDecisions() {
 		return
 	}

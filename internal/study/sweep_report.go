@@ -1,4 +1,4 @@
-package sweep
+package study
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 	"ppal/trainer/session/results"
 )
 
-// settingsFile is the content of sweep.yaml: the sweep, the settings of its runs, and the origin.
-type settingsFile struct {
+// sweepSettings is the content of sweep.yaml: the sweep, the settings of its runs, and the origin.
+type sweepSettings struct {
 	Over    string             `yaml:"over"`
 	Values  []string           `yaml:"values"` // the bounds, separated by spaces
 	Method  string             `yaml:"method"`
@@ -32,8 +32,8 @@ type settingsFile struct {
 	Data    []results.DataFile `yaml:"data"`
 }
 
-// readSettings reads the documents of sweep.yaml. It skips what is not a list of settings.
-func readSettings(text []byte) (f settingsFile, err error) {
+// readSweepSettings reads the documents of sweep.yaml. It skips what is not a list of settings.
+func readSweepSettings(text []byte) (f sweepSettings, err error) {
 	for in := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node
 		if err := in.Decode(&document); errors.Is(err, io.EOF) {
@@ -49,25 +49,25 @@ func readSettings(text []byte) (f settingsFile, err error) {
 	}
 }
 
-// Report writes the report.html of a sweep from the files of its directory.
-func Report(dir Dir) error {
+// ReportSweep writes the report.html of a sweep from the files of its directory.
+func ReportSweep(dir SweepDir) error {
 	text, err := os.ReadFile(dir.Settings())
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
-	f, err := readSettings(text)
+	f, err := readSweepSettings(text)
 	if err != nil {
 		return fmt.Errorf("sweep: %s: %w", dir.Settings(), err)
 	}
-	points, err := readPoints(dir.points())
+	points, err := readSweepPoints(dir.points())
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
-	return report.WriteSweep(page(dir, f, string(text), points))
+	return report.WriteSweep(sweepPage(dir, f, string(text), points))
 }
 
-// page returns the content of the page.
-func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
+// sweepPage returns the content of the page.
+func sweepPage(dir SweepDir, f sweepSettings, text string, points []SweepPoint) *report.Sweep {
 	s := &report.Sweep{Dir: string(dir), Title: f.Method + " on " + results.DataName(f.Dataset, f.File) + ": bounds on " + f.Over, Version: f.Version, Measure: f.Over, Settings: text, Data: f.Data,
 		Kind: "open", Commands: []report.Command{{Purpose: "Write this page again from the directory", Line: "ppal report " + option.ShellWord(string(dir))}}}
 	bounds := len(strings.Fields(strings.Join(f.Values, " ")))
@@ -88,20 +88,20 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 				s.Warnings = append(s.Warnings, "Bound "+strconv.FormatFloat(p.Bound, 'g', -1, 64)+": "+w)
 			}
 		}
-		s.Points = append(s.Points, pointOf(dir, p))
+		s.Points = append(s.Points, reportedPoint(dir, p))
 	}
 	s.Objective = points[0].Objective.Name
 	s.Facts = append(s.Facts, report.Fact{Name: "time", Value: report.Duration(total), Note: "all runs"})
 	first, last := &points[0], &points[len(points)-1]
 	s.Lead = fmt.Sprintf("From the bound %g to the bound %g, %s on the training rows goes from %s to %s.", first.Bound, last.Bound, s.Objective,
-		number(first.Objective.Train), number(last.Objective.Train))
-	s.Kind, s.Headline = headline(len(points), ratings)
-	s.Curve = curve(f.Over, s.Objective, points)
+		numberOrNone(first.Objective.Train), numberOrNone(last.Objective.Train))
+	s.Kind, s.Headline = sweepHeadline(len(points), ratings)
+	s.Curve = tradeOff(f.Over, s.Objective, points)
 	return s
 }
 
-// headline says how many of the points meet their bounds, with the colour.
-func headline(points int, ratings map[results.Rating]int) (kind, text string) {
+// sweepHeadline says how many of the points meet their bounds, with the colour.
+func sweepHeadline(points int, ratings map[results.Rating]int) (kind, text string) {
 	good, train := ratings[results.Good], ratings[results.TrainOnly]
 	held := fmt.Sprintf("on the training rows, %d of them also on the held-out rows", good)
 	if good == 0 {
@@ -121,15 +121,15 @@ func headline(points int, ratings map[results.Rating]int) (kind, text string) {
 	}
 }
 
-func number(v *float64) string {
+func numberOrNone(v *float64) string {
 	if v == nil {
 		return "no value"
 	}
 	return chart.Number(*v)
 }
 
-// pointOf returns a point for the page.
-func pointOf(dir Dir, p *Point) report.SweepPoint {
+// reportedPoint returns a point for the page.
+func reportedPoint(dir SweepDir, p *SweepPoint) report.SweepPoint {
 	c := p.Swept()
 	measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
 	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: chart.Number(p.Epsilon),
@@ -147,8 +147,8 @@ func pointOf(dir Dir, p *Point) report.SweepPoint {
 	return out
 }
 
-// curve returns the objective over the swept measure, a line for each split.
-func curve(over, objective string, points []Point) *chart.Chart {
+// tradeOff returns the objective over the swept measure, a line for each split.
+func tradeOff(over, objective string, points []SweepPoint) *chart.Chart {
 	c := &chart.Chart{Title: objective + " against " + over, Note: "Each mark is a bound. A band is the 95% interval of the objective on held-out rows.",
 		PercentX: true, PercentY: true, Fixed: true, Views: []chart.View{{Axis: over}}}
 	for _, split := range results.Splits() {
