@@ -224,6 +224,19 @@ func TestOptionConflicts(t *testing.T) {
 			t.Errorf("case %d, %T: conflicts of %v, want %v", i, c.m, got, c.want)
 		}
 	}
+	quasiNewton := map[string]bool{"alm": true, "unconstrained": true}
+	for _, name := range method.Names() {
+		m := require.Value(method.New(name))(t)
+		for _, o := range option.Of(m) {
+			if o.Name != "primal" {
+				continue
+			}
+			require.NoError(t, o.Set("lbfgs"))
+			if got, _ := conflicts(m); slices.Contains(got, "primal") == quasiNewton[name] {
+				t.Errorf("%s with lbfgs: conflicts of %v", name, got)
+			}
+		}
+	}
 	steps := []string{"momentum", "eta-scale", "eta"}
 	for m, want := range map[trainer.Method][]string{&method.Unconstrained{}: steps, &method.ALM{}: append(slices.Clone(steps), "alm-inner")} {
 		if _, first := conflicts(m); !slices.Equal(first, want) {

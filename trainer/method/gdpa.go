@@ -195,7 +195,7 @@ func (m *GDPA) options() []*option.Option {
 			} else {
 				m.Primal = primal
 			}
-		}).Or("gradient").Check(nil),
+		}).Or("gradient"),
 		list[1],
 		option.Custom(nameGDPAStep, "X|auto", m.setStep, func() string {
 			if m.Automatic {

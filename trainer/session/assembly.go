@@ -211,6 +211,11 @@ func (a *assembly) chooseSteps() (err error) {
 	if note := method.ChoosePrimal(o.Method, a.Problem()); note != "" {
 		a.notes = append(a.notes, note)
 	}
+	if rule, ok := o.Method.(trainer.DualRule); ok && rule.PrimalStep().Kind == step.LBFGS {
+		if reason := step.QuasiNewtonLacks(a.Problem()); reason != "" {
+			return &OptionError{Option: "primal", Problem: "is lbfgs, but " + reason + "; use nesterov"}
+		}
+	}
 	method.SetCollapsed(o.Method, a.builder.statement.collapsed())
 	return nil
 }

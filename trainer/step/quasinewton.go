@@ -122,9 +122,8 @@ const firstPass = 0
 // NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps
 // problem.ErrSettings if the step cannot train p.
 func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
-	if reason := quasiNewtonLacks(p); reason != "" {
-		return nil, fmt.Errorf("step: %w: %s, and the lbfgs step needs all rows in each step, no maxima of functions, and the regularizer none, ball or l2; use the nesterov step",
-			problem.ErrSettings, reason)
+	if reason := QuasiNewtonLacks(p); reason != "" {
+		return nil, fmt.Errorf("step: %w: the primal step is lbfgs, but %s", problem.ErrSettings, reason)
 	}
 	m, f, scaling := problem.Constraints(p), problem.FeaturesOf(p), newScaling(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space(), secantRows(p, f.Shallow || scaling.whitened())), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
@@ -157,14 +156,15 @@ func (q *QuasiNewton) Free() {
 // QuasiNewtonRefuses returns why QuasiNewton is no default for p, as a clause, or "" if it may be
 // one.
 func QuasiNewtonRefuses(p problem.Problem) string {
-	if reason := quasiNewtonLacks(p); reason != "" || !problem.FeaturesOf(p).Kinks {
+	if reason := QuasiNewtonLacks(p); reason != "" || !problem.FeaturesOf(p).Kinks {
 		return reason
 	}
 	return "the problem has kinks"
 }
 
-// quasiNewtonLacks returns why QuasiNewton cannot train p, as a clause, or "".
-func quasiNewtonLacks(p problem.Problem) string {
+// QuasiNewtonLacks returns why QuasiNewton cannot train p, as a clause, or "". It needs all rows in
+// each step, no maxima of functions, and the regularizer none, ball or l2.
+func QuasiNewtonLacks(p problem.Problem) string {
 	f := problem.FeaturesOf(p)
 	switch {
 	case f.Batches != nil:

@@ -20,6 +20,7 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
+	"ppal/trainer/step"
 )
 
 // rowsOf returns random rows with labels, two groups that overlap or not, and an attribute.
@@ -148,6 +149,9 @@ func runs(t *testing.T) map[string]func() session.Options {
 	})
 	add("own model on batches", two, session.DemographicParity{}, func(o *session.Options) { o.Model, o.BatchSize = quadratic{Rank: 3}, 64 })
 	add("l1", two, words(t, constraints.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
+	add("l1 missed", three, words(t, constraints.OnDecisions, "error[*] <= 0.01", "l1(weights) <= 0.05"), func(o *session.Options) {
+		o.Method, o.Regularizer = &method.Penalty{Primal: step.Settings{Kind: step.Adam, Eta: 0.1}}, &problem.Regularizer{Kind: problem.Ball, Radius: 40}
+	})
 	add("classes", three, words(t, constraints.OnDecisions, "recall[*] >= 0.6"), nil)
 	add("batches", two, session.DemographicParity{}, func(o *session.Options) { o.BatchSize = 30 })
 	add("impossible", two, words(t, constraints.OnSurrogate, "positive_rate <= 0.1", "tpr >= 0.9"), func(o *session.Options) { o.Settings.Iterations = 600 })

@@ -202,13 +202,16 @@ func (c *check) oneSided(r *evaluator) [][]string {
 }
 
 // exceeded returns the sum of the amounts by which the counted decisions exceed the inequalities,
-// of comparisons and losses beyond their tolerance.
+// of comparisons and losses beyond their tolerance, without those of norms.
 func (r *evaluator) exceeded() (sum float64) {
 	for j, p := range r.plans {
 		subject := r.in.System.Subject[j]
+		if p.form == "l1" {
+			continue
+		}
 		for _, q := range p.inequalities(r.values[j], subject.Bound(), subject.IsAtLeast()) {
 			over := q.over
-			if p.compares() || p.rate == "loss" || p.form == "l1" {
+			if p.compares() || p.rate == "loss" {
 				over -= q.tolerance
 			}
 			if over > rounding {
