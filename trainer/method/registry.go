@@ -41,7 +41,8 @@ type Comparison struct {
 	Published []string
 }
 
-// described describes the methods of this package. Each method's file adds its own.
+// described describes the methods of this package in the order of All. Each method's file adds its
+// own.
 var described []Description
 
 // describe adds a method of this package.
@@ -53,17 +54,17 @@ func describe[M any, P interface {
 	d.Name, d.New = P(new(M)).Name(), func() trainer.Method { return P(new(M)) }
 	option.Describe(func(m *M) []*option.Option { return P(m).options() })
 	described = append(described, d)
-}
-
-// All describes all methods in the order of the help: the rivals come after the other methods of
-// this package, and the methods of other packages come last.
-func All() []Description {
 	slices.SortFunc(described, func(a, b Description) int {
 		if a.Rival != b.Rival {
 			return map[bool]int{false: -1, true: 1}[a.Rival]
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
+}
+
+// All describes all methods in the order of the help: the rivals come after the other methods of
+// this package, and the methods of other packages come last.
+func All() []Description {
 	return slices.Concat(described, registered)
 }
 
