@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
-	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/oracle"
+	"ppal/internal/report"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer/method"
@@ -144,7 +144,7 @@ func TestCompareJudgesAsTrain(t *testing.T) {
 			for j := range want.Outcome.Constraints {
 				c := &want.Outcome.Constraints[j]
 				states[c.State] = true
-				cells := []string{c.Number(c.Train), c.Number(c.Validation), c.Number(c.Test), ending.Cell(want.Outcome, c)}
+				cells := []string{c.Number(c.Train), c.Number(c.Validation), c.Number(c.Test), report.CellText(want.Outcome, c)}
 				if line := "| " + name + " | 1 | " + c.Measure() + " | "; !strings.Contains(table, line) || !strings.Contains(table, " | "+strings.Join(cells, " | ")+" |") {
 					t.Errorf("summary.md of %s lacks %q with %q:\n%s", name, line, cells, table)
 				}

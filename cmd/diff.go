@@ -19,8 +19,8 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/internal/ending"
 	"ppal/internal/option"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session/results"
@@ -140,7 +140,7 @@ func (a *app) diff(cmd *cobra.Command, old, new string, f *diffFlags) error {
 	if broken.Constraints == nil {
 		return nil
 	}
-	return &ending.Unmet{Outcome: broken, List: broken.Constraints, On: "these rows"}
+	return &report.Unmet{Outcome: broken, List: broken.Constraints, On: "these rows"}
 }
 
 // decidedFiles reads two files of predictions.
@@ -256,7 +256,7 @@ func printDiff(out io.Writer, d *predictor.Difference) error {
 	}
 	fmt.Fprintf(w, "changed decisions\trows\tchanged\tchurn%s\tnow right\tnow wrong", positive)
 	for _, c := range d.Changed {
-		fmt.Fprintf(w, "\n%s\t%d\t%d\t%s", cmp.Or(c.Group, "all"), c.Rows, c.Count, interval(ending.Number(&c.Churn), &c.Interval))
+		fmt.Fprintf(w, "\n%s\t%d\t%d\t%s", cmp.Or(c.Group, "all"), c.Rows, c.Count, interval(report.Number(&c.Churn), &c.Interval))
 		if positive != "" {
 			fmt.Fprintf(w, "\t%d", c.Positive)
 		}
@@ -269,7 +269,7 @@ func printDiff(out io.Writer, d *predictor.Difference) error {
 		if r.Group != group {
 			group, name = r.Group, cmp.Or(r.Group, "all")
 		}
-		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s\t%s", name, r.Rate, ending.Number(&r.Before), ending.Number(&r.After), interval(ending.Number(&r.Difference), &r.Interval))
+		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s\t%s", name, r.Rate, report.Number(&r.Before), report.Number(&r.After), interval(report.Number(&r.Difference), &r.Interval))
 	}
 	if len(d.Constraints) > 0 {
 		fmt.Fprint(w, "\n\nconstraint\tbefore\tafter\tholds on these rows")
@@ -284,7 +284,7 @@ func printDiff(out io.Writer, d *predictor.Difference) error {
 		if v := d.Before[k].Value; v != nil && !ofChurn(c.Constraint) {
 			before = o.Number(v)
 		}
-		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s", c.Constraint, before, interval(o.Number(c.Value), c.Interval), ending.Cell(&results.Outcome{}, o))
+		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s", c.Constraint, before, interval(o.Number(c.Value), c.Interval), report.CellText(&results.Outcome{}, o))
 		if text := (&results.Outcome{}).Explain(o); text != "" {
 			texts = append(texts, text)
 		}

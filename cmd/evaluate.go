@@ -18,7 +18,6 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/tabular"
 	"ppal/internal/config"
-	"ppal/internal/ending"
 	"ppal/internal/newrows"
 	"ppal/internal/option"
 	"ppal/internal/report"
@@ -202,7 +201,7 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 			continue
 		}
 		o := c.Outcome()
-		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), ending.Cell(&results.Outcome{}, o))
+		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), report.CellText(&results.Outcome{}, o))
 		if text := (&results.Outcome{}).Explain(o); text != "" {
 			texts = append(texts, text)
 		}
@@ -234,7 +233,7 @@ func printRowRates(w io.Writer, e *predictor.Evaluation) {
 		fmt.Fprintf(w, "\n%s\t%d", name, rows)
 		for _, rate := range names {
 			if r, ok := values[rate]; ok {
-				fmt.Fprintf(w, "\t%s%s", interval(ending.Number(&r.Value), r.Interval), extreme(extremes[rate]))
+				fmt.Fprintf(w, "\t%s%s", interval(report.Number(&r.Value), r.Interval), extreme(extremes[rate]))
 			} else {
 				fmt.Fprint(w, "\t-")
 			}
@@ -282,9 +281,9 @@ func printDifferences(w io.Writer, list []results.Comparison) {
 		}
 		ratio := "-"
 		if c.Ratio != nil {
-			ratio = interval(ending.Number(&c.Ratio.Value), &c.Ratio.Interval)
+			ratio = interval(report.Number(&c.Ratio.Value), &c.Ratio.Interval)
 		}
-		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s\t%s\t%s", of, c.Rate, interval(ending.Number(&c.Difference.Value), &c.Difference.Interval), ratio, c.Largest, c.Smallest)
+		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s\t%s\t%s", of, c.Rate, interval(report.Number(&c.Difference.Value), &c.Difference.Interval), ratio, c.Largest, c.Smallest)
 	}
 }
 
@@ -299,7 +298,7 @@ func printRanking(w io.Writer, e *predictor.Evaluation) {
 	line := func(relevant, other string, s predictor.PairShare) {
 		text := "-"
 		if s.Error != nil {
-			text = interval(ending.Number(s.Error), s.Interval)
+			text = interval(report.Number(s.Error), s.Interval)
 		}
 		fmt.Fprintf(w, "\n%s\t%s\t%d\t%s", relevant, other, s.Pairs, text)
 	}

@@ -17,9 +17,9 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/config"
 	"ppal/internal/disk"
-	"ppal/internal/ending"
 	"ppal/internal/mapped"
 	"ppal/internal/relay"
+	"ppal/internal/report"
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
@@ -72,7 +72,7 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	switch {
 	case ctx.Err() != nil:
 		status = exitInterrupted
-	case errors.As(err, new(*ending.Unmet)), errors.Is(err, errNoPoint):
+	case errors.As(err, new(*report.Unmet)), errors.Is(err, errNoPoint):
 		status = exitUnmet
 	case isUsage(err):
 		status = exitUsage

@@ -18,8 +18,8 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/disk"
-	"ppal/internal/ending"
 	"ppal/internal/option"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/trainer/session"
@@ -119,7 +119,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if out.err != nil {
 		return out.err
 	}
-	if !f.allow && !slices.ContainsFunc(points, func(p study.SweepPoint) bool { return ending.Failing(p.Outcome, f.strict) == nil }) {
+	if !f.allow && !slices.ContainsFunc(points, func(p study.SweepPoint) bool { return report.Failing(p.Outcome, f.strict) == nil }) {
 		advice := cmp.Or(unjudged(points), "use more --iterations or looser --values")
 		return fmt.Errorf("%w of %s %s; %s; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), strings.Join(f.values, ","), advice)
 	}
@@ -132,7 +132,7 @@ var errNoPoint = errors.New("finished, but no point meets all bounds: the sweep"
 // unjudged says why a constraint of a point cannot be judged, and what to do; "" if there is none.
 func unjudged(points []study.SweepPoint) string {
 	for _, p := range points {
-		for _, c := range ending.Failing(p.Outcome, false) {
+		for _, c := range report.Failing(p.Outcome, false) {
 			if p.Outcome.Standing(&c).State == constraints.NotJudged {
 				return strings.TrimSuffix(p.Outcome.Explain(&c), ".")
 			}
@@ -222,7 +222,7 @@ func without(texts []string, over constraints.Constraint) []string {
 func (a *app) sweepProgress(done, total int, p *study.SweepPoint) {
 	c := p.Swept()
 	fmt.Fprintf(printing{a.stderr}, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
-		done, total, c.Constraint, c.Number(c.Train), p.Objective.Name, ending.Number(p.Objective.Train), seconds(p.SecondsTotal))
+		done, total, c.Constraint, c.Number(c.Train), p.Objective.Name, report.Number(p.Objective.Train), seconds(p.SecondsTotal))
 }
 
 // printSweep prints the table: for each bound a line for each split.
@@ -234,12 +234,12 @@ func printSweep(out io.Writer, s *study.Sweep, points []study.SweepPoint) {
 	for k := range points {
 		p := &points[k]
 		c := p.Swept()
-		bound, slope, state := c.Relation()+" "+fmt.Sprintf("%g", p.Bound), "", ending.Cell(p.Outcome, c)
+		bound, slope, state := c.Relation()+" "+fmt.Sprintf("%g", p.Bound), "", report.CellText(p.Outcome, c)
 		if p.Slope != nil {
 			slope = fmt.Sprintf("%.3g", *p.Slope+0)
 		}
 		missed[p.Rating()] = append(missed[p.Rating()], bound)
-		measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
+		measured, objective := report.NewRow(p.Outcome, c), report.ObjectiveRow(p.Outcome)
 		for _, split := range results.Splits() {
 			if measured.Of(split) == "" && objective.Of(split) == "" {
 				continue
@@ -274,10 +274,10 @@ func printSweep(out io.Writer, s *study.Sweep, points []study.SweepPoint) {
 }
 
 // between returns a row's value on a split, with its interval in brackets.
-func between(row *ending.Row, split results.Split) string {
+func between(row *report.Row, split results.Split) string {
 	text := row.Of(split)
 	if i := row.IntervalOf(split); i != nil {
-		text += " (" + ending.Span(i) + ")"
+		text += " (" + report.Span(i) + ")"
 	}
 	return text
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"ppal/constraints"
-	"ppal/internal/ending"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -71,7 +71,7 @@ func printHead(out io.Writer, sum *results.Summary, title string) {
 // weights are not those of the last iteration; "" does not say it.
 func printFacts(out io.Writer, sum *results.Summary, output string) {
 	fmt.Fprintln(out)
-	paragraph(out, "certificate", ending.Certificate(sum))
+	paragraph(out, "certificate", report.Certificate(sum))
 	if sum.OutputIteration != sum.Iterations && output != "" {
 		paragraph(out, "output", fmt.Sprintf("iteration %d (%s)", sum.OutputIteration, output))
 	}
@@ -93,18 +93,18 @@ func printFacts(out io.Writer, sum *results.Summary, output string) {
 }
 
 // view returns the view of the outcome, with notes about the training.
-func (r *trainRun) view(result *session.Result) *ending.View {
+func (r *trainRun) view(result *session.Result) *report.View {
 	sum := r.session.Summary()
-	v := ending.New(result.Outcome, sum.Rates)
+	v := report.NewView(result.Outcome, sum.Rates)
 	if !result.Training.Warnings.Has(session.WarnOneSided) { // the training says so already
-		v.Note(ending.NeverDecided(sum.Rates[results.Training]))
+		v.Note(report.NeverDecided(sum.Rates[results.Training]))
 	}
 	v.Note(result.Overfitting)
 	return v
 }
 
 // printView prints the rows and the sentences that explain them.
-func printView(out io.Writer, v *ending.View) {
+func printView(out io.Writer, v *report.View) {
 	fmt.Fprintln(out)
 	rowsOf(v).print(out)
 	fmt.Fprintln(out)
@@ -114,20 +114,20 @@ func printView(out io.Writer, v *ending.View) {
 }
 
 // rowsOf returns a line for each constraint, the objective and the share of positive decisions.
-func rowsOf(v *ending.View) grid {
+func rowsOf(v *report.View) grid {
 	first := "constraint"
 	if len(v.Rows) == 0 {
 		first = ""
 	}
 	g := grid{{first, "bound", "train", "valid.", "test", "95% interval", "met"}}
-	line := func(name string, row *ending.Row) {
-		g = append(g, []string{name, row.Bound, row.Of(results.Training), row.Of(results.Validation), row.Of(results.Test), ending.Span(row.Interval), row.Cell})
+	line := func(name string, row *report.Row) {
+		g = append(g, []string{name, row.Bound, row.Of(results.Training), row.Of(results.Validation), row.Of(results.Test), report.Span(row.Interval), row.Cell})
 	}
 	for i := range v.Rows {
 		line(v.Rows[i].Name, &v.Rows[i])
 	}
 	if n := len(v.More); n > 0 {
-		line(fmt.Sprintf("and %d more, further from their bounds", n), &ending.Row{})
+		line(fmt.Sprintf("and %d more, further from their bounds", n), &report.Row{})
 	}
 	line(v.Objective.Name+" (minimised)", &v.Objective)
 	if v.Positive.Values != nil {

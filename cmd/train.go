@@ -16,10 +16,10 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/disk"
-	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/oracle"
 	"ppal/internal/recordio"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/models"
@@ -284,8 +284,8 @@ func (r *trainRun) run(ctx context.Context) error {
 		return &interrupted{training.Iterations, r.session.Dir(), r.session.Resumable()}
 	}
 	if o := result.Outcome; o != nil && !r.flags.allowViolation {
-		if list := ending.Failing(o, r.flags.strict); list != nil {
-			return &ending.Unmet{Outcome: o, List: list}
+		if list := report.Failing(o, r.flags.strict); list != nil {
+			return &report.Unmet{Outcome: o, List: list}
 		}
 	}
 	return nil

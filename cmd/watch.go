@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/disk"
-	"ppal/internal/ending"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
@@ -153,7 +153,7 @@ func (w *watched) result(sum *results.Summary) string {
 	var out strings.Builder
 	printHead(&out, sum, w.title())
 	if sum.Outcome != nil {
-		printView(&out, ending.New(sum.Outcome, sum.Rates))
+		printView(&out, report.NewView(sum.Outcome, sum.Rates))
 	}
 	printFacts(&out, sum, "")
 	paragraph(&out, "files", string(w.dir))
@@ -180,7 +180,7 @@ func (w *watched) show(r *trainer.Record, now time.Time, last bool) error {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s\n%s\n%s\n\n", w.title(), w.dir, line, state)
-	if v := ending.New(ending.Live(w.settings.Provenance.Constraints, r), nil); v.Rows != nil {
+	if v := report.NewView(report.Live(w.settings.Provenance.Constraints, r), nil); v.Rows != nil {
 		rowsOf(v).print(&text)
 	}
 	width, height, _ := w.screen()

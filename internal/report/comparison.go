@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/trainer/session/results"
 )
 
@@ -54,6 +53,6 @@ func WriteComparison(c *Comparison) error {
 }
 
 // Status is the head of the page.
-func (c *Comparison) Status() ending.Status {
-	return ending.Status{Kind: map[bool]string{true: "good", false: "open"}[c.Good], Text: c.Headline, Lead: c.Lead}
+func (c *Comparison) Status() Status {
+	return Status{Kind: map[bool]string{true: "good", false: "open"}[c.Good], Text: c.Headline, Lead: c.Lead}
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 
-	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer/session/results"
@@ -21,7 +20,7 @@ type Evaluation struct {
 
 // evaluationView is the data of the template of an evaluation.
 type evaluationView struct {
-	Status      ending.Status
+	Status      Status
 	Facts       []Fact
 	Bounds      []boundView
 	Uncounted   []string
@@ -32,12 +31,12 @@ type evaluationView struct {
 
 // WriteEvaluation writes the page of decisions on labelled rows.
 func WriteEvaluation(path string, e *Evaluation) error {
-	v := &evaluationView{Status: ending.Counted(e.Outcome), Uncounted: e.Uncounted,
+	v := &evaluationView{Status: countedStatus(e.Outcome), Uncounted: e.Uncounted,
 		Comparisons: Table{Head: []string{"between groups of", "rate", "difference", "95% interval", "ratio", "95% interval", "largest", "smallest"},
 			Text: []bool{true, true, false, false, false, false, true, true}}}
 	v.Status.Lead = fmt.Sprintf("Counted on %s with labels. Intervals are for new rows, at 95%%.", option.Counted(e.Rates.Rows, "row"))
 	for j := range e.Outcome.Constraints {
-		row := ending.NewRow(e.Outcome, &e.Outcome.Constraints[j])
+		row := NewRow(e.Outcome, &e.Outcome.Constraints[j])
 		row.Values[0].Interval = row.Interval
 		b := newBound(&row)
 		b.Cells[0].Word = "these rows"
@@ -53,9 +52,9 @@ func WriteEvaluation(path string, e *Evaluation) error {
 			of = ""
 		}
 		if c.Ratio != nil {
-			ratio, span = ending.Number(&c.Ratio.Value), ending.Span(&c.Ratio.Interval)
+			ratio, span = Number(&c.Ratio.Value), Span(&c.Ratio.Interval)
 		}
-		v.Comparisons.Rows = append(v.Comparisons.Rows, []string{of, c.Rate, ending.Number(&c.Difference.Value), ending.Span(&c.Difference.Interval), ratio, span, c.Largest, c.Smallest})
+		v.Comparisons.Rows = append(v.Comparisons.Rows, []string{of, c.Rate, Number(&c.Difference.Value), Span(&c.Difference.Interval), ratio, span, c.Largest, c.Smallest})
 	}
 	data, err := newPage("evaluation", e.Title, "Evaluation", e.Version, "", v).render()
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"math"
 
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/trainer/session/results"
 )
@@ -41,7 +40,7 @@ func newExamples(e *results.Examples) *examplesView {
 	}
 	v := &examplesView{Split: e.Split.Word(), Columns: e.Columns, Picture: e.Columns == nil}
 	for _, c := range e.Classes {
-		own := exampleClass{Class: c.Class, Text: fmt.Sprintf("%s of %s decided wrongly (%s)", ending.Count(c.Wrong), option.Counted(c.Rows, "row"), chart.Percent(float64(c.Wrong)/float64(max(1, c.Rows))))}
+		own := exampleClass{Class: c.Class, Text: fmt.Sprintf("%s of %s decided wrongly (%s)", rowCount(c.Wrong), option.Counted(c.Rows, "row"), chart.Percent(float64(c.Wrong)/float64(max(1, c.Rows))))}
 		for _, x := range c.List {
 			row := example{Row: x.Row, Decided: x.Decided, Score: chart.Number(x.Score), Values: x.Values}
 			if v.Picture {
@@ -88,14 +87,14 @@ func (r *run) data() dataView {
 	}
 	if all.Train > 0 {
 		v.Parts = append(v.Parts, sizes("Rows", []results.SplitSizes{all}, 0), sizes("Classes", p.Classes, all.Train))
-		v.Facts = append(v.Facts, Fact{"training rows", ending.Count(all.Train), ""})
+		v.Facts = append(v.Facts, Fact{"training rows", rowCount(all.Train), ""})
 	}
 	if len(p.Groups) > 0 {
 		v.Parts = append(v.Parts, sizes("Groups", p.Groups, all.Train))
 	}
 	v.Validation = all.Validation > 0
 	if p.Features > 0 {
-		v.Facts = append(v.Facts, Fact{"features", ending.Count(p.Features), ""}, Fact{"parameters", ending.Count(p.Parameters), ""})
+		v.Facts = append(v.Facts, Fact{"features", rowCount(p.Features), ""}, Fact{"parameters", rowCount(p.Parameters), ""})
 	}
 	for _, f := range []Fact{{"normalisation", p.Normalization, ""}, {"products", p.Products, ""}, {"device", p.Device, ""}} {
 		if f.Value != "" {
@@ -112,7 +111,7 @@ func sizes(name string, list []results.SplitSizes, all int) dataPart {
 		list = list[:mostSizes]
 	}
 	for _, s := range list {
-		row := dataRow{s.Name, ending.Count(s.Train), ending.Count(s.Validation), ending.Count(s.Test), 0}
+		row := dataRow{s.Name, rowCount(s.Train), rowCount(s.Validation), rowCount(s.Test), 0}
 		if all > 0 {
 			row.Share = math.Round(1000*float64(s.Train)/float64(all)) / 10
 		}

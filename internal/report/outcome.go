@@ -9,7 +9,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/trainer/session/results"
 )
 
@@ -56,7 +55,7 @@ func (r *run) outcome(v *runView) {
 		r.plainBounds(v)
 		return
 	}
-	e := ending.New(o, s.Rates)
+	e := NewView(o, s.Rates)
 	v.Constrained, v.OnSurrogates = len(o.Constraints) > 0, e.OnSurrogates
 	for i := range e.Rows {
 		v.Bounds = append(v.Bounds, newBound(&e.Rows[i]))
@@ -72,7 +71,7 @@ func (r *run) outcome(v *runView) {
 	if v.OnSurrogates {
 		v.BoundsNote += " The bounds are on surrogates: smooth functions of the scores of the training rows. Decisions may miss a bound that its surrogate meets."
 	} else if v.Constrained {
-		v.BoundsNote += " " + ending.Nearly(o)
+		v.BoundsNote += " " + nearly(o)
 	}
 	v.ObjectiveOf, v.Objective, v.Accepted = e.Objective.Name, Cells(e.Objective.Values), Cells(e.Positive.Values)
 	for _, name := range []string{"new rows", "threshold"} {
@@ -83,9 +82,9 @@ func (r *run) outcome(v *runView) {
 }
 
 // Cells returns the values for the page.
-func Cells(values []ending.Value) (list []Cell) {
+func Cells(values []Value) (list []Cell) {
 	for _, v := range values {
-		list = append(list, Cell{string(v.Split), v.Split.Word(), v.Text, ending.Span(v.Interval)})
+		list = append(list, Cell{string(v.Split), v.Split.Word(), v.Text, Span(v.Interval)})
 	}
 	return list
 }
@@ -94,8 +93,8 @@ func Cells(values []ending.Value) (list []Cell) {
 func sentenceCase(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // newBound describes one constraint.
-func newBound(row *ending.Row) boundView {
-	b := boundView{Text: row.Constraint.Constraint, Colour: ending.Kind(row.Standing.Rating()), Met: sentenceCase(row.Standing.String()),
+func newBound(row *Row) boundView {
+	b := boundView{Text: row.Constraint.Constraint, Colour: kindOf(row.Standing.Rating()), Met: sentenceCase(row.Standing.String()),
 		Cells: Cells(row.Values), Gauge: newGauge(row)}
 	for _, n := range row.Notes {
 		b.Notes = append(b.Notes, words(n))
@@ -104,7 +103,7 @@ func newBound(row *ending.Row) boundView {
 }
 
 // newGauge draws the values of a constraint; nil without values.
-func newGauge(row *ending.Row) *gauge {
+func newGauge(row *Row) *gauge {
 	c := row.Constraint
 	lo, hi := c.Bound, c.Bound
 	for _, v := range row.Values {
@@ -137,7 +136,7 @@ func newGauge(row *ending.Row) *gauge {
 		d := dot{Split: string(v.Split), At: at(*c.Of(v.Split)), Text: v.Split.Word() + " " + v.Text}
 		if i := v.Interval; i != nil {
 			d.Interval, d.From, d.Width = true, at(i[0]), math.Round(10*(at(i[1])-at(i[0])))/10
-			d.Text += ", 95% interval " + ending.Span(i)
+			d.Text += ", 95% interval " + Span(i)
 		}
 		g.Dots = append(g.Dots, d)
 	}
@@ -162,7 +161,7 @@ func (r *run) plainBounds(v *runView) {
 		}
 		o.Constraints = append(o.Constraints, c)
 	}
-	e := ending.New(o, nil)
+	e := NewView(o, nil)
 	for i := range e.Rows {
 		v.Bounds = append(v.Bounds, newBound(&e.Rows[i]))
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/trainer"
 )
 
@@ -85,7 +84,7 @@ func (run *PlottedRun) last() *trainer.Record { return &run.Records[len(run.Reco
 // values.
 func (run *PlottedRun) shown() []int {
 	last := run.last().Constraints
-	return ending.Largest(len(last), func(j int) float64 { return last[j] })
+	return largest(len(last), func(j int) float64 { return last[j] })
 }
 
 // name returns the name of constraint j in a list, which may be shorter.

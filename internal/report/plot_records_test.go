@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/internal/ending"
 	"ppal/internal/require"
 	"ppal/trainer"
 )
@@ -109,7 +108,7 @@ func TestSampledRecords(t *testing.T) {
 func TestManyConstraints(t *testing.T) {
 	run := sample(strings.Split(strings.Repeat("c ", 20), " ")[:20])
 	c := named(run.Charts(), "violations")[0]
-	if len(c.Lines) != ending.MostShown || !strings.Contains(c.Note, "12 constraints closest to their bounds, of 20") {
+	if len(c.Lines) != mostShown || !strings.Contains(c.Note, "12 constraints closest to their bounds, of 20") {
 		t.Errorf("%d lines: %s", len(c.Lines), c.Note)
 	}
 	if run.last().Constraints[0] = -1; run.shown()[0] != 1 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/trainer/session/results"
 )
 
@@ -45,7 +44,7 @@ func (r *run) rates() (*ratesView, []confusionView, *chart.Chart) {
 	v := &ratesView{Charts: all.Bars()}
 	held, weighted := false, false
 	for _, s := range all.Splits {
-		v.Splits = append(v.Splits, Cell{Split: s.Split, Word: s.Word + " rows", Value: ending.Count(s.Table.Rows)})
+		v.Splits = append(v.Splits, Cell{Split: s.Split, Word: s.Word + " rows", Value: rowCount(s.Table.Rows)})
 		held, weighted = held || !s.Trained, weighted || s.Table.Weight > 0
 	}
 	if held {
@@ -97,7 +96,7 @@ func confusions(splits []SplitRates) (list []confusionView) {
 				if all > 0 {
 					share = n / all
 				}
-				own.Cells = append(own.Cells, confusionCell{ending.Weight(n), chart.Percent(share), math.Round(100*share) / 100, a == d})
+				own.Cells = append(own.Cells, confusionCell{weightText(n), chart.Percent(share), math.Round(100*share) / 100, a == d})
 			}
 			v.Rows = append(v.Rows, own)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/disk"
-	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -163,7 +162,7 @@ func (r *run) title() string {
 
 // runView is the data of the template of a run.
 type runView struct {
-	Status       ending.Status
+	Status       Status
 	Facts        []Fact // for the reader who decides
 	Figures      []Fact // for the specialist
 	Stopped      string // why the training stopped
@@ -178,7 +177,7 @@ type runView struct {
 	Warnings     [][]word
 	Notes        [][]word
 	Certificate  string
-	Residuals    []ending.Residual
+	Residuals    []residual
 	Charts       []*chart.Chart
 	Rates        *ratesView
 	Confusion    []confusionView
@@ -211,7 +210,7 @@ func (r *run) page() *page {
 		for _, n := range s.Notes {
 			v.Notes = append(v.Notes, words(sentence(n)))
 		}
-		v.Certificate, v.Residuals = ending.Certified(s), ending.Residuals(s)
+		v.Certificate, v.Residuals = certified(s), residuals(s)
 		r.outcome(v)
 	}
 	v.Charts = r.charts()
@@ -246,13 +245,13 @@ func (r *run) tolerance() float64 {
 }
 
 // status says in words how the run ended.
-func (r *run) status() ending.Status {
+func (r *run) status() Status {
 	if r.summary == nil {
 		last := &r.records[len(r.records)-1]
-		return ending.Status{Kind: "open", Text: "Not finished", Lead: fmt.Sprintf("The directory has no summary.json: the run is still training, "+
-			"or it was stopped before its end. The last record is of iteration %s.", ending.Count(last.Iteration))}
+		return Status{Kind: "open", Text: "Not finished", Lead: fmt.Sprintf("The directory has no summary.json: the run is still training, "+
+			"or it was stopped before its end. The last record is of iteration %s.", rowCount(last.Iteration))}
 	}
-	s := ending.Ended(r.summary, r.tolerance())
+	s := endedStatus(r.summary, r.tolerance())
 	s.Lead = sentence(s.Lead)
 	return s
 }
@@ -265,7 +264,7 @@ func (r *run) facts() (list []Fact) {
 	if s == nil {
 		last := &r.records[len(r.records)-1]
 		return []Fact{{"objective", chart.Number(last.Objective), ""}, {"largest violation", chart.Number(last.MaxViolation), ""},
-			{"iteration", ending.Count(last.Iteration), ""}, {"training time", Duration(last.Seconds), ""}}
+			{"iteration", rowCount(last.Iteration), ""}, {"training time", Duration(last.Seconds), ""}}
 	}
 	var rates []Fact
 	for _, split := range results.Splits() { // the last one has the test rows
@@ -282,7 +281,7 @@ func (r *run) facts() (list []Fact) {
 			value, on = o.Objective.Train, "training rows"
 		}
 		if value != nil {
-			list = append(list, Fact{o.Objective.Name + ", minimised", ending.Number(value), on})
+			list = append(list, Fact{o.Objective.Name + ", minimised", Number(value), on})
 		}
 	}
 	return append(list, rates...)
@@ -300,7 +299,7 @@ func (r *run) figures() (list []Fact) {
 	if s.Status != string(trainer.Failed) && s.Certificate != nil {
 		list = append(list, Fact{"KKT epsilon", chart.Number(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
 	}
-	list = append(list, Fact{"iterations", ending.Count(s.Iterations), s.Status})
+	list = append(list, Fact{"iterations", rowCount(s.Iterations), s.Status})
 	if s.SecondsTotal > 0 {
 		return append(list, Fact{"time", Duration(s.SecondsTotal), Duration(s.Seconds) + " of training"})
 	}

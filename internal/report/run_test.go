@@ -19,7 +19,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/internal/rates"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
@@ -258,7 +257,7 @@ func TestManyRecords(t *testing.T) {
 	}
 	view := page.View.(*runView)
 	x := view.Charts[0].Views[0].Curves[0].X
-	if len(view.Bounds) != ending.MostShown || view.Bounds[0].Text != "error[group 0] <= 0.000" || len(x) > 2000 || x[len(x)-1] != 29_999 {
+	if len(view.Bounds) != mostShown || view.Bounds[0].Text != "error[group 0] <= 0.000" || len(x) > 2000 || x[len(x)-1] != 29_999 {
 		t.Errorf("%d bounds, %d points to %v", len(view.Bounds), len(x), x[len(x)-1])
 	}
 }

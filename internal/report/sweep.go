@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/trainer/session/results"
 )
 
@@ -45,7 +44,7 @@ func Stand(o *results.Outcome, c *results.ConstraintOutcome) (text, colour strin
 	default:
 		text = "another bound is met on the training rows only"
 	}
-	return sentenceCase(text), ending.Kind(all)
+	return sentenceCase(text), kindOf(all)
 }
 
 // WriteSweep writes the page of a sweep.
@@ -54,8 +53,8 @@ func WriteSweep(s *Sweep) error {
 }
 
 // Status is the head of the page.
-func (s *Sweep) Status() ending.Status {
-	return ending.Status{Kind: s.Kind, Text: s.Headline, Lead: s.Lead}
+func (s *Sweep) Status() Status {
+	return Status{Kind: s.Kind, Text: s.Headline, Lead: s.Lead}
 }
 
 // Words splits a sentence into plain text and code.

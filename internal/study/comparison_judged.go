@@ -9,7 +9,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/chart"
-	"ppal/internal/ending"
+	"ppal/internal/report"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -269,15 +269,15 @@ func (o *Compared) runRows(r *ComparedRun) (rows [][]string) {
 		objective, _ := o.objective(r)
 		return [][]string{{chart.Number(objective), chart.Number(r.violation()), met, strconv.Itoa(last.Iteration), chart.Number(last.Seconds)}}
 	}
-	view := ending.New(r.Summary.Outcome, nil)
-	line := func(name string, row *ending.Row) {
+	view := report.NewView(r.Summary.Outcome, nil)
+	line := func(name string, row *report.Row) {
 		rows = append(rows, []string{name, row.Bound, row.Of(results.Training), row.Of(results.Validation), row.Of(results.Test), row.Cell})
 	}
 	for i := range view.Rows {
 		line(view.Rows[i].Name, &view.Rows[i])
 	}
 	if n := len(view.More); n > 0 {
-		line(fmt.Sprintf("and %d more, further from their bounds", n), &ending.Row{})
+		line(fmt.Sprintf("and %d more, further from their bounds", n), &report.Row{})
 	}
 	line(view.Objective.Name+" (minimised)", &view.Objective)
 	return rows

@@ -15,7 +15,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/internal/option"
 	"ppal/internal/report"
 	"ppal/trainer/session/results"
@@ -131,7 +130,7 @@ func numberOrNone(v *float64) string {
 // reportedPoint returns a point for the page.
 func reportedPoint(dir SweepDir, p *SweepPoint) report.SweepPoint {
 	c := p.Swept()
-	measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
+	measured, objective := report.NewRow(p.Outcome, c), report.ObjectiveRow(p.Outcome)
 	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: chart.Number(p.Epsilon),
 		Measure: report.Cells(measured.Values), Objective: report.Cells(objective.Values)}
 	out.Met, out.Colour = report.Stand(p.Outcome, c)
@@ -166,7 +165,7 @@ func tradeOff(over, objective string, points []SweepPoint) *chart.Chart {
 				continue
 			}
 			here := at{*x, *y, *y, *y, "bound " + strconv.FormatFloat(p.Bound, 'g', -1, 64)}
-			row := ending.ObjectiveRow(p.Outcome)
+			row := report.ObjectiveRow(p.Outcome)
 			if i := row.IntervalOf(split); i != nil {
 				here.low, here.high, band = i[0], i[1], true
 			}

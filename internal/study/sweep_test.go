@@ -16,7 +16,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
-	"ppal/internal/ending"
 	"ppal/internal/report"
 	"ppal/internal/require"
 	"ppal/trainer"
@@ -65,7 +64,7 @@ func TestSweep(t *testing.T) {
 	checkReport(t, dir)
 	for k, p := range points {
 		c := p.Swept()
-		measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
+		measured, objective := report.NewRow(p.Outcome, c), report.ObjectiveRow(p.Outcome)
 		if p.Bound != told[k] || c.Bound != p.Bound || !c.Met || measured.IntervalOf(results.Test) == nil || measured.IntervalOf(results.Validation) == nil ||
 			measured.IntervalOf(results.Training) != nil || objective.IntervalOf(results.Test) == nil || objective.IntervalOf(results.Validation) == nil {
 			t.Errorf("point %d: %+v, %+v", k, p, c)

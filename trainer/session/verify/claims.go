@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -23,7 +22,7 @@ func (c *check) claims() {
 	if s.Certificate != nil {
 		c.kinks()
 	}
-	converged, verdict, whole := ending.Judge(s, c.in.Tolerance)
+	converged, verdict, whole := s.Judge(c.in.Tolerance)
 	if s.Converged != converged {
 		r.problem("converged is %t in summary.json, and %t by its certificate", s.Converged, converged)
 	}

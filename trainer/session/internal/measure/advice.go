@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ppal/internal/ending"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -76,7 +75,7 @@ var advices = []advice{
 	{"gradients", longer, "a larger limit of gradient evaluations", func(c *Circumstances) bool { return c.goesOn(trainer.GradientLimit) }},
 	{"resume", longer, "--resume to let the run go on", func(c *Circumstances) bool { return c.goesOn(trainer.Interrupted) }},
 	{"tolerance", longer, "a smaller --tolerance", func(c *Circumstances) bool {
-		return c.unconverged && !c.Overfitted && c.Status == trainer.Converged && c.Tolerance > ending.ConvergedEpsilon
+		return c.unconverged && !c.Overfitted && c.Status == trainer.Converged && c.Tolerance > results.ConvergedEpsilon
 	}},
 	{"select", other, "--select last, because the saved iterate is not the last", func(c *Circumstances) bool {
 		return c.Selected && c.unconverged && !c.Overfitted && c.Status != trainer.Infeasible

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/internal/ending"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -39,7 +38,7 @@ func (e Run) Judge(sum *results.Summary) {
 	if r.Status == trainer.Infeasible {
 		sum.Infeasibility = results.NewInfeasibility(r.Infeasible, e.Constraints)
 		sum.Infeasibility.BoundShifts = e.Shifts
-		sum.Verdict = ending.Conflict(sum.Infeasibility, onDecisions)
+		_, sum.Verdict, _ = sum.Judge(e.FeasibilityTolerance)
 		if text := how.use(toConverge); text != "" {
 			sum.Verdict += " " + text
 		}
@@ -47,7 +46,7 @@ func (e Run) Judge(sum *results.Summary) {
 	}
 	exceeded := !onDecisions && sum.MaxViolation > e.FeasibilityTolerance
 	var start string
-	if sum.Converged, start, _ = ending.Judge(sum, e.FeasibilityTolerance); sum.Converged {
+	if sum.Converged, start, _ = sum.Judge(e.FeasibilityTolerance); sum.Converged {
 		return
 	}
 	how.unconverged = true

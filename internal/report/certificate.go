@@ -1,4 +1,4 @@
-package ending
+package report
 
 import (
 	"fmt"
@@ -54,8 +54,8 @@ func atMost(sum *results.Summary) string {
 	return ""
 }
 
-// Certified explains the certificate of a summary to a reader who may not know certificates.
-func Certified(sum *results.Summary) string {
+// certified explains the certificate of a summary to a reader who may not know certificates.
+func certified(sum *results.Summary) string {
 	if sum.Status == string(trainer.Failed) {
 		return "The run failed: it has no certificate."
 	}
@@ -79,16 +79,16 @@ func Certified(sum *results.Summary) string {
 	return fmt.Sprintf("%s are a KKT point up to epsilon = %s%s, computed in float64. They are %s.", subject, atMost(sum), precise(sum.Certificate.Epsilon), near)
 }
 
-// Residual is a part of a certificate.
-type Residual struct{ Name, Value, Meaning string }
+// residual is a part of a certificate.
+type residual struct{ Name, Value, Meaning string }
 
-// Residuals returns the parts of the certificate of a summary.
-func Residuals(sum *results.Summary) []Residual {
+// residuals returns the parts of the certificate of a summary.
+func residuals(sum *results.Summary) []residual {
 	if sum.Status == string(trainer.Failed) || sum.Certificate == nil {
 		return nil
 	}
 	c := sum.Certificate
-	return []Residual{{"stationarity", atMost(sum) + precise(c.Stationarity), "the gradient that the multipliers do not balance"},
+	return []residual{{"stationarity", atMost(sum) + precise(c.Stationarity), "the gradient that the multipliers do not balance"},
 		{"infeasibility", precise(c.Infeasibility), "the norm of the violations"},
 		{"complementarity", precise(c.Complementarity), "multipliers times slack"}}
 }

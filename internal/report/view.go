@@ -1,7 +1,4 @@
-// Package ending says how a run ended: the rows, the states and the sentences that the terminal's
-// table, the page and `ppal watch` show. It judges by the summary of the run alone, in memory or
-// from its file. The renderers only place what the view holds.
-package ending
+package report
 
 import (
 	"fmt"
@@ -61,8 +58,8 @@ func (r *Row) Of(split results.Split) string {
 	return ""
 }
 
-// Rates are the rates of decisions on the splits; nil: none.
-type Rates = map[results.Split]*results.RateTable
+// rateTables are the rates of decisions on the splits; nil: none.
+type rateTables = map[results.Split]*results.RateTable
 
 // IntervalOf returns the interval of the value on a split; nil if there is none.
 func (r *Row) IntervalOf(split results.Split) *[2]float64 {
@@ -74,8 +71,8 @@ func (r *Row) IntervalOf(split results.Split) *[2]float64 {
 	return nil
 }
 
-// New returns the view of an outcome.
-func New(o *results.Outcome, counted Rates) *View {
+// NewView returns the view of an outcome.
+func NewView(o *results.Outcome, counted rateTables) *View {
 	v := &View{OnSurrogates: o.BoundsOn == constraints.OnSurrogate}
 	shown := map[int]bool{}
 	for _, j := range closest(o) {
@@ -101,7 +98,7 @@ func NewRow(o *results.Outcome, c *results.ConstraintOutcome) Row {
 		bound = c.Relation() + " " + bound
 	}
 	return Row{Name: c.Measure(), Bound: bound, Values: values(&c.SplitValues, c.Number, c.ValidationInterval, c.Interval), Interval: c.Interval,
-		Standing: o.Standing(c), Constraint: c, Cell: Cell(o, c), Notes: notes(o, c)}
+		Standing: o.Standing(c), Constraint: c, Cell: CellText(o, c), Notes: notes(o, c)}
 }
 
 // ObjectiveRow returns the row of the minimised rate. The row has no interval of its own: see its
@@ -132,8 +129,8 @@ func values(v *results.SplitValues, text func(*float64) string, validation, last
 	return list
 }
 
-// Cell says in a word or two how a constraint stands.
-func Cell(o *results.Outcome, c *results.ConstraintOutcome) string {
+// CellText says in a word or two how a constraint stands.
+func CellText(o *results.Outcome, c *results.ConstraintOutcome) string {
 	s := o.Standing(c)
 	switch {
 	case o.BoundsOn == constraints.OnSurrogate && c.SurrogateMet != nil:
@@ -167,7 +164,7 @@ func notes(o *results.Outcome, c *results.ConstraintOutcome) (list []string) {
 			add("New rows: the bound is promised with %g%% confidence. The validation rows support %s.", 100*o.Confidence, supported)
 		case p.Needed > 0:
 			add("New rows: the bound is not promised. The validation rows support %s with %g%% confidence. The smallest set has %s; the bound needs %s.",
-				supported, 100*o.Confidence, option.Counted(p.Rows, "validation row"), Count(p.Needed))
+				supported, 100*o.Confidence, option.Counted(p.Rows, "validation row"), rowCount(p.Needed))
 		default:
 			add("New rows: the bound is not promised. The validation rows support %s with %g%% confidence.", supported, 100*o.Confidence)
 		}
@@ -195,8 +192,8 @@ func Span(i *[2]float64) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, i[0], digits, i[1])
 }
 
-// Count formats a number of rows with separators of thousands.
-func Count(n int) string {
+// rowCount formats a number of rows with separators of thousands.
+func rowCount(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -204,17 +201,18 @@ func Count(n int) string {
 	return text
 }
 
-// Weight formats a weight of rows: a whole number as Count does, else three digits or a decimal.
-func Weight(v float64) string {
+// weightText formats a weight of rows: a whole number as rowCount does, else three digits or a
+// decimal.
+func weightText(v float64) string {
 	switch whole, part := math.Modf(v); {
 	case part == 0:
-		return Count(int(whole))
+		return rowCount(int(whole))
 	case v < 100:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	text := strconv.FormatFloat(v, 'f', 1, 64)
 	whole, _ := strconv.Atoi(text[:len(text)-2])
-	return Count(whole) + text[len(text)-2:]
+	return rowCount(whole) + text[len(text)-2:]
 }
 
 // intervalDecimals returns the number of decimals with which to show an interval: three, and more

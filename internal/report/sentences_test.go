@@ -1,4 +1,4 @@
-package ending
+package report
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func TestExampleBound(t *testing.T) {
 		if group != "" {
 			table.ByGroup = []results.GroupRates{{Group: group}}
 		}
-		if got := exampleBound(&results.Outcome{}, Rates{results.Training: table}); got != want {
+		if got := exampleBound(&results.Outcome{}, rateTables{results.Training: table}); got != want {
 			t.Errorf("%q: %s, want %s", group, got, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestLive(t *testing.T) {
 	if len(o.Constraints) != 2 {
 		t.Fatalf("%+v", o.Constraints)
 	}
-	v := New(o, nil)
+	v := NewView(o, nil)
 	if g := &v.Rows[0]; g.Name != "gap(tpr, sex)" || g.Bound != "<= 0.05" || g.Of("train") != "0.0800" || g.Of("test") != "0.0400" || g.Standing.State != constraints.NotMet {
 		t.Errorf("%+v", g)
 	}

@@ -1,4 +1,4 @@
-package ending
+package report
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ type Status struct {
 	Lead string
 }
 
-// Ended returns the status of a run with a summary. tolerance is the largest violation that counts
-// as feasible.
-func Ended(sum *results.Summary, tolerance float64) Status {
+// endedStatus returns the status of a run with a summary. tolerance is the largest violation that
+// counts as feasible.
+func endedStatus(sum *results.Summary, tolerance float64) Status {
 	lead := fmt.Sprintf("The run stopped after %s: %s.", option.Counted(sum.Iterations, "iteration"), sum.Status)
 	switch sum.Status {
 	case string(trainer.Failed):
@@ -36,7 +36,7 @@ func Ended(sum *results.Summary, tolerance float64) Status {
 		}
 		return Status{"bad", "Finished, but a constraint is violated", "0: done", lead}
 	case o.Met():
-		kind := Kind(o.Rating())
+		kind := kindOf(o.Rating())
 		if kind == "good" && o.GivenUp() != "" {
 			kind = "warn"
 		}
@@ -56,15 +56,15 @@ func decisions(o *results.Outcome) string {
 	return "met on the training decisions"
 }
 
-// Kind returns the kind of a rating: good, warn or bad.
-func Kind(g results.Rating) string {
+// kindOf returns the kind of a rating: good, warn or bad.
+func kindOf(g results.Rating) string {
 	return map[results.Rating]string{results.Unmet: "bad", results.TrainOnly: "warn", results.Good: "good"}[g]
 }
 
-// Counted returns the status of decisions that were counted on rows: the values of the outcome are
-// those on the rows.
-func Counted(o *results.Outcome) Status {
-	s := Status{Kind: Kind(o.Rating()), Text: "Counted decisions"}
+// countedStatus returns the status of decisions that were counted on rows: the values of the
+// outcome are those on the rows.
+func countedStatus(o *results.Outcome) Status {
+	s := Status{Kind: kindOf(o.Rating()), Text: "Counted decisions"}
 	if len(o.Constraints) > 0 {
 		s.Text = headline(o, "met on these rows")
 	}

@@ -1,4 +1,4 @@
-package ending
+package report
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // sentences explain the outcome in words. The constraints are those of the rows.
-func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
+func (v *View) sentences(o *results.Outcome, rates rateTables) (list []Sentence) {
 	add := func(name, format string, args ...any) {
 		list = append(list, Sentence{name, fmt.Sprintf(format, args...)})
 	}
@@ -27,7 +27,7 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 		add("values", "%s", counted)
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
 	default:
-		add("values", "%s Met: within the bound on the training rows. %s Training only: met on the training rows, missed on held-out rows.", counted, Nearly(o))
+		add("values", "%s Met: within the bound on the training rows. %s Training only: met on the training rows, missed on held-out rows.", counted, nearly(o))
 	}
 	list = append(list, v.explained(o)...)
 	if text := promised(o); text != "" {
@@ -39,8 +39,8 @@ func (v *View) sentences(o *results.Outcome, rates Rates) (list []Sentence) {
 	return list
 }
 
-// Nearly says what the states mean in which constraints are nearly met.
-func Nearly(o *results.Outcome) string {
+// nearly says what the states mean in which constraints are nearly met.
+func nearly(o *results.Outcome) string {
 	text := "To one row: missed by at most one " + o.Counts() + " of the smaller group."
 	if slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.State == constraints.MetToTolerance }) {
 		text += " To 0.001: a loss exceeds its bound by at most 0.001, a norm its bound by at most a thousandth of it."
@@ -76,7 +76,7 @@ func (v *View) surrogates() (list []string) {
 }
 
 // exampleBound returns a bound that fits the outcome: its rates, classes and groups.
-func exampleBound(o *results.Outcome, rates Rates) string {
+func exampleBound(o *results.Outcome, rates rateTables) string {
 	if o.Counts() == "pair" {
 		return constraints.Gap(constraints.CrossPairError, "COLUMN").AtMost(0.05).String()
 	}

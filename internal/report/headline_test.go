@@ -1,4 +1,4 @@
-package ending
+package report
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func TestStatus(t *testing.T) {
 		{results.Summary{MaxViolation: 1}, Status{Kind: "bad", Text: "Finished, but a constraint is violated", Exit: "0"}},
 		{results.Summary{}, Status{Kind: "good", Text: "Finished", Exit: "0"}},
 	} {
-		got := Ended(&c.summary, 1e-3)
+		got := endedStatus(&c.summary, 1e-3)
 		got.Exit, _, _ = strings.Cut(got.Exit, ":")
 		got.Lead = ""
 		if got != c.want {
@@ -78,7 +78,7 @@ func TestHeadlines(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	met.Promise = nil
-	if got := Counted(&results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: []results.ConstraintOutcome{missed, missed, met}}).Text; got != "2 of 3 bounds are not met" {
+	if got := countedStatus(&results.Outcome{BoundsOn: constraints.OnDecisions, Constraints: []results.ConstraintOutcome{missed, missed, met}}).Text; got != "2 of 3 bounds are not met" {
 		t.Errorf("%q", got)
 	}
 	yes, all := true, 1.0
@@ -98,7 +98,7 @@ func TestEndedOneSided(t *testing.T) {
 		"a": {Kind: "warn", Text: "The bound is met on the training decisions, although the model decides a for nearly every training row"},
 	} {
 		sum := &results.Summary{Outcome: &results.Outcome{Decides: decides, Constraints: []results.ConstraintOutcome{{Met: true, State: constraints.Met}}}}
-		if got := Ended(sum, 0); got.Kind != want.Kind || got.Text != want.Text {
+		if got := endedStatus(sum, 0); got.Kind != want.Kind || got.Text != want.Text {
 			t.Errorf("%q: %+v, want %+v", decides, got, want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestEndedOneSided(t *testing.T) {
 func TestCertifiedBefore(t *testing.T) {
 	for rate, step := range map[string]string{"error": "threshold step", "pair_error": "exact step"} {
 		o := &results.Outcome{BoundsOn: constraints.OnDecisions, Objective: results.ObjectiveOutcome{Name: rate}}
-		if got := Certified(&results.Summary{Converged: true, Certificate: &results.Certificate{}, Outcome: o}); !strings.Contains(got, "the weights before the "+step+" are") {
+		if got := certified(&results.Summary{Converged: true, Certificate: &results.Certificate{}, Outcome: o}); !strings.Contains(got, "the weights before the "+step+" are") {
 			t.Errorf("%s: %s", rate, got)
 		}
 	}

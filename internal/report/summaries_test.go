@@ -1,4 +1,4 @@
-package ending
+package report
 
 import (
 	"encoding/json"
@@ -19,19 +19,16 @@ func TestSummaries(t *testing.T) {
 		var b strings.Builder
 		line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 		switch c.Command {
-		case "judge":
-			converged, verdict, whole := Judge(&s, 1e-3)
-			line("converged %t, whole %t: %s", converged, whole, verdict)
 		case "certificate":
 			line("%s", Certificate(&s))
-			line("%s", Certified(&s))
-			for _, r := range Residuals(&s) {
+			line("%s", certified(&s))
+			for _, r := range residuals(&s) {
 				line("%s %s: %s", r.Name, r.Value, r.Meaning)
 			}
 		case "status", "counted":
-			ended := Ended(&s, 1e-3)
+			ended := endedStatus(&s, 1e-3)
 			if c.Command == "counted" {
-				ended = Counted(s.Outcome)
+				ended = countedStatus(s.Outcome)
 			}
 			line("%s: %s; %s; %s", ended.Kind, ended.Text, ended.Lead, ended.Exit)
 		case "exit":
@@ -39,7 +36,7 @@ func TestSummaries(t *testing.T) {
 				line("%v", &Unmet{Outcome: s.Outcome, List: list})
 			}
 		case "view":
-			v := New(s.Outcome, s.Rates)
+			v := NewView(s.Outcome, s.Rates)
 			v.Note(c.Arg("note"))
 			for _, r := range append(v.Rows, v.Objective, v.Positive) {
 				text := ""
@@ -65,7 +62,7 @@ func TestSummaries(t *testing.T) {
 // Numbers of rows have separators of thousands, and small intervals more decimals.
 func TestNumbers(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -100: "-100", -1000: "-1,000", 1234567: "1,234,567"} {
-		if got := Count(n); got != want {
+		if got := rowCount(n); got != want {
 			t.Errorf("Count(%d) = %s, want %s", n, got, want)
 		}
 	}

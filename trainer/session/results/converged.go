@@ -1,4 +1,4 @@
-package ending
+package results
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/trainer/problem"
-	"ppal/trainer/session/results"
 )
 
 // ConvergedEpsilon is the largest epsilon of the certificate, relative to max(1, |objective|), with
@@ -22,13 +21,13 @@ const (
 	leastShare = 0.01
 )
 
-// Judge returns what the numbers of a summary say: whether the run has converged, and the verdict.
-// whole is false if the verdict is only its start, because reasons and advice from the training
-// follow. tolerance is the largest violation that counts as feasible.
-func Judge(sum *results.Summary, tolerance float64) (converged bool, verdict string, whole bool) {
+// Judge returns what the numbers say: whether the run has converged, and the verdict. whole is
+// false if the verdict is only its start, because reasons and advice from the training follow.
+// tolerance is the largest violation that counts as feasible.
+func (sum *Summary) Judge(tolerance float64) (converged bool, verdict string, whole bool) {
 	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == constraints.OnDecisions
 	if sum.Infeasibility != nil {
-		return false, Conflict(sum.Infeasibility, onDecisions), false
+		return false, conflict(sum.Infeasibility, onDecisions), false
 	}
 	c := sum.Certificate
 	if c == nil { // thresholds were compared
@@ -53,7 +52,7 @@ func Judge(sum *results.Summary, tolerance float64) (converged bool, verdict str
 }
 
 // unconverged names the largest residual of the certificate.
-func unconverged(sum *results.Summary, exceeded, onDecisions bool) string {
+func unconverged(sum *Summary, exceeded, onDecisions bool) string {
 	c, head := sum.Certificate, "The run has not converged: "
 	smooth := ""
 	if onDecisions {
@@ -73,8 +72,8 @@ func unconverged(sum *results.Summary, exceeded, onDecisions bool) string {
 	return head + fmt.Sprintf("the weights are outside the domain of the regularizer by %.2g of its size.", c.Domain)
 }
 
-// Conflict says which constraints conflict and by how much the bounds must be relaxed.
-func Conflict(i *results.Infeasibility, onDecisions bool) string {
+// conflict says which constraints conflict and by how much the bounds must be relaxed.
+func conflict(i *Infeasibility, onDecisions bool) string {
 	var list []string
 	for _, c := range i.Conflict {
 		if len(list) < mostConflicting && c.Share >= leastShare {
@@ -84,9 +83,9 @@ func Conflict(i *results.Infeasibility, onDecisions bool) string {
 	if n := len(i.Conflict) - len(list); n > 0 {
 		list = append(list, fmt.Sprintf("%d more", n))
 	}
-	what, conflict := "The bounds cannot be met together", "These constraints conflict: "
+	what, those := "The bounds cannot be met together", "These constraints conflict: "
 	if len(i.Conflict) == 1 {
-		what, conflict = "A bound cannot be met", "The constraint is "
+		what, those = "A bound cannot be met", "The constraint is "
 	}
 	text := what + " near these weights: a search for the least violation ended where no small change of the weights lowers the violation. "
 	if onDecisions {
@@ -101,5 +100,5 @@ func Conflict(i *results.Infeasibility, onDecisions bool) string {
 	case least == most:
 		relax = fmt.Sprintf("Relax every bound by about %s.", most)
 	}
-	return text + conflict + strings.Join(list, ", ") + ". " + relax
+	return text + those + strings.Join(list, ", ") + ". " + relax
 }
