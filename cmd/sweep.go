@@ -134,7 +134,7 @@ func unjudged(points []study.SweepPoint) string {
 	for _, p := range points {
 		for _, c := range report.Failing(p.Outcome, false) {
 			if p.Outcome.Standing(&c).State == constraints.NotJudged {
-				return strings.TrimSuffix(p.Outcome.Explain(&c), ".")
+				return c.Constraint + " cannot be judged: " + c.WhyUnjudged()
 			}
 		}
 	}
@@ -144,7 +144,10 @@ func unjudged(points []study.SweepPoint) string {
 // newSweep returns the sweep that the flags describe, and the configuration of its runs.
 func (a *app) newSweep(values config.Values, f sweepFlags) (*study.Sweep, config.Train, error) {
 	refuse := func(flag, text string, err error) (*study.Sweep, config.Train, error) {
-		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sweep: "), study.ErrSweep.Error()+": ")
+		problem := err.Error()
+		if wrong := new(study.BoundsError); errors.As(err, &wrong) {
+			problem = wrong.Problem
+		}
 		return nil, config.Train{}, &config.Error{Where: strings.TrimSpace("--"+flag+" "+text) + ":", Problem: problem}
 	}
 	if f.over == "" {

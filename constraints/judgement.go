@@ -55,8 +55,11 @@ type Exceeded struct {
 
 // Unjudged says why the constraint cannot be judged, and what to do: "cannot be judged: group
 // race=Other has 7 rows; use min 40". The unit is what the rate counts: see [Measure.Unit].
-func (e *Exceeded) Unjudged(unit string) string {
-	text := "cannot be judged: " + e.smallest(unit)
+func (e *Exceeded) Unjudged(unit string) string { return "cannot be judged: " + e.WhyUnjudged(unit) }
+
+// WhyUnjudged is Unjudged without its first words.
+func (e *Exceeded) WhyUnjudged(unit string) string {
+	text := e.smallest(unit)
 	if e.MinRows > 0 {
 		return fmt.Sprintf("%s; use %s %d", text, wordMin, e.MinRows)
 	}

@@ -70,15 +70,17 @@ type FileError struct {
 }
 
 // Error returns one line: path, position, error, advice.
-func (e *FileError) Error() string {
-	s := "datasets: " + e.Path
+func (e *FileError) Error() string { return "datasets: " + e.Path + ": " + e.problem() }
+
+// problem returns the error without the path.
+func (e *FileError) problem() (s string) {
 	if place := e.Place(); place != "" {
-		s += ": " + place
+		s = place + ": "
+		if e.Line+e.Row > 0 && e.Column > 0 {
+			s = fmt.Sprintf("%s, column %d: ", place, e.Column)
+		}
 	}
-	if e.Line+e.Row > 0 && e.Column > 0 {
-		s += fmt.Sprintf(", column %d", e.Column)
-	}
-	s += ": " + e.Err.Error()
+	s += e.Err.Error()
 	if e.Advice != "" {
 		s += "; " + e.Advice
 	}

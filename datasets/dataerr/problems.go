@@ -22,7 +22,11 @@ func (p *Problems) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "datasets: %s: %d problems:", p.Path, len(p.List))
 	for _, e := range p.List {
-		text.WriteString("\n  " + strings.TrimPrefix(e.Error(), "datasets: "+p.Path+": "))
+		if e.Path == p.Path {
+			text.WriteString("\n  " + e.problem())
+		} else {
+			text.WriteString("\n  " + e.Error())
+		}
 	}
 	if p.Advice != "" {
 		text.WriteString("\n  " + p.Advice)

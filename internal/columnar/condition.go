@@ -1,7 +1,6 @@
 package columnar
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -55,20 +54,20 @@ func ParseCondition(text string, columns []string) (Condition, error) {
 		c.lower = bound{set: true, strict: op == "<", at: at}
 		left, op, right = CutOperator(right)
 		if op == "=" || op == "!=" || strings.HasPrefix(op, ">") {
-			return c, fmt.Errorf("%w %q: want an interval, as in 25<=age<60", dataerr.ErrGroup, text)
+			return c, dataerr.NewCondition(text, "want an interval, as in 25<=age<60")
 		}
 	}
 	if c.Column = left; !slices.Contains(columns, left) {
-		return c, fmt.Errorf("%w %q: %w", dataerr.ErrGroup, text, recordio.NoColumn(left, columns))
+		return c, dataerr.NewCondition(text, "%w", recordio.NoColumn(left, columns))
 	}
 	switch {
 	case op == "": // 25<=age
 	case op != "=" && op != "!=":
 		if err = c.setBound(op, right); c.lower.set && c.upper.set && c.lower.at >= c.upper.at {
-			err = fmt.Errorf("%w %q: the interval is empty", dataerr.ErrGroup, text)
+			err = dataerr.NewCondition(text, "the interval is empty")
 		}
 	case right == "":
-		err = fmt.Errorf("%w %q: want a value after %s", dataerr.ErrGroup, text, op)
+		err = dataerr.NewCondition(text, "want a value after %s", op)
 	default:
 		c.Value, c.not = right, op == "!="
 	}
@@ -89,7 +88,7 @@ func Comparison(text string) bool {
 func (c *Condition) setBound(op, text string) error {
 	at, ok := textvalue.Number([]byte(text))
 	if !ok {
-		return fmt.Errorf("%w %q: %q is %w", dataerr.ErrGroup, c.Text, text, dataerr.ErrNumber)
+		return dataerr.NewCondition(c.Text, "%q is %w", text, dataerr.ErrNumber)
 	}
 	b := bound{set: true, strict: len(op) == 1, at: at}
 	if op[0] == '<' {
@@ -141,7 +140,7 @@ func GroupsBy(s *Sheet, conditions []Condition) ([]tabular.Group, error) {
 	for _, c := range conditions {
 		col := s.Column(c.Column)
 		if row := col.FirstMissing(); row >= 0 && !s.Flag {
-			return nil, fmt.Errorf("%w %q: row %d has no %s", dataerr.ErrGroup, c.Text, s.Number(row)+1, c.Column)
+			return nil, dataerr.NewCondition(c.Text, "row %d has no %s", s.Number(row)+1, c.Column)
 		}
 		a, err := AttributeOf(&c, col, s.Flag)
 		if err != nil {
@@ -238,12 +237,11 @@ func (c *Condition) Flagged(col *Column, flag bool) *Column {
 func (c *Condition) Test(col *Column) (func(row int) bool, error) {
 	switch {
 	case col.Codes != nil && c.Value == "":
-		return nil, fmt.Errorf("%w %q: %s holds text, want %s=VALUE with one of %s",
-			dataerr.ErrGroup, c.Text, col.Name, col.Name, textvalue.Listed(col.Values, 20))
+		return nil, dataerr.NewCondition(c.Text, "%s holds text, want %s=VALUE with one of %s", col.Name, col.Name, textvalue.Listed(col.Values, 20))
 	case col.Codes != nil:
 		code := slices.Index(col.Values, c.Value)
 		if code < 0 {
-			return nil, fmt.Errorf("%w %q: %s is never %q, it is one of %s", dataerr.ErrGroup, c.Text, col.Name, c.Value, textvalue.Listed(col.Values, 20))
+			return nil, dataerr.NewCondition(c.Text, "%s is never %q, it is one of %s", col.Name, c.Value, textvalue.Listed(col.Values, 20))
 		}
 		return func(row int) bool { return col.Codes[row] != -1 && (int(col.Codes[row]) == code) != c.not }, nil
 	case c.Value != "":
@@ -252,7 +250,7 @@ func (c *Condition) Test(col *Column) (func(row int) bool, error) {
 			at, ok = textvalue.Number([]byte(c.Value))
 		}
 		if !ok {
-			return nil, fmt.Errorf("%w %q: %s holds numbers and %q is %w", dataerr.ErrGroup, c.Text, col.Name, c.Value, dataerr.ErrNumber)
+			return nil, dataerr.NewCondition(c.Text, "%s holds numbers and %q is %w", col.Name, c.Value, dataerr.ErrNumber)
 		}
 		at = col.exactly(at)
 		return func(row int) bool { return !math.IsNaN(col.Numbers[row]) && (col.Numbers[row] == at) != c.not }, nil
@@ -289,8 +287,7 @@ func (c *Column) Distinct() ([]string, error) {
 		}
 	}
 	if len(values) > MaxGroups {
-		return nil, fmt.Errorf("%w %q: it has %d values, want a condition, as in %s=VALUE or %s<NUMBER",
-			dataerr.ErrGroup, c.Name, len(values), c.Name, c.Name)
+		return nil, dataerr.NewCondition(c.Name, "it has %d values, want a condition, as in %s=VALUE or %s<NUMBER", len(values), c.Name, c.Name)
 	}
 	return values, nil
 }

@@ -66,7 +66,7 @@ func NoColumn(name string, header []string) error {
 	if near := option.Nearest(name, header); near != "" {
 		guess = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Errorf("%w: no column %q; %sthe columns are %s", dataerr.ErrColumn, name, guess, textvalue.Listed(header, 20))
+	return &dataerr.UnknownColumn{Name: name, Hint: guess + "the columns are " + textvalue.Listed(header, 20)}
 }
 
 // ByPlace names a column by its place.

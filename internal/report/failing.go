@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"ppal/constraints"
 	"ppal/trainer/session/results"
@@ -33,10 +32,10 @@ func Failing(o *results.Outcome, strict bool) []results.ConstraintOutcome {
 // Error implements error.
 func (e *Unmet) Error() string {
 	c := &e.List[0]
-	others := func(what, text string) string {
-		head := "a constraint " + what
+	others := func(single, several, text string) string {
+		head := "a constraint " + single
 		if n := len(e.List); n > 1 {
-			head, text = fmt.Sprintf("%d constraints %s", n, strings.Replace(what, "is ", "are ", 1)), text+", and others"
+			head, text = fmt.Sprintf("%d constraints %s", n, several), text+", and others"
 		}
 		return "finished, but " + head + ": " + text + "; --allow-violation makes the exit status 0"
 	}
@@ -46,7 +45,7 @@ func (e *Unmet) Error() string {
 		return fmt.Sprintf("finished, but a constraint is not promised for new rows: %s (the validation rows support the bound %s with %g%% confidence); "+
 			"--allow-violation makes the exit status 0", c.Constraint, Number(&c.Promise.Supported), 100*e.Outcome.Confidence)
 	case s.State == constraints.NotJudged:
-		return others("cannot be judged", strings.TrimSuffix(strings.Replace(e.Outcome.Explain(c), " cannot be judged", "", 1), "."))
+		return others("cannot be judged", "cannot be judged", c.Constraint+": "+c.WhyUnjudged())
 	}
 	what, value := "the surrogate of "+c.Measure(), c.Surrogate
 	if e.Outcome.BoundsOn != constraints.OnSurrogate || value == nil {
@@ -56,9 +55,9 @@ func (e *Unmet) Error() string {
 	if value != nil {
 		is = "is " + c.Number(value)
 	}
-	how := "is not met"
+	how := "not met"
 	if s.State.Nearly() {
-		how = "is met " + string(s.State) + " only (--strict)"
+		how = "met " + string(s.State) + " only (--strict)"
 	}
-	return others(how, fmt.Sprintf("on %s %s %s, want %s %s", cmp.Or(e.On, "the training rows"), what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64)))
+	return others("is "+how, "are "+how, fmt.Sprintf("on %s %s %s, want %s %s", cmp.Or(e.On, "the training rows"), what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64)))
 }

@@ -168,8 +168,11 @@ func (o *Compared) method(c Contender, columns []comparedColumn) report.Compared
 	m.Met = fmt.Sprintf("met by %d of %d runs", met, len(runs))
 	for _, k := range columns {
 		if !k.met {
-			mean, deviation, _ := strings.Cut(o.cell(k, c.Name), " ± ")
-			m.Cells = append(m.Cells, report.Mean{Mean: mean, Deviation: deviation})
+			cell := report.Mean{Mean: o.cell(k, c.Name)}
+			if k.value != nil {
+				cell.Mean, cell.Deviation = o.Statistic(c.Name, k.value).texts()
+			}
+			m.Cells = append(m.Cells, cell)
 		}
 	}
 	values := merged(c.Values, nil)

@@ -43,13 +43,22 @@ func NewStatistic(values []float64) Statistic {
 
 // String returns text such as "0.34 ± 0.01", or "-" if there are no values.
 func (s Statistic) String() string {
-	switch {
-	case s.N == 0:
-		return "-"
-	case s.N == 1 || s.Deviation == 0:
-		return fmt.Sprintf("%.4g", s.Mean)
+	mean, deviation := s.texts()
+	if deviation == "" {
+		return mean
 	}
-	return fmt.Sprintf("%.4g ± %.1g", s.Mean, s.Deviation)
+	return mean + " ± " + deviation
+}
+
+// texts returns the mean and the deviation as texts; "": there is no deviation.
+func (s Statistic) texts() (mean, deviation string) {
+	if s.N == 0 {
+		return "-", ""
+	}
+	if s.N > 1 && s.Deviation != 0 {
+		deviation = fmt.Sprintf("%.1g", s.Deviation)
+	}
+	return fmt.Sprintf("%.4g", s.Mean), deviation
 }
 
 // Best returns the smallest objective of a feasible record; false if no record is feasible.

@@ -15,6 +15,20 @@ import (
 // ErrSweep says that the settings of a sweep are wrong, or contradict its directory.
 var ErrSweep = errors.New("invalid sweep")
 
+// BoundsError is the error of a text that states no bounds. It wraps ErrSweep.
+type BoundsError struct{ Problem string }
+
+// Error returns one line.
+func (e *BoundsError) Error() string { return fmt.Sprintf("sweep: %v: %s", ErrSweep, e.Problem) }
+
+// Unwrap returns ErrSweep.
+func (e *BoundsError) Unwrap() error { return ErrSweep }
+
+// notBounds returns a BoundsError.
+func notBounds(format string, args ...any) error {
+	return &BoundsError{fmt.Sprintf(format, args...)}
+}
+
 // mostBounds is the largest number of points.
 const mostBounds = 1000
 
@@ -30,7 +44,7 @@ func ParseBounds(text string) ([]float64, error) {
 				return nil, err
 			}
 			if slices.Contains(list, x) {
-				return nil, fmt.Errorf("sweep: %w: the value %g is given twice", ErrSweep, x)
+				return nil, notBounds("the value %g is given twice", x)
 			}
 			list = append(list, x)
 		}
@@ -38,7 +52,7 @@ func ParseBounds(text string) ([]float64, error) {
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {
-		return nil, fmt.Errorf("sweep: %w: %q: want FIRST:LAST:N, as in 0.2:0.005:8, or a list, as in 0.2,0.1,0.05", ErrSweep, text)
+		return nil, notBounds("%q: want FIRST:LAST:N, as in 0.2:0.005:8, or a list, as in 0.2,0.1,0.05", text)
 	}
 	first, err := parseBound(parts[0])
 	if err != nil {
@@ -51,11 +65,11 @@ func ParseBounds(text string) ([]float64, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(parts[2]))
 	switch {
 	case err != nil || n < 2 || n > mostBounds:
-		return nil, fmt.Errorf("sweep: %w: %q: the number of values must be from 2 to %d", ErrSweep, text, mostBounds)
+		return nil, notBounds("%q: the number of values must be from 2 to %d", text, mostBounds)
 	case first <= 0 || last <= 0:
-		return nil, fmt.Errorf("sweep: %w: %q: FIRST and LAST must be positive; give other values as a list, as in 0.02,0.01,0", ErrSweep, text)
+		return nil, notBounds("%q: FIRST and LAST must be positive; give other values as a list, as in 0.02,0.01,0", text)
 	case first == last:
-		return nil, fmt.Errorf("sweep: %w: %q: FIRST and LAST are equal", ErrSweep, text)
+		return nil, notBounds("%q: FIRST and LAST are equal", text)
 	}
 	list := make([]float64, n)
 	for k := range list {
@@ -64,7 +78,7 @@ func ParseBounds(text string) ([]float64, error) {
 	}
 	list[0], list[n-1] = first, last
 	if len(slices.Compact(slices.Clone(list))) < n {
-		return nil, fmt.Errorf("sweep: %w: %q: the values are equal to four digits; give fewer", ErrSweep, text)
+		return nil, notBounds("%q: the values are equal to four digits; give fewer", text)
 	}
 	return list, nil
 }
@@ -72,7 +86,7 @@ func ParseBounds(text string) ([]float64, error) {
 func parseBound(text string) (float64, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, fmt.Errorf("sweep: %w: the value %q is not a finite number", ErrSweep, text)
+		return 0, notBounds("the value %q is not a finite number", text)
 	}
 	return x, nil
 }

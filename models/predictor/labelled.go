@@ -174,7 +174,7 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 		return nil
 	})
 	if err != nil {
-		if weight != "" && strings.Contains(err.Error(), fmt.Sprintf("no column %q", weight)) {
+		if weight != "" && dataerr.UnknownAs(err, weight) != nil {
 			err = dataerr.Advise(err, `count each row once (--weight "")`)
 		}
 		return err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"ppal/constraints"
 	"ppal/datasets"
@@ -94,7 +92,8 @@ func (p *Predictions) read(ctx context.Context, subject []constraints.Constraint
 	}
 	t, err := datasets.LoadTableContext(ctx, "", datasets.CSV, options)
 	if err != nil {
-		if at >= 0 && errors.Is(err, dataerr.ErrGroup) && !errors.Is(err, dataerr.ErrColumn) && strings.Contains(err.Error(), strconv.Quote(p.Decision)) {
+		wrong := new(dataerr.Condition)
+		if at >= 0 && errors.As(err, &wrong) && wrong.Text == p.Decision && !errors.Is(err, dataerr.ErrColumn) {
 			err = fmt.Errorf("%w; if these are scores: --score %s --threshold T", err, textvalue.FlagNames(p.Decision))
 		}
 		return nil, nil, err

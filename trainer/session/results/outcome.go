@@ -321,10 +321,8 @@ func (o *Outcome) Counts() string {
 func (o *Outcome) Explain(c *ConstraintOutcome) string {
 	s, unit := o.Standing(c), c.measured().Unit()
 	switch {
-	case s.State == constraints.NotJudged && c.Exceeded == nil:
-		return c.Constraint + " cannot be judged: there are no " + unit + "s to count."
 	case s.State == constraints.NotJudged:
-		return c.Constraint + " " + c.Exceeded.Unjudged(unit) + "."
+		return c.Constraint + " cannot be judged: " + c.WhyUnjudged() + "."
 	case s.surrogate:
 		return ""
 	case s.State == constraints.NotMet && c.Exceeded != nil && len(c.Exceeded.Groups) > 0 && c.Exceeded.Groups[0] != constraints.AllRows:
@@ -344,6 +342,15 @@ func (o *Outcome) Explain(c *ConstraintOutcome) string {
 		return c.Constraint + " is " + met + " on the training rows, and missed on the " + strings.Join(list, " and the ") + "."
 	}
 	return ""
+}
+
+// WhyUnjudged says why the constraint cannot be judged, and what to do.
+func (c *ConstraintOutcome) WhyUnjudged() string {
+	unit := c.measured().Unit()
+	if c.Exceeded == nil {
+		return "there are no " + unit + "s to count"
+	}
+	return c.Exceeded.WhyUnjudged(unit)
 }
 
 // Number formats a value of the constraint with four decimals, and with more where fewer would put

@@ -2,11 +2,8 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"ppal/constraints"
 	"ppal/datasets"
@@ -187,12 +184,9 @@ func overlap(t *tabular.Table) bool {
 
 // namesAttribute adds the name of the constraint to the error of an attribute that the table lacks.
 func namesAttribute(err error, needs constraints.Needs) error {
-	if err == nil || !errors.Is(err, dataerr.ErrGroup) && !errors.Is(err, dataerr.ErrColumn) {
-		return err
-	}
 	for k, name := range needs.Attributes {
-		if _, hint, found := strings.Cut(err.Error(), "no column "+strconv.Quote(name)+"; "); found {
-			return needs.UnknownAttribute(k, hint)
+		if unknown := dataerr.UnknownAs(err, name); unknown != nil {
+			return needs.UnknownAttribute(k, unknown.Hint)
 		}
 	}
 	return err

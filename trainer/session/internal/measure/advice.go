@@ -129,20 +129,28 @@ var (
 
 // use returns the advice about the flags as a sentence, "Use ... or ....", or "".
 func (c *Circumstances) use(flags []string) string {
-	var phrases []string
-	for _, a := range c.about(flags...) {
-		phrases = append(phrases, a.phrase)
+	if list := c.phrases(flags); list != "" {
+		return "Use " + list + "."
 	}
-	if len(phrases) == 0 {
-		return ""
-	}
-	return "Use " + strings.Join(phrases, ", or ") + "."
+	return ""
 }
 
 // toMeetBounds returns the advice about bounds that are not met or that cost much, as a clause:
 // "use ... or ...", or "".
 func (c *Circumstances) toMeetBounds() string {
-	return strings.TrimSuffix(strings.Replace(c.use(toMeet), "Use", "use", 1), ".")
+	if list := c.phrases(toMeet); list != "" {
+		return "use " + list
+	}
+	return ""
+}
+
+// phrases returns the phrases of the advice about the flags, or "".
+func (c *Circumstances) phrases(flags []string) string {
+	var phrases []string
+	for _, a := range c.about(flags...) {
+		phrases = append(phrases, a.phrase)
+	}
+	return strings.Join(phrases, ", or ")
 }
 
 // overfittedShare is the least difference between the minimised values on the validation rows and
