@@ -2,8 +2,11 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 
 	"ppal/datasets"
@@ -248,6 +251,9 @@ func (r *resolver) inapplicable(name string, s setting, c option.Condition) erro
 	current, advice := r.text(c.Name), ""
 	if c.Name == option.NameDataset && name != "picture" && current == datasets.CSV && c.Holds(datasets.Pictures) {
 		advice = "; name the column of the pictures' paths with --picture COLUMN"
+		if _, err := os.Stat(r.text("file")); errors.Is(err, fs.ErrNotExist) && r.text("file") != "-" {
+			advice = fmt.Sprintf("; there is no file or folder %s", shown(r.text("file")))
+		}
 	}
 	return s.refuse("used only with %v%s%s", c, now(current), advice)
 }

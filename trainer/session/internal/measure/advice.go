@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/trainer"
 	"ppal/trainer/session/results"
 )
@@ -202,12 +203,21 @@ func (c *Circumstances) GivenUp(o *results.Outcome, t *results.RateTable) traine
 		text += ", so that met bounds say nothing about its quality"
 	}
 	binds := slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.Multiplier > 0 })
-	use := c.toMeetBounds()
+	longer := *c
+	longer.Unmet = true
+	use := longer.toMeetBounds()
 	switch {
-	case *o.Objective.Train == 0 && len(o.Constraints) > 0:
+	case o.Objective.Train != nil && *o.Objective.Train == 0 && len(o.Constraints) > 0:
 		use = "the bounds allow this: use tighter bounds"
 	case !binds && o.Thresholds == nil:
-		use = "no bound asks for this: use other features, or --class-weight balanced"
+		list := []string{"other features", "another --model"}
+		for _, a := range longer.about("iterations", "time-limit", "gradients", "resume") {
+			list = slices.Insert(list, 0, a.phrase)
+		}
+		if o.Objective.Name == constraints.Error().Name() || o.Objective.Name == constraints.Loss().Name() {
+			list = append(list, "--class-weight balanced")
+		}
+		use = "no bound asks for this: use " + strings.Join(list, ", or ")
 	case !c.Convex:
 		use += ", or another --seed"
 	}
