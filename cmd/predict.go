@@ -279,8 +279,9 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	if err = m.Read(in, name, options, w.write); err == nil {
 		err = w.end()
 	}
-	if errors.Is(err, dataerr.ErrNoRows) && m.Preparation() != nil && m.Preparation().Numbers == nil {
-		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s has the names of the columns and no rows\n", name)
+	var place *dataerr.FileError
+	if errors.Is(err, dataerr.ErrNoRows) && errors.As(err, &place) && m.Preparation() != nil && m.Preparation().Numbers == nil {
+		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s has no rows\n", place.Path)
 		w.header()
 		_, err = out.Write(w.lines)
 	}

@@ -121,7 +121,7 @@ func TestPredictOnlyNames(t *testing.T) {
 	if one.stderr != "ppal: scored 1 row\n" {
 		t.Error(one.stderr)
 	}
-	if none.status != exitDone || none.stdout != names+"\n" || none.stderr != "ppal: note: standard input has the names of the columns and no rows\nppal: scored 0 rows\n" {
+	if none.status != exitDone || none.stdout != names+"\n" || none.stderr != "ppal: note: standard input has no rows\nppal: scored 0 rows\n" {
 		t.Errorf("%+v, want %q", none, names)
 	}
 	for _, text := range []string{"", "\n\n", "age,work\n"} { // no names, or not those of the model

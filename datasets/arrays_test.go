@@ -215,6 +215,54 @@ func TestArraysWithATestFile(t *testing.T) {
 	datatest.CheckError(t, err, dataerr.ErrMissing, opts.TestFile+": row ")
 }
 
+// With an array of keys, one table has the labels of both files, in any order and beside rows of
+// other files. A table that is joined by place belongs to the first file alone.
+func TestTableOfTwoFiles(t *testing.T) {
+	const rows = 60
+	dir, r := t.TempDir(), rand.New(rand.NewPCG(5, 6))
+	var arrays, places, texts [2][]byte
+	lines := make([]string, 3*rows) // of the table
+	order := r.Perm(len(lines))
+	var features [2][]string
+	for file := range 2 {
+		x := datatest.Array{Name: "X", Type: "<f8", Shape: []int{rows, 2}}
+		id := datatest.Array{Name: "id", Type: "<U4", Shape: []int{rows}}
+		for i := range rows {
+			x.Numbers = append(x.Numbers, r.NormFloat64(), r.NormFloat64())
+			id.Texts = append(id.Texts, fmt.Sprint("r", order[file*rows+i]))
+			features[file] = append(features[file], fmt.Sprintf("%v,%v", x.Numbers[2*i], x.Numbers[2*i+1]))
+		}
+		arrays[file], places[file] = datatest.NPZ(t, file == 0, x, id), x.NPY()
+		texts[file] = []byte("X0,X1,y,sex\n")
+	}
+	for at := range lines {
+		beside := fmt.Sprintf("%d,%s", r.IntN(2), []string{"f", "m"}[r.IntN(2)])
+		lines[at] = fmt.Sprintf("r%d,%s", at, beside)
+		if own := slices.Index(order, at); own < 2*rows {
+			texts[own/rows] = fmt.Appendf(texts[own/rows], "%s,%s\n", features[own/rows][own%rows], beside)
+		}
+	}
+	write := func(name string, content []byte) string { return datatest.Write(t, dir, name, content) }
+	table := write("rows.csv", []byte("id,y,sex\n"+strings.Join(lines, "\n")+"\n"))
+	first := write("first.csv", []byte("id,y,sex\n"+strings.Join(lines[:rows], "\n")+"\n"))
+	opts := tabular.TableOptions{File: write("0.csv", texts[0]), TestFile: write("1.csv", texts[1]), Label: "y", Groups: []string{"sex=m"}, Ignore: []string{"sex"}}
+	want := loaded(t, "csv", opts)
+	opts.File, opts.TestFile, opts.JoinFile, opts.Key = write("0.npz", arrays[0]), write("1.npz", arrays[1]), table, "id"
+	got := loaded(t, "csv", opts)
+	sameTables(t, "one table of two files", want, got)
+	for _, file := range []string{opts.File, opts.TestFile} {
+		if note := fmt.Sprintf("%d of %d rows of %s are left out, because the array id of %s does not have their keys.", 2*rows, 3*rows, table, file); !slices.Contains(got.Notes, note) {
+			t.Errorf("notes %q, want %q", got.Notes, note)
+		}
+	}
+	opts.File, opts.TestFile, opts.JoinFile, opts.Key = write("0.npy", places[0]), write("1.npy", places[1]), first, ""
+	_, err := LoadTable("", "csv", opts)
+	datatest.CheckError(t, err, dataerr.ErrColumn, fmt.Sprintf("row i of %s belongs to row i of %s, so the test file needs", first, opts.File))
+	opts.JoinFile, opts.Key = write("numbers.csv", []byte("row,y,sex\n0,1,f\n1,0,m\n")), "row"
+	_, err = LoadTable("", "csv", opts)
+	datatest.CheckError(t, err, dataerr.ErrColumn, "the file has no array row; the row numbers of ")
+}
+
 // A file of arrays in the order of C, with the elements of the machine, is mapped and not copied.
 // A later change of the file is an error.
 func TestArraysAreMapped(t *testing.T) {
@@ -247,7 +295,8 @@ func TestWrongArrays(t *testing.T) {
 	nan, inf, short := x, x, y
 	nan.Numbers, inf.Numbers = slices.Clone(x.Numbers), slices.Clone(x.Numbers)
 	nan.Numbers[5], inf.Numbers[4] = math.NaN(), math.Inf(-1)
-	short.Shape = []int{3}
+	column := y
+	short.Shape, column.Shape = []int{3}, []int{4, 1}
 	short.Numbers = y.Numbers[:3]
 	notText := datatest.Array{Name: "sex", Type: "|S2", Shape: []int{4}, Texts: []string{"a", "b", "\xe4", "c"}}
 	empty := datatest.Array{Name: "X", Type: "<f8", Shape: []int{0, 2}}
@@ -261,13 +310,16 @@ func TestWrongArrays(t *testing.T) {
 		`row 3, column 1: X0: "-Inf" is not a finite number`:                        {datatest.NPZ(t, false, inf, y), "", "", dataerr.ErrNumber},
 		"array y has 3 rows, but array X has 4":                                     {datatest.NPZ(t, false, x, short), "", "", dataerr.ErrFormat},
 		"row 3, column 4: wrong format: the text is not in UTF-8":                   {datatest.NPZ(t, false, x, y, notText), "", "", dataerr.ErrFormat},
+		`no column "y"; did you mean "y0"? an array of two dimensions`:              {datatest.NPZ(t, false, x, column), "", "", dataerr.ErrColumn},
+		"it is an empty zip archive, want text":                                     {append([]byte("PK\x05\x06"), make([]byte, 18)...), "", "", dataerr.ErrFormat},
 		"the file has no rows":                                                      {datatest.NPZ(t, false, empty, datatest.Array{Name: "y", Type: "<i8", Shape: []int{0}}), "", "", dataerr.ErrTruncated},
 		"name the table that has the column with --table FILE":                      {x.NPY(), "", "", dataerr.ErrColumn},
 		"the table has 3 rows, but ":                                                {x.NPY(), "y\n0\n1\n0\n", "", dataerr.ErrMismatch},
 		`rows.csv: line 3, column 1: files disagree: the key "4", want a row of`:    {x.NPY(), "k,y\n0,0\n4,1\n", "k", dataerr.ErrMismatch},
 		`rows.csv: line 4, column 1: files disagree: the key "1" is also in line 2`: {x.NPY(), "k,y\n1,0\n2,0\n1,1\n", "k", dataerr.ErrMismatch},
 		`rows.csv: line 1: --key: invalid column: no column "key"`:                  {x.NPY(), "k,y\n1,0\n2,0\n1,1\n", "key", dataerr.ErrColumn},
-		`the key "z", want a value of the array id in`:                              {datatest.NPZ(t, false, x, datatest.Array{Name: "id", Type: "<U1", Shape: []int{4}, Texts: []string{"a", "b", "d", "c"}}), "id,y\na,1\nz,0\n", "id", dataerr.ErrMismatch},
+		`the key "z", want a value of the array id in`:                              {datatest.NPZ(t, false, x, datatest.Array{Name: "id", Type: "<U1", Shape: []int{4}, Texts: []string{"a", "b", "d", "c"}}), "id,y\nz,1\ny,0\n", "id", dataerr.ErrMismatch},
+		"rows.csv: truncated: the file has no rows":                                 {x.NPY(), "k,y\n", "k", dataerr.ErrNoRows},
 		`row 3, column 3: files disagree: the key "a" is also in row 1`:             {datatest.NPZ(t, false, x, twice), "id,y\na,1\nb,0\n", "id", dataerr.ErrMismatch},
 		`rows.csv: line 3, column 1: y: missing value: "" in 1 of 4 rows`:           {x.NPY(), "y,z\n0,1\n,1\n0,1\n1,1\n", "", dataerr.ErrMissing},
 		"--table needs a file of arrays, and this file has no arrays":               {[]byte("a,y\n1,0\n2,1\n"), "y\n0\n1\n", "", dataerr.ErrFormat},

@@ -55,7 +55,7 @@ func tableSettings(o *tabular.TableOptions) []*option.Option {
 		option.Choice("color", &o.Color, "auto: read luma alone if all files are grey, else red, green and blue; grey and rgb convert", tabular.ColorAuto, tabular.ColorGrey, tabular.ColorRGB).
 			With(pictures),
 		option.Text("table", &o.JoinFile, "FILE", "read the label, groups and splits of the arrays in --file (.npy, .npz) from this table, which has a row for each row of the arrays; for an IDX file, from this IDX file of labels or table").Or("").With(texts),
-		option.Text("key", &o.Key, "COLUMN", "join --table to the arrays by this column: its values are those of the array with the same name, or row numbers from 0").OrRule("row by row", none).With(texts),
+		option.Text("key", &o.Key, "COLUMN", "join --table to the arrays, also of --test-file, by this column: its values are those of the array with the same name, or row numbers of --file from 0").OrRule("row by row", none).With(texts),
 		option.Text("label", &o.Label, "COLUMN[=VALUE]",
 			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
 				" more values gives a class for each value").OrMissing("y of a .npz file, class of a folder or an IDX file, else required", defaultLabel(o), "file").With(texts),

@@ -16,7 +16,8 @@ var (
 	ErrFormat = errors.New("wrong format")
 	// ErrTruncated: the file ends before its content is complete.
 	ErrTruncated = errors.New("truncated")
-	// ErrNoRows: a file of new rows has at most the names of the columns. It wraps ErrTruncated.
+	// ErrNoRows: a file, or the table beside arrays, has at most the names of the columns. It wraps
+	// ErrTruncated.
 	ErrNoRows = fmt.Errorf("%w: the file has no rows", ErrTruncated)
 	// ErrChanged: a file changed while it was read.
 	ErrChanged = errors.New("the file changed while it was read")

@@ -30,6 +30,8 @@ type Layout struct {
 	// the values of the array with the same name, or by the number of the row from 0; "": row i
 	// belongs to row i
 	Key string `json:"key,omitempty" yaml:"key,omitempty"`
+	// the table also has the rows of another file: Key must be an array, and not row numbers
+	Shared bool `json:"-" yaml:"-"`
 }
 
 // The choices of TableOptions.Header.

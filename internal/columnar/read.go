@@ -84,7 +84,11 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 	case reader.rows == 0:
 		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: dataerr.ErrNoRows}
 	}
-	return reader.sheet()
+	sheet, err := reader.sheet()
+	if sheet != nil {
+		sheet.LeftOut = text.LeftOut()
+	}
+	return sheet, err
 }
 
 // ReadSheetFile calls ReadSheet on a file.

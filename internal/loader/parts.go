@@ -32,7 +32,14 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 	schema := t.testSchema(known)
 	test, err := columnar.ReadSheet(f, t.Opts.TestFile, schema)
 	if err != nil {
-		return nil, dataerr.Advise(err, "the rows are prepared as those of "+t.Opts.File)
+		advice := "the rows are prepared as those of " + t.Opts.File
+		if t.Opts.JoinFile != "" && schema.Layout.JoinFile == "" && t.pixels == nil {
+			advice = fmt.Sprintf("row i of %s belongs to row i of %s, so the test file needs its own arrays, or both files an array of keys (--key)", t.Opts.JoinFile, t.Opts.File)
+		}
+		return nil, dataerr.Advise(err, advice)
+	}
+	if test.LeftOut != "" {
+		t.notes = append(t.notes, test.LeftOut)
 	}
 	if err := t.takeQueries(test); err != nil {
 		return nil, err
@@ -64,8 +71,8 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 // holds the original label column, not the two categories that the condition makes.
 func (t *UserTable) testSchema(known *columnar.Sheet) *columnar.Schema {
 	s := t.schema(known)
-	if t.pixels != nil {
-		s.Layout.JoinFile = "" // belongs to the pictures in File
+	if s.Layout.Shared = true; t.pixels != nil || s.Layout.Key == "" {
+		s.Layout.JoinFile = "" // belongs to the rows of File
 	}
 	for i := range s.Columns {
 		if spec := &s.Columns[i]; spec.Name == t.Label && t.When != nil {

@@ -195,8 +195,8 @@ func (d *Delimited) IsText() bool {
 	return d.binary == nil || beside
 }
 
-// LeftOut says how many rows of arrays are no rows of d, because the table beside them does not
-// name them by its key; "": all are.
+// LeftOut says how many rows of arrays, and of the table beside them, are no rows of d, because the
+// other does not have their keys; "": all are.
 func (d *Delimited) LeftOut() string {
 	if j, ok := d.binary.(*joined); ok {
 		return j.absent
@@ -353,6 +353,9 @@ func (d *Delimited) oneColumn() string {
 // NamesElsewhere returns advice about a first line without the name of the label or its column, if
 // another line seems to have the columns' names, or no line.
 func (d *Delimited) NamesElsewhere(label, column string) string {
+	if slices.Contains(d.Header, column+"0") { // see NoColumn
+		return ""
+	}
 	if advice := d.MissingColumnAdvice(); advice != "" {
 		return advice
 	}

@@ -26,6 +26,7 @@ var ForeignForms = []struct {
 	{`PK\x03\x04.{26}[^\x00]*\.npy`, "an archive of NumPy arrays", `sklearn.datasets.dump_svmlight_file writes the rows of %s; or read it with --dataset csv`},
 	{`PK\x03\x04.{26}(\[Content_Types\]|xl/|_rels/|docProps/)`, "an Excel file", `save the sheet of %s as CSV`},
 	{`PK\x03\x04.{26}[^\x00]*(data\.pkl|archive/)`, "a file of PyTorch", `write the tensors of %s as the columns of a Parquet file`},
+	{`PK\x05\x06`, "an empty zip archive", `write the arrays to %s again`},
 	{`PK\x03\x04`, "a zip archive or an Excel file", `unzip -p %s > table.csv, or save the sheet as CSV`},
 	{`\xd0\xcf\x11\xe0`, "an Excel file", `save the sheet of %s as CSV`},
 	{`SQLite format 3`, "an SQLite file", `sqlite3 -header -csv %s "SELECT * FROM TABLE" > table.csv`},

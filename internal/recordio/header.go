@@ -60,10 +60,12 @@ func (h *HeaderPlaces) Column(name string) (int, error) {
 }
 
 // NoColumn returns the error for an unknown column, with the column that has the nearest name and a
-// list of the columns.
+// list of the columns. An array of two dimensions has the columns NAME0, NAME1, ...
 func NoColumn(name string, header []string) error {
 	guess := ""
-	if near := option.Nearest(name, header); near != "" {
+	if first := name + "0"; slices.Contains(header, first) {
+		guess = fmt.Sprintf("did you mean %q? an array of two dimensions, also of one column, gives such names; ", first)
+	} else if near := option.Nearest(name, header); near != "" {
 		guess = fmt.Sprintf("did you mean %q? ", near)
 	}
 	return &dataerr.UnknownColumn{Name: name, Hint: guess + "the columns are " + textvalue.Listed(header, 20)}

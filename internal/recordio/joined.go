@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
@@ -24,7 +25,8 @@ type joined struct {
 	padded map[int]bool // the texts with blanks around them, by their numbers in ends
 	ends   []int        // of each text, row by row
 	lines  []int        // of each row
-	absent string       // says which rows of the arrays the table does not name; "": it names all
+	rows   []int        // of the table, for each row of the arrays; nil: all, in order
+	absent string       // says which rows of the arrays and of the table are left out; "": none
 }
 
 // noArraysError returns the error of --table with a file that has no arrays.
@@ -56,12 +58,16 @@ func joinTable(first BinaryTable, name string, layout tabular.Layout) (BinaryTab
 		}
 		return j, nil
 	}
-	rows, err := j.rowsByKey(name, layout.Key, names)
+	rows, err := j.rowsByKey(name, layout, names)
 	if err != nil {
 		return nil, err
 	}
 	if all := arrays.Rows(); len(rows) < all {
 		j.absent = fmt.Sprintf("%d of %d rows of %s are left out, because the column %q of %s does not name them.", all-len(rows), all, name, layout.Key, layout.JoinFile)
+	}
+	if all := len(j.lines); len(rows) < all {
+		j.absent = strings.TrimSpace(fmt.Sprintf("%s %d of %d rows of %s are left out, because the array %s of %s does not have their keys.",
+			j.absent, all-len(rows), all, layout.JoinFile, layout.Key, name))
 	}
 	arrays.Take(rows)
 	return j, nil
@@ -126,9 +132,12 @@ func (j *joined) fail(row, field int, err error) error {
 	return j.table.At(j.lines[row], field, err)
 }
 
-// rowsByKey returns the row of the arrays for each row of the table beside, by the column key.
-// names are the names of the arrays' columns.
-func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
+// rowsByKey returns the rows of the arrays that the table beside names by the column layout.Key, in
+// the table's order, and sets j.rows. Values of the key that the array of this name does not have
+// are left out, because the table may have the rows of several files. names are the names of the
+// arrays' columns.
+func (j *joined) rowsByKey(name string, layout tabular.Layout, names []string) ([]int, error) {
+	key := layout.Key
 	places := HeaderPlaces{Header: j.header}
 	field, err := places.Column(key)
 	if err != nil {
@@ -138,30 +147,46 @@ func (j *joined) rowsByKey(name, key string, names []string) ([]int, error) {
 		row, err := strconv.Atoi(text)
 		return row, err == nil && row >= 0 && row < j.ArrayTable.Rows()
 	}
-	want := fmt.Sprintf("a row of %s, 0 to %d", name, j.ArrayTable.Rows()-1)
+	want, byArray := fmt.Sprintf("a row of %s, 0 to %d", name, j.ArrayTable.Rows()-1), false
 	for at, array := range names {
 		if array == key && j.ArrayTable.Auxiliary(at) {
 			known, err := j.keysOf(at)
 			if err != nil {
 				return nil, err
 			}
-			j.hidden = field
+			j.hidden, byArray = field, true
 			find = func(text string) (row int, ok bool) { row, ok = known[text]; return row, ok }
 			want = fmt.Sprintf("a value of the array %s in %s", key, name)
 		}
+	}
+	if layout.Shared && !byArray {
+		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no array %s", dataerr.ErrColumn, key),
+			Advice: fmt.Sprintf("the row numbers of %s count the rows of the other file: add the array of keys to both files", j.name)}
+	}
+	unknown := func(i int) error {
+		return j.fail(i, field, fmt.Errorf("%w: the key %q, want %s", dataerr.ErrMismatch, j.text(i, field), want))
 	}
 	rows, first := make([]int, 0, len(j.lines)), make(map[int]int, len(j.lines))
 	for i := range j.lines {
 		text := string(j.text(i, field))
 		row, ok := find(text)
+		if !ok && byArray {
+			continue
+		}
 		if !ok {
-			return nil, j.fail(i, field, fmt.Errorf("%w: the key %q, want %s", dataerr.ErrMismatch, text, want))
+			return nil, unknown(i)
 		}
 		if before, twice := first[row]; twice {
 			return nil, j.fail(i, field, fmt.Errorf("%w: the key %q is also in %s", dataerr.ErrMismatch, text, j.table.At(j.lines[before], field, nil).Place()))
 		}
 		first[row] = i
-		rows = append(rows, row)
+		rows, j.rows = append(rows, row), append(j.rows, i)
+	}
+	switch {
+	case len(j.lines) == 0:
+		return nil, &dataerr.FileError{Path: j.name, Offset: -1, Err: dataerr.ErrNoRows}
+	case len(rows) == 0:
+		return nil, unknown(0)
 	}
 	return rows, nil
 }
@@ -231,10 +256,18 @@ func (r *joinedRecords) inTable(field int) (own int, is bool) {
 	return own, field >= r.joined.fields
 }
 
+// inBeside returns the row of the table beside the arrays.
+func (r *joinedRecords) inBeside() int {
+	if r.joined.rows == nil {
+		return r.row
+	}
+	return r.joined.rows[r.row]
+}
+
 // Text implements RecordReader.
 func (r *joinedRecords) Text(field int) []byte {
 	if own, is := r.inTable(field); is {
-		return r.joined.text(r.row, own)
+		return r.joined.text(r.inBeside(), own)
 	}
 	return r.RecordReader.Text(field)
 }
@@ -242,7 +275,7 @@ func (r *joinedRecords) Text(field int) []byte {
 // Padded implements RecordReader.
 func (r *joinedRecords) Padded(field int) bool {
 	if own, is := r.inTable(field); is {
-		return r.joined.padded[r.row*len(r.joined.header)+own]
+		return r.joined.padded[r.inBeside()*len(r.joined.header)+own]
 	}
 	return r.RecordReader.Padded(field)
 }
@@ -266,7 +299,7 @@ func (r *joinedRecords) Key(field int) uint64 {
 // Position implements RecordReader.
 func (r *joinedRecords) Position(field int) (line, column int) {
 	if own, is := r.inTable(field); is {
-		return r.joined.lines[r.row], own + 1
+		return r.joined.lines[r.inBeside()], own + 1
 	}
 	return r.RecordReader.Position(field)
 }
@@ -274,7 +307,7 @@ func (r *joinedRecords) Position(field int) (line, column int) {
 // Fail implements RecordReader.
 func (r *joinedRecords) Fail(field int, err error) error {
 	if own, is := r.inTable(field); is {
-		return r.joined.fail(r.row, own, err)
+		return r.joined.fail(r.inBeside(), own, err)
 	}
 	return r.RecordReader.Fail(field, err)
 }

@@ -176,7 +176,7 @@ func (s *Session) circumstances(o *results.Outcome) measure.Circumstances {
 func (a *assembly) circumstances(status trainer.Status) measure.Circumstances {
 	o, st := &a.options, a.builder.statement
 	c := measure.Circumstances{Status: status, Float32: a.dtype == tensor.Float32, Batches: o.BatchSize > 0, Promises: a.confidence != nil,
-		Weighted: a.builder.Regularizer.Weight > 0, Patience: o.Settings.Patience, Tolerance: o.Settings.Tolerance,
+		Several: a.builder.Outputs() > 1, Weighted: a.builder.Regularizer.Weight > 0, Patience: o.Settings.Patience, Tolerance: o.Settings.Tolerance,
 		Unscaled: a.data.Dataset == datasets.LIBSVM,
 		Convex:   st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {

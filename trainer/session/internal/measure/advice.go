@@ -47,6 +47,7 @@ type Circumstances struct {
 	Unscaled   bool // the features are those of a file that ppal does not standardise
 	Selected   bool // --select saved an iterate before the last
 	Convex     bool // every seed leads to the weights of the same convex problem
+	Several    bool // the model has a score for each class
 	Patience   int
 	Tolerance  float64 // of the training; 0: none
 
@@ -192,7 +193,7 @@ func (c *Circumstances) GivenUp(o *results.Outcome, t *results.RateTable) traine
 		switch {
 		case others > 0:
 			text = fmt.Sprintf("the model decides %s for all but %d of %d training rows", decided, others, t.Rows)
-		case o.AcceptanceRate == nil:
+		case c.Several:
 			text = fmt.Sprintf("the model decides %s for every training row, whatever its features", decided)
 		default:
 			who := [2]string{"rejects", "accepts"}[slices.Index(t.Classes, decided)]
