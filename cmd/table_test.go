@@ -49,14 +49,14 @@ func onSurrogates() *results.Outcome {
 func classRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
 	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2}}, {Name: "sex=Male", Rows: []int{3, 4, 5}}}
-	return require.Value(rates.Count(rates.Rows{Labels: []int{0, 0, 1, 1, 1, 2}, Decisions: []int{0, 1, 1, 1, 0, 0}}, []string{"shirt", "trouser", "dress"}, groups, trained))(t)
+	return require.Value(rates.NewTable(rates.Rows{Labels: []int{0, 0, 1, 1, 1, 2}, Decisions: []int{0, 1, 1, 1, 0, 0}}, []string{"shirt", "trouser", "dress"}, groups, trained))(t)
 }
 
 // groupRates returns the rates of two classes and two groups.
 func groupRates(t *testing.T, trained bool) *results.RateTable {
 	t.Helper()
 	groups := []results.Group{{Name: "sex=Female", Rows: []int{0, 1, 2, 3}}, {Name: "a group with a name that is too long for its column", Rows: []int{4, 5}}}
-	return require.Value(rates.Count(rates.Rows{Labels: []int{0, 0, 0, 1, 1, 1}, Decisions: []int{0, 0, 1, 1, 1, 0}}, []string{"no", "yes"}, groups, trained))(t)
+	return require.Value(rates.NewTable(rates.Rows{Labels: []int{0, 0, 0, 1, 1, 1}, Decisions: []int{0, 0, 1, 1, 1, 0}}, []string{"no", "yes"}, groups, trained))(t)
 }
 
 // tableOf trains the stub with an outcome and returns the result of the command.

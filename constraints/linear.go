@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/statistics"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // Cell is an elementary rate: the share of some rows on which the decision equals a target,
@@ -154,8 +154,8 @@ func (m *mass) add(weight float64) {
 // plus adds the rows of another mass.
 func (m mass) plus(o mass) mass { return mass{m.n + o.n, m.total + o.total, m.squares + o.squares} }
 
-// effective returns Kish's effective number of rows: see statistics.Effective.
-func (m mass) effective() float64 { return statistics.Effective(m.n, m.total, m.squares) }
+// effective returns Kish's effective number of rows: see vec.EffectiveRows.
+func (m mass) effective() float64 { return vec.EffectiveRows(m.n, m.total, m.squares) }
 
 // weight returns the weight of a row of the population.
 func (b *boundCell) weight(row int32) float64 {

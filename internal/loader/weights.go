@@ -8,8 +8,8 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/statistics"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // A weight is 0 or between these limits, so that sums and products of weights stay in range.
@@ -133,7 +133,7 @@ func (s *Source) weightNotes(train []int) (notes []string) {
 		sum, squares = sum+s.weights[i], squares+s.weights[i]*s.weights[i]
 	}
 	notes = append(notes, fmt.Sprintf("Rates, objective, thresholds and intervals count the weights in the column %q: the %d training rows tell as much as %.0f rows of equal weight.",
-		s.reading.Weight.Column, len(train), statistics.Effective(len(train), sum, squares)))
+		s.reading.Weight.Column, len(train), vec.EffectiveRows(len(train), sum, squares)))
 	if n := s.weightless(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d rows of weight 0 are left out.", n))
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"ppal/constraints"
-	"ppal/internal/statistics"
 )
 
 // IntervalOf returns the interval of a constraint's value on new rows, at the given level. sets are
@@ -13,7 +12,7 @@ import (
 // IntervalOf returns nil if no set has enough rows.
 func IntervalOf(c constraints.Constraint, sets [][]constraints.CountedRate, level float64) *[2]float64 {
 	m := c.Measure()
-	at := func(tail float64) (list []statistics.Interval) {
+	at := func(tail float64) (list []Interval) {
 		for _, set := range sets {
 			list = append(list, compared(m, set, tail)...)
 		}
@@ -22,7 +21,7 @@ func IntervalOf(c constraints.Constraint, sets [][]constraints.CountedRate, leve
 	if m.IsMean() || len(at((1-level)/2)) == 0 {
 		return nil
 	}
-	i := statistics.Extreme(!c.IsAtLeast(), level, at)
+	i := extreme(!c.IsAtLeast(), level, at)
 	switch {
 	case m.IsRatio():
 		i.High = min(1, i.High)
@@ -45,8 +44,8 @@ func IntervalOfRate(v constraints.Value, level float64) *[2]float64 {
 // compared returns the intervals of the numbers whose largest or smallest is the measure of a set
 // of rates: the differences of a gap, the quotients of a ratio, or the rates. The ends fail with a
 // probability of at most tail each. Rates without rows do not count.
-func compared(m constraints.Measure, set []constraints.CountedRate, tail float64) (list []statistics.Interval) {
-	var known []statistics.Estimate
+func compared(m constraints.Measure, set []constraints.CountedRate, tail float64) (list []Interval) {
+	var known []Estimate
 	for _, r := range set {
 		if r.Rows > 0 {
 			known = append(known, estimate(r, tail))
@@ -79,7 +78,7 @@ func compared(m constraints.Measure, set []constraints.CountedRate, tail float64
 			case m.IsGap():
 				list = append(list, a.Plus(b.Times(-1)).Interval())
 			default:
-				list = append(list, statistics.Interval{Low: statistics.Quotient(a, b), High: 1 / statistics.Quotient(b, a)})
+				list = append(list, Interval{Low: quotient(a, b), High: 1 / quotient(b, a)})
 			}
 		}
 	}
@@ -87,19 +86,19 @@ func compared(m constraints.Measure, set []constraints.CountedRate, tail float64
 }
 
 // share returns a share of rows; effective is 0 for rows without weights.
-func share(hits, rows int, value, effective float64) statistics.Rate {
+func share(hits, rows int, value, effective float64) Rate {
 	if effective > 0 {
-		return statistics.Weighted{Rate: value, Rows: effective}
+		return Weighted{Rate: value, Rows: effective}
 	}
-	return statistics.Count{Hits: hits, Rows: rows}
+	return Count{Hits: hits, Rows: rows}
 }
 
 // estimate returns a rate with its limits.
-func estimate(r constraints.CountedRate, tail float64) statistics.Estimate {
+func estimate(r constraints.CountedRate, tail float64) Estimate {
 	if r.Parts == nil {
 		return share(r.Hits, r.Rows, r.Value, r.Effective).Estimate(tail)
 	}
-	e := statistics.Estimate{Value: r.Constant}
+	e := Estimate{Value: r.Constant}
 	for _, p := range r.Parts {
 		e = e.Plus(share(p.Hits, p.Rows, p.Value, p.Effective).Estimate(tail).Times(p.Coefficient))
 	}
@@ -108,17 +107,17 @@ func estimate(r constraints.CountedRate, tail float64) statistics.Estimate {
 
 // excess returns the rate of a group minus the rate of all rows. With weights it is the difference
 // of rates from different rows, whose limits are wider.
-func excess(group, all constraints.CountedRate, tail float64) (e statistics.Estimate) {
-	own := func(c statistics.Count) statistics.Estimate { return c.Estimate(tail) }
+func excess(group, all constraints.CountedRate, tail float64) (e Estimate) {
+	own := func(c Count) Estimate { return c.Estimate(tail) }
 	switch {
 	case group.Effective > 0 || len(group.Parts) > 0 && group.Parts[0].Effective > 0:
 		return estimate(group, tail).Plus(estimate(all, tail).Times(-1))
 	case group.Parts == nil:
-		return statistics.Excess(statistics.Count{Hits: group.Hits, Rows: group.Rows}, statistics.Count{Hits: all.Hits, Rows: all.Rows}, own)
+		return excessOf(Count{Hits: group.Hits, Rows: group.Rows}, Count{Hits: all.Hits, Rows: all.Rows}, own)
 	}
 	for k, p := range group.Parts {
-		part, whole := statistics.Count{Hits: p.Hits, Rows: p.Rows}, statistics.Count{Hits: all.Parts[k].Hits, Rows: all.Parts[k].Rows}
-		e = e.Plus(statistics.Excess(part, whole, own).Times(p.Coefficient))
+		part, whole := Count{Hits: p.Hits, Rows: p.Rows}, Count{Hits: all.Parts[k].Hits, Rows: all.Parts[k].Rows}
+		e = e.Plus(excessOf(part, whole, own).Times(p.Coefficient))
 	}
 	return e
 }
@@ -130,6 +129,6 @@ func IntervalAround(v, standardError, level float64) *[2]float64 {
 	if math.IsNaN(standardError) {
 		return nil
 	}
-	half := statistics.Quantile((1+level)/2) * standardError
+	half := Quantile((1+level)/2) * standardError
 	return &[2]float64{max(0, v-half), min(1, v+half)}
 }

@@ -11,37 +11,36 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/require"
-	"ppal/internal/statistics"
 	"ppal/trainer/session/results"
 )
 
-// TestIntervalOf compares the interval of each measure with the interval of the statistics, and
+// TestIntervalOf compares the interval of each measure with the interval of its rates, and
 // checks the level and the end of several sets.
 func TestIntervalOf(t *testing.T) {
 	rate := func(hits, rows int) constraints.CountedRate { return constraints.CountedRate{Hits: hits, Rows: rows} }
 	mean := constraints.CountedRate{Constant: 1, Rows: 90, Parts: []constraints.CountedPart{{Coefficient: 0.5, Hits: 30, Rows: 100}, {Coefficient: -0.5, Hits: 70, Rows: 90}}}
 	a, b, all, none := rate(30, 100), rate(70, 90), rate(100, 190), rate(0, 0)
-	x, y, z := statistics.Count{Hits: 30, Rows: 100}, statistics.Count{Hits: 70, Rows: 90}, statistics.Count{Hits: 100, Rows: 190}
+	x, y, z := Count{Hits: 30, Rows: 100}, Count{Hits: 70, Rows: 90}, Count{Hits: 100, Rows: 190}
 	// Two numbers, and one, have the tail 0.05 at both ends.
-	half := func(c statistics.Count) statistics.Estimate { return c.Estimate(0.05) }
-	less := func(a, b statistics.Estimate) statistics.Estimate { return a.Plus(b.Times(-1)) }
-	two := half(x).Times(0.5).Plus(half(y).Times(-0.5)).Plus(statistics.Estimate{Value: 1})
-	gapOf := func(a, b statistics.Estimate) *statistics.Interval {
+	half := func(c Count) Estimate { return c.Estimate(0.05) }
+	less := func(a, b Estimate) Estimate { return a.Plus(b.Times(-1)) }
+	two := half(x).Times(0.5).Plus(half(y).Times(-0.5)).Plus(Estimate{Value: 1})
+	gapOf := func(a, b Estimate) *Interval {
 		d := less(a, b).Interval()
-		return &statistics.Interval{Low: max(0, d.Low, -d.High), High: max(d.High, -d.Low)}
+		return &Interval{Low: max(0, d.Low, -d.High), High: max(d.High, -d.Low)}
 	}
-	ratio := statistics.Interval{Low: statistics.Quotient(half(x), half(y)), High: min(1, 1/statistics.Quotient(half(y), half(x)))}
-	excess := statistics.Excess(y, z, half).Interval()                                   // x has an excess below 0
-	quarter := func(c statistics.Count) statistics.Estimate { return c.Estimate(0.025) } // a quarter of 10% for the four differences
-	rest := func(c statistics.Count) statistics.Estimate { return c.Estimate(0.075) }
-	distance := statistics.Interval{Low: max(statistics.Excess(y, z, quarter).Interval().Low, -statistics.Excess(x, z, quarter).Interval().High),
-		High: max(statistics.Excess(y, z, rest).Interval().High, -statistics.Excess(x, z, rest).Interval().Low)}
+	ratio := Interval{Low: quotient(half(x), half(y)), High: min(1, 1/quotient(half(y), half(x)))}
+	excess := excessOf(y, z, half).Interval()                      // x has an excess below 0
+	quarter := func(c Count) Estimate { return c.Estimate(0.025) } // a quarter of 10% for the four differences
+	rest := func(c Count) Estimate { return c.Estimate(0.075) }
+	distance := Interval{Low: max(excessOf(y, z, quarter).Interval().Low, -excessOf(x, z, quarter).Interval().High),
+		High: max(excessOf(y, z, rest).Interval().High, -excessOf(x, z, rest).Interval().Low)}
 	type sets [][]constraints.CountedRate
 	low, high := x.Interval(0.9), y.Interval(0.9)
 	for _, test := range []struct {
 		text string
 		sets sets
-		want *statistics.Interval
+		want *Interval
 	}{
 		{"fpr <= 0.1", sets{{a}}, new(x.Interval(0.9))},
 		{"fpr <= 0.1", sets{{none}}, nil},
@@ -151,7 +150,7 @@ func TestCurve(t *testing.T) {
 // range.
 func TestTableLimits(t *testing.T) {
 	for _, classes := range [][]string{{"no", "yes"}, {"a", "b", "c"}} {
-		table := require.Value(Count(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{1}}}, false))(t)
+		table := require.Value(NewTable(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{1}}}, false))(t)
 		want := []string{results.PositiveRate, results.TruePositiveRate, results.FalsePositiveRate, results.Precision, results.ErrorRate}
 		if len(classes) == 3 {
 			want = []string{results.ErrorRate, "recall[a]", "recall[b]", "recall[c]", "precision[a]", "precision[b]", "precision[c]"}
@@ -160,7 +159,7 @@ func TestTableLimits(t *testing.T) {
 			t.Errorf("%v: %s", classes, d)
 		}
 		for _, row := range []int{-1, 2} {
-			if _, err := Count(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{row}}}, false); err == nil {
+			if _, err := NewTable(Rows{Labels: []int{0, 1}, Decisions: []int{1, 1}}, classes, []results.Group{{Name: "g", Rows: []int{row}}}, false); err == nil {
 				t.Errorf("a group with row %d of 2 is accepted", row)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"ppal/constraints"
-	"ppal/internal/statistics"
 )
 
 // ErrLoss says that decisions on validation rows cannot bound a loss.
@@ -22,7 +21,7 @@ var ErrLoss = errors.New("promise: a loss is not a rate of decisions")
 // a certain inequality, one that does not hold, to pass (intersection-union test). An inequality
 // passes if the upper limit of its value is at most its bound. For one share of rows this is the
 // exact binomial test, and for a threshold on a score the umbrella algorithm of Tong, Feng and Li,
-// 2018. Limits of combinations, such as a gap of two rates, are those of statistics.Estimate.
+// 2018. Limits of combinations, such as a gap of two rates, are those of Estimate.
 // docs/reference/confidence.md has the proof, also for promises that the validation rows choose.
 type Promises struct {
 	Confidence float64
@@ -32,14 +31,14 @@ type Promises struct {
 	tail   float64   // probability that a constraint is wrongly promised
 	tails  []float64 // probability, of each constraint, that an inequality passes wrongly
 	cells  [][]bool  // of each constraint: the rates that it counts
-	known  map[statistics.Count]statistics.Estimate
+	known  map[Count]Estimate
 	by     bool // see ByThreshold
 }
 
 // NewPromises returns the promises for validation rows. rows[r] is the number of validation rows
 // that rate r of the system counts. The error wraps ErrLoss if a constraint bounds a loss.
 func NewPromises(system *constraints.System, rows []int, confidence float64) (*Promises, error) {
-	p := &Promises{Confidence: confidence, system: system, rows: rows, known: map[statistics.Count]statistics.Estimate{}, by: true}
+	p := &Promises{Confidence: confidence, system: system, rows: rows, known: map[Count]Estimate{}, by: true}
 	for range system.Subject {
 		p.cells = append(p.cells, make([]bool, len(rows)))
 	}
@@ -135,11 +134,11 @@ func (p *Promises) tightened(b constraints.Inequality, hits []int) float64 {
 	share, one := p.system.Share(b, hits, p.rows)
 	switch {
 	case one && p.system.Direction(b) != 0:
-		k, _ := statistics.Umbrella(share.Rows, share.Most, p.tails[b.Constraint])
+		k, _ := Umbrella(share.Rows, share.Most, p.tails[b.Constraint])
 		allowed := float64(share.Rows-k) / float64(share.Rows)
 		return b.Bound - p.weight(b, share)*(share.Most-allowed)
 	case one:
-		return b.Bound - p.weight(b, share)*p.estimate(statistics.Count{Hits: share.Hits, Rows: share.Rows}).Above
+		return b.Bound - p.weight(b, share)*p.estimate(Count{Hits: share.Hits, Rows: share.Rows}).Above
 	}
 	return b.Bound - p.combined(b, hits).Above
 }
@@ -155,7 +154,7 @@ func (p *Promises) weight(b constraints.Inequality, share constraints.Share) flo
 }
 
 // estimate returns the estimate of a rate.
-func (p *Promises) estimate(c statistics.Count) statistics.Estimate {
+func (p *Promises) estimate(c Count) Estimate {
 	e, ok := p.known[c]
 	if !ok {
 		e = c.Estimate(p.tail)
@@ -166,13 +165,13 @@ func (p *Promises) estimate(c statistics.Count) statistics.Estimate {
 
 // combined returns the value of a combination of rates, with its limits. Two rates with opposite
 // coefficients, of which one counts some rows of the other, are an excess.
-func (p *Promises) combined(b constraints.Inequality, hits []int) statistics.Estimate {
-	e, c := statistics.Estimate{Value: b.Constant}, slices.Clone(b.Coefficients[:len(p.rows)])
-	count := func(k int) statistics.Count { return statistics.Count{Hits: hits[k], Rows: p.rows[k]} }
+func (p *Promises) combined(b constraints.Inequality, hits []int) Estimate {
+	e, c := Estimate{Value: b.Constant}, slices.Clone(b.Coefficients[:len(p.rows)])
+	count := func(k int) Count { return Count{Hits: hits[k], Rows: p.rows[k]} }
 	for k := range c {
 		for l := range c {
 			if c[k] != 0 && c[k] == -c[l] && p.system.Within(k, l) {
-				e = e.Plus(statistics.Excess(count(k), count(l), p.estimate).Times(c[k]))
+				e = e.Plus(excessOf(count(k), count(l), p.estimate).Times(c[k]))
 				c[k], c[l] = 0, 0
 			}
 		}
@@ -191,7 +190,7 @@ func (p *Promises) passes(b constraints.Inequality, hits []int) bool {
 		return true
 	}
 	if share, one := p.system.Share(b, hits, p.rows); one {
-		k, ok := statistics.Umbrella(share.Rows, share.Most, p.tails[b.Constraint])
+		k, ok := Umbrella(share.Rows, share.Most, p.tails[b.Constraint])
 		return ok && share.Hits <= share.Rows-k
 	}
 	return !p.empty(b) && p.combined(b, hits).Interval().High <= b.Bound
@@ -211,7 +210,7 @@ func (p *Promises) empty(b constraints.Inequality) bool {
 // bad rows in a share, or the best rates of a combination.
 func (p *Promises) possible(b constraints.Inequality, hits []int) bool {
 	if share, one := p.system.Share(b, hits, p.rows); one {
-		_, ok := statistics.Umbrella(share.Rows, share.Most, p.tails[b.Constraint])
+		_, ok := Umbrella(share.Rows, share.Most, p.tails[b.Constraint])
 		return ok
 	}
 	value, above := p.best(b, hits)

@@ -9,7 +9,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/require"
-	"ppal/internal/statistics"
 )
 
 // bank returns a population of two groups with the given numbers of rows. Every fourth row is
@@ -59,7 +58,7 @@ func decide(p *constraints.Population, rng *rand.Rand, rate func(sex, label int)
 func TestUmbrellaPromise(t *testing.T) {
 	p := bank(2000, 2000) // 3000 negative rows
 	plan, s, sample := plan(t, p, 0.95, "fpr <= 0.05")
-	k, _ := statistics.Umbrella(3000, 0.05, 0.05)
+	k, _ := Umbrella(3000, 0.05, 0.05)
 	for _, accepted := range []int{0, 3000 - k, 3000 - k + 1} {
 		decisions := make([]int, p.Len())
 		left := accepted
@@ -115,7 +114,7 @@ func TestShares(t *testing.T) {
 	decisions := decide(p, rng, func(_, y int) float64 { return []float64{0.05, 0.9}[y] })
 	c := require.Value(sample.Count(decisions))(t)
 	rate := c.Values[0].Rates[0]
-	k, _ := statistics.Umbrella(rate.Rows, 0.3, 0.05)
+	k, _ := Umbrella(rate.Rows, 0.3, 0.05)
 	if got := plan.Check(c.Hits)[0]; got.Holds != (rate.Rows-rate.Hits <= rate.Rows-k) || got.Rows != rate.Rows {
 		t.Errorf("precision of %d right among %d rows: %+v", rate.Hits, rate.Rows, got)
 	}
@@ -131,9 +130,9 @@ func TestGapPromise(t *testing.T) {
 	decisions := decide(p, rand.New(rand.NewPCG(2, 2)), func(int, int) float64 { return 0.3 })
 	c := require.Value(sample.Count(decisions))(t)
 	gap := c.Values[0].Value
-	var counts []statistics.Count
+	var counts []Count
 	for _, r := range c.Values[0].Rates {
-		counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
+		counts = append(counts, Count{Hits: r.Hits, Rows: r.Rows})
 	}
 	margin := max(counts[0].Estimate(0.05).Plus(counts[1].Estimate(0.05).Times(-1)).Interval().High, counts[1].Estimate(0.05).Plus(counts[0].Estimate(0.05).Times(-1)).Interval().High) - gap
 	got := plan.Check(c.Hits)[0]
@@ -146,7 +145,7 @@ func TestGapPromise(t *testing.T) {
 	// With the needed number of rows, the margin at equal rates equals the bound.
 	grown := float64(got.Needed) / 1500
 	for i := range counts {
-		counts[i] = statistics.Count{Hits: int(0.3 * grown * float64(counts[i].Rows)), Rows: int(grown * float64(counts[i].Rows))}
+		counts[i] = Count{Hits: int(0.3 * grown * float64(counts[i].Rows)), Rows: int(grown * float64(counts[i].Rows))}
 	}
 	if m := counts[0].Estimate(0.05).Plus(counts[1].Estimate(0.05).Times(-1)).Above; math.Abs(m-0.06) > 2e-3 {
 		t.Errorf("%d rows have the margin %v, want 0.06", got.Needed, m)

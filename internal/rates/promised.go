@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"ppal/constraints"
-	"ppal/internal/statistics"
 )
 
 // Promise says whether a constraint holds on new rows at the confidence.
@@ -90,7 +89,7 @@ func (p *Promises) needed(list []constraints.Inequality, hits []int) (rows, need
 			if share.Rows < rows {
 				rows = share.Rows
 			}
-			n := statistics.UmbrellaRows(share.Most, p.tails[b.Constraint])
+			n := umbrellaRows(share.Most, p.tails[b.Constraint])
 			if n == 0 {
 				return rows, 0
 			}
@@ -105,7 +104,7 @@ func (p *Promises) needed(list []constraints.Inequality, hits []int) (rows, need
 		}
 		rows = min(rows, least)
 		value, above := p.best(b, hits)
-		n := statistics.RowsFor(least, above, b.Bound-value)
+		n := rowsFor(least, above, b.Bound-value)
 		if n == 0 {
 			return rows, 0
 		}

@@ -1,11 +1,17 @@
-// Package rates counts the decisions of a model: the rates of all rows and of groups of rows, with
-// intervals, the confusion matrix, the ROC curve, and whether bounds hold on new rows.
+// Package rates counts the decisions of a model: the rates of all rows and of groups of rows, the
+// confusion matrix and the ROC curve. It says what they tell about new rows: intervals of rates and
+// of their combinations, thresholds and bounds that hold at a confidence, and the numbers of rows
+// that these need. The rows are independent draws, and the decisions on them come from a model that
+// does not depend on them.
+//
+// A level or a confidence is a probability, such as 0.95. A tail is the probability of a wrong
+// statement, such as 0.05.
 package rates
 
 import (
 	"fmt"
 
-	"ppal/internal/statistics"
+	"ppal/internal/vec"
 	"ppal/trainer/session/results"
 )
 
@@ -18,9 +24,9 @@ type Rows struct {
 	Weights           []float64 // nil: 1 each
 }
 
-// Count counts decisions. trained says that the model was trained on the rows. Count returns an
+// NewTable counts decisions. trained says that the model was trained on the rows. It returns an
 // error if the lengths differ or an index is out of range.
-func Count(r Rows, classes []string, groups []results.Group, trained bool) (*results.RateTable, error) {
+func NewTable(r Rows, classes []string, groups []results.Group, trained bool) (*results.RateTable, error) {
 	n := len(r.Labels)
 	if n != len(r.Decisions) || r.Weights != nil && n != len(r.Weights) {
 		return nil, fmt.Errorf("rates: %d labels, %d decisions and %d weights", n, len(r.Decisions), len(r.Weights))
@@ -115,7 +121,7 @@ func (c *confusion) rates(classes []string, trained bool) results.Rates {
 		}
 		rate := results.Rate{Value: hits.weight / rows.weight, Rows: rows.rows}
 		if c.weighted {
-			rate.Effective = statistics.Effective(rows.rows, rows.weight, rows.squares)
+			rate.Effective = vec.EffectiveRows(rows.rows, rows.weight, rows.squares)
 		}
 		if !trained {
 			i := share(hits.rows, rows.rows, rate.Value, rate.Effective).Interval(Level)

@@ -23,7 +23,7 @@ import (
 func TestCountByHand(t *testing.T) {
 	labels := []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	decisions := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0}
-	table := require.Value(Count(Rows{Labels: labels, Decisions: decisions}, []string{"no", "yes"}, []results.Group{{Name: "a", Rows: []int{0, 5, 7}}, {Name: "b", Rows: []int{1, 2}}}, false))(t)
+	table := require.Value(NewTable(Rows{Labels: labels, Decisions: decisions}, []string{"no", "yes"}, []results.Group{{Name: "a", Rows: []int{0, 5, 7}}, {Name: "b", Rows: []int{1, 2}}}, false))(t)
 	for name, want := range map[string][2]int{
 		results.PositiveRate: {6, 12}, results.TruePositiveRate: {4, 5}, results.FalsePositiveRate: {2, 7}, results.Precision: {4, 6}, results.ErrorRate: {3, 12},
 	} {
@@ -45,7 +45,7 @@ func TestCountByHand(t *testing.T) {
 }
 
 func TestCountClasses(t *testing.T) {
-	table := require.Value(Count(Rows{Labels: []int{0, 0, 1, 2, 2, 2}, Decisions: []int{0, 1, 1, 2, 2, 0}}, []string{"coat", "shirt", "bag"}, nil, true))(t)
+	table := require.Value(NewTable(Rows{Labels: []int{0, 0, 1, 2, 2, 2}, Decisions: []int{0, 1, 1, 2, 2, 0}}, []string{"coat", "shirt", "bag"}, nil, true))(t)
 	for name, want := range map[string]float64{
 		"recall[coat]": 0.5, "recall[shirt]": 1, "recall[bag]": 2.0 / 3, "precision[shirt]": 0.5, "error": 2.0 / 6,
 	} {
@@ -65,19 +65,19 @@ func TestCountClasses(t *testing.T) {
 func TestCountRefuses(t *testing.T) {
 	for _, bad := range []func() error{
 		func() error {
-			_, err := Count(Rows{Labels: []int{0}, Decisions: []int{0, 1}}, []string{"a", "b"}, nil, false)
+			_, err := NewTable(Rows{Labels: []int{0}, Decisions: []int{0, 1}}, []string{"a", "b"}, nil, false)
 			return err
 		},
 		func() error {
-			_, err := Count(Rows{Labels: []int{0}, Decisions: []int{2}}, []string{"a", "b"}, nil, false)
+			_, err := NewTable(Rows{Labels: []int{0}, Decisions: []int{2}}, []string{"a", "b"}, nil, false)
 			return err
 		},
 		func() error {
-			_, err := Count(Rows{Labels: []int{-1}, Decisions: []int{0}}, []string{"a", "b"}, nil, false)
+			_, err := NewTable(Rows{Labels: []int{-1}, Decisions: []int{0}}, []string{"a", "b"}, nil, false)
 			return err
 		},
 		func() error {
-			_, err := Count(Rows{Labels: []int{0}, Decisions: []int{0}}, []string{"a", "b"}, []results.Group{{Name: "g", Rows: []int{1}}}, false)
+			_, err := NewTable(Rows{Labels: []int{0}, Decisions: []int{0}}, []string{"a", "b"}, []results.Group{{Name: "g", Rows: []int{1}}}, false)
 			return err
 		},
 	} {
@@ -237,8 +237,8 @@ func TestWeights(t *testing.T) {
 			}
 		}
 		names := []string{"a", "b", "c"}[:classes]
-		x := require.Value(Count(a, names, []results.Group{group}, false))(t)
-		y := require.Value(Count(b, names, []results.Group{other}, false))(t)
+		x := require.Value(NewTable(a, names, []results.Group{group}, false))(t)
+		y := require.Value(NewTable(b, names, []results.Group{other}, false))(t)
 		if x.Rows != 80 || x.Weight != float64(y.Rows) || y.Weight != 0 || !slices.EqualFunc(x.Confusion, y.Confusion, slices.Equal[[]float64]) {
 			t.Errorf("%d rows of the weight %v with %v, want %v with %v", x.Rows, x.Weight, x.Confusion, y.Rows, y.Confusion)
 		}
@@ -268,7 +268,7 @@ func TestWeights(t *testing.T) {
 			t.Errorf("the area is %v, want %v", got, want)
 		}
 	}
-	if _, err := Count(Rows{Labels: []int{0, 1}, Decisions: []int{0, 1}, Weights: []float64{1}}, []string{"a", "b"}, nil, false); err == nil {
+	if _, err := NewTable(Rows{Labels: []int{0, 1}, Decisions: []int{0, 1}, Weights: []float64{1}}, []string{"a", "b"}, nil, false); err == nil {
 		t.Error("too few weights: no error")
 	}
 }

@@ -44,7 +44,7 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 				members[g].Rows = append(members[g].Rows, i)
 			}
 		}
-		table := require.Value(rates.Count(rates.Rows{Labels: labels, Decisions: decisions}, classes, members, k == 0))(t)
+		table := require.Value(rates.NewTable(rates.Rows{Labels: labels, Decisions: decisions}, classes, members, k == 0))(t)
 		s := SplitRates{Split: []string{"train", "validation", "test"}[k], Word: word, Trained: k == 0, Table: table}
 		if len(classes) == 2 {
 			s.ROC = rates.ROC(scores, positive, nil, 400)

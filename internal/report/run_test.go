@@ -66,9 +66,9 @@ func fixture(t *testing.T) (rundir.Dir, *results.Summary) {
 			{Class: "yes " + evil, Rows: 10, Wrong: 2, List: []results.Example{{Row: 7, Decided: evil, Score: -3.25, Values: []string{"41", evil}}}}}}}))
 	classes := []string{"no " + evil, "yes"}
 	members := []results.Group{{Name: "job=" + evil, Rows: []int{0, 2}}}
-	train, err := rates.Count(rates.Rows{Labels: []int{0, 1, 1, 0}, Decisions: []int{0, 1, 0, 0}}, classes, members, true)
+	train, err := rates.NewTable(rates.Rows{Labels: []int{0, 1, 1, 0}, Decisions: []int{0, 1, 0, 0}}, classes, members, true)
 	failOn(err)
-	test, err := rates.Count(rates.Rows{Labels: []int{0, 1, 1, 1}, Decisions: []int{0, 1, 0, 0}}, classes, members, false)
+	test, err := rates.NewTable(rates.Rows{Labels: []int{0, 1, 1, 1}, Decisions: []int{0, 1, 0, 0}}, classes, members, false)
 	failOn(err)
 	sum := &results.Summary{Status: string(trainer.IterationLimit), Iterations: 40, Seconds: 4, SecondsTotal: 5, Objective: 0.2, Constraints: []float64{-0.1, -1}, Bounds: []float64{0.1, 1},
 		Certificate: &results.Certificate{Epsilon: 0.01, Stationarity: 0.01}, Converged: true, Warnings: []string{"the step is large (use --eta 0.1 " + evil + ")"}, Version: "v1",

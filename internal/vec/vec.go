@@ -1,5 +1,6 @@
 // Package vec has the few loops over slices of numbers that several packages share, a sort by
-// radix, and a stream of random integers. Sums add the elements in order and accumulate in float64.
+// radix, sums over pairs, the effective number of weighted rows, and a stream of random integers.
+// Sums add the elements in order and accumulate in float64.
 package vec
 
 import "math"
@@ -60,4 +61,14 @@ func Between(a, b []float64, t float64) []float64 {
 		out[i] = x + t*(b[i]-x)
 	}
 	return out
+}
+
+// EffectiveRows returns Kish's effective number of rows, (sum of w)^2 / (sum of w^2): a mean of
+// independent values with these weights has the variance of a plain mean of so many values. Source:
+// Kish, "Survey Sampling", 1965.
+func EffectiveRows(rows int, weight, squares float64) float64 {
+	if rows == 0 {
+		return 0
+	}
+	return min(weight*weight/squares, float64(rows))
 }

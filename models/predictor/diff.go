@@ -12,7 +12,6 @@ import (
 	"ppal/internal/newrows"
 	"ppal/internal/rates"
 	"ppal/internal/recordio"
-	"ppal/internal/statistics"
 	"ppal/trainer/session/results"
 )
 
@@ -322,7 +321,7 @@ func (d *Difference) count(g results.Group, labels, before, after []int, was, is
 			c.Positive += after[i]
 		}
 	}
-	own := statistics.ClopperPearson(c.Count, c.Rows, rates.Level)
+	own := rates.ClopperPearson(c.Count, c.Rows, rates.Level)
 	c.Churn, c.Interval = float64(c.Count)/float64(c.Rows), [2]float64{own.Low, own.High}
 	d.Changed = append(d.Changed, c)
 	for _, name := range (&results.RateTable{Classes: d.Classes}).Order() {
@@ -337,11 +336,11 @@ func (d *Difference) count(g results.Group, labels, before, after []int, was, is
 }
 
 // interval returns the interval of the difference of a rate on the rows.
-func (d *Difference) interval(name string, rows, labels, before, after []int) statistics.Interval {
+func (d *Difference) interval(name string, rows, labels, before, after []int) rates.Interval {
 	for class, text := range d.Classes {
 		if name == results.PrecisionOf(text) || name == results.Precision && class == 1 {
 			is := func(list []int) func(int) bool { return func(i int) bool { return list[rows[i]] == class } }
-			return statistics.PairedPrecision(is(labels), is(before), is(after), len(rows), rates.Level)
+			return rates.PairedPrecision(is(labels), is(before), is(after), len(rows), rates.Level)
 		}
 	}
 	counts := func(label int) bool { return true }
@@ -370,7 +369,7 @@ func (d *Difference) interval(name string, rows, labels, before, after []int) st
 			}
 		}
 	}
-	return statistics.Paired(gained, lost, n, rates.Level)
+	return rates.Paired(gained, lost, n, rates.Level)
 }
 
 // Broken returns the constraints that the new decisions do not meet, or that cannot be judged.

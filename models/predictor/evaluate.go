@@ -169,7 +169,7 @@ func (m *Model) judge(rows *labelled, subject, crossed []constraints.Constraint,
 			return nil, nil, fmt.Errorf("predictor: %w", err)
 		}
 	}
-	table, err := rates.Count(rates.Rows{Labels: rows.Labels, Decisions: rows.decisions, Weights: rows.Weights}, rows.Classes, groups, false)
+	table, err := rates.NewTable(rates.Rows{Labels: rows.Labels, Decisions: rows.decisions, Weights: rows.Weights}, rows.Classes, groups, false)
 	if err != nil {
 		return nil, nil, err
 	}

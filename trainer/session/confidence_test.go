@@ -11,8 +11,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/rates"
 	"ppal/internal/require"
-	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/method"
 )
@@ -66,7 +66,7 @@ func TestConfidenceOfRates(t *testing.T) {
 			negative++
 		}
 	}
-	k, _ := statistics.Umbrella(negative, 0.1, 0.05)
+	k, _ := rates.Umbrella(negative, 0.1, 0.05)
 	bad := *o.Constraints[0].Validation * float64(negative)
 	if allowed := float64(negative - k); bad > allowed+1e-6 || bad < allowed-2 {
 		t.Errorf("%v of %d validation rows are false positives, want %v, the umbrella's number", bad, negative, allowed)

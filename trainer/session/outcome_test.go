@@ -14,10 +14,10 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
+	"ppal/internal/rates"
 	"ppal/internal/report"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
-	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/session/internal/load"
@@ -177,7 +177,7 @@ func TestSurrogateOutcome(t *testing.T) {
 					t.Errorf("%s: the gap differs by %v from the rates", c.want[j], d)
 				}
 				want := hits(a).Estimate(0.025).Plus(hits(b).Estimate(0.025).Times(-1)).Interval()
-				want = statistics.Interval{Low: max(0, want.Low, -want.High), High: max(want.High, -want.Low)}
+				want = rates.Interval{Low: max(0, want.Low, -want.High), High: max(want.High, -want.Low)}
 				if got := o.Constraints[j].Interval; math.Abs(got[0]-want.Low) > 1e-15 || math.Abs(got[1]-want.High) > 1e-15 {
 					t.Errorf("%s: interval %v, want %v", c.want[j], got, want)
 				}
@@ -225,8 +225,8 @@ func TestIntersectionalOutcome(t *testing.T) {
 }
 
 // hits returns a rate as a number of hits among rows.
-func hits(r results.Rate) statistics.Count {
-	return statistics.Count{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows}
+func hits(r results.Rate) rates.Count {
+	return rates.Count{Hits: int(math.Round(r.Value * float64(r.Rows))), Rows: r.Rows}
 }
 
 // The examples of a table are rows of its file that the model decides wrongly, with their texts.

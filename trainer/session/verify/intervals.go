@@ -2,7 +2,6 @@ package verify
 
 import (
 	"ppal/internal/rates"
-	"ppal/internal/statistics"
 	"ppal/trainer/session/results"
 )
 
@@ -69,9 +68,9 @@ func clopperPearson(hits, rows mass, weighted bool) *[2]float64 {
 	if rows.rows == 0 {
 		return nil
 	}
-	i := statistics.ClopperPearson(hits.rows, rows.rows, rates.Level)
+	i := rates.ClopperPearson(hits.rows, rows.rows, rates.Level)
 	if weighted {
-		i = statistics.Weighted{Rate: hits.weight / rows.weight, Rows: rows.effective()}.Interval(rates.Level)
+		i = rates.Weighted{Rate: hits.weight / rows.weight, Rows: rows.effective()}.Interval(rates.Level)
 	}
 	return &[2]float64{i.Low, i.High}
 }

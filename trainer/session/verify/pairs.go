@@ -7,7 +7,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/rates"
-	"ppal/internal/statistics"
 )
 
 // namedQueries is the name by which rates of pairs name queries.
@@ -165,7 +164,7 @@ func pairInterval(value float64, list ...tally) *[2]float64 {
 	for _, v := range z {
 		sum += v * v
 	}
-	half := statistics.Quantile((1+rates.Level)/2) * math.Sqrt(float64(len(z))/float64(len(z)-1)*sum)
+	half := rates.Quantile((1+rates.Level)/2) * math.Sqrt(float64(len(z))/float64(len(z)-1)*sum)
 	return &[2]float64{max(0, value-half), min(1, value+half)}
 }
 

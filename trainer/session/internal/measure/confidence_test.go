@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/rates"
 	"ppal/internal/require"
-	"ppal/internal/statistics"
 )
 
 // TestConfidenceComparesAllThresholds compares the search over thresholds with brute force: among
@@ -56,7 +56,7 @@ func TestConfidenceComparesAllThresholds(t *testing.T) {
 		for _, at := range slices.Concat(scores, held) {
 			bad, negative := share(training, scores, 0, at)
 			wrong, all := share(validation, held, 0, at)
-			k, _ := statistics.Umbrella(all, 0.1, 0.05)
+			k, _ := rates.Umbrella(all, 0.1, 0.05)
 			if float64(bad) <= 0.1*float64(negative) && wrong <= all-k {
 				hits, positive := share(training, scores, 1, at)
 				least = min(least, 1-float64(hits)/float64(positive))

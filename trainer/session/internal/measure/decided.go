@@ -51,7 +51,7 @@ func Decide(split results.Split, classes []string, labels []int, scores []float6
 // Rates counts the rates of all rows and of the groups. The rates of training rows have no
 // intervals.
 func (d *Decided) Rates(groups []results.Group) (*results.RateTable, error) {
-	return rates.Count(rates.Rows{Labels: d.Labels, Decisions: d.Decisions, Weights: d.Weights}, d.Classes, groups, d.Split == results.Training)
+	return rates.NewTable(rates.Rows{Labels: d.Labels, Decisions: d.Decisions, Weights: d.Weights}, d.Classes, groups, d.Split == results.Training)
 }
 
 // ROC returns the curve of the rates over all thresholds of a single score, else nil.

@@ -1,4 +1,4 @@
-package statistics
+package rates
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // proportions based on paired data", 2012. Paired panics if the counts are not of n rows.
 func Paired(gained, lost, n int, level float64) Interval {
 	if min(gained, lost) < 0 || gained+lost > n {
-		panic(fmt.Sprintf("statistics: %d gained and %d lost of %d rows", gained, lost, n))
+		panic(fmt.Sprintf("rates: %d gained and %d lost of %d rows", gained, lost, n))
 	}
 	rows := float64(n + 2)
 	p, q := float64(gained+1)/rows, float64(lost+1)/rows

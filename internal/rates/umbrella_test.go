@@ -1,4 +1,4 @@
-package statistics
+package rates
 
 import (
 	"math"
@@ -27,12 +27,12 @@ func TestUmbrella(t *testing.T) {
 	}
 }
 
-// TestUmbrellaRows checks that UmbrellaRows returns the smallest number of rows with which Umbrella
+// TestUmbrellaRows checks that umbrellaRows returns the smallest number of rows with which Umbrella
 // succeeds.
 func TestUmbrellaRows(t *testing.T) {
 	for _, bound := range []float64{0.2, 0.1, 0.05, 0.01, 0.001} {
 		for _, tail := range []float64{0.5, 0.1, 0.05, 0.01} {
-			n := UmbrellaRows(bound, tail)
+			n := umbrellaRows(bound, tail)
 			if _, ok := Umbrella(n, bound, tail); !ok {
 				t.Errorf("bound %v, tail %v: %d rows are not enough", bound, tail, n)
 			}
@@ -41,10 +41,10 @@ func TestUmbrellaRows(t *testing.T) {
 			}
 		}
 	}
-	if n := UmbrellaRows(0.05, 0.05); n != 59 {
+	if n := umbrellaRows(0.05, 0.05); n != 59 {
 		t.Errorf("%d rows for 5 %% and 5 %%, want 59", n)
 	}
-	if n := UmbrellaRows(0, 0.05); n != 0 {
+	if n := umbrellaRows(0, 0.05); n != 0 {
 		t.Errorf("%d rows for a bound of 0, want 0 (impossible)", n)
 	}
 }

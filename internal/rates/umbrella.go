@@ -1,4 +1,4 @@
-package statistics
+package rates
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 //	v(k) = sum_{j=k}^{n} C(n,j) (1-bound)^j bound^(n-j)
 //
 // with equality for continuous scores. Umbrella returns the smallest k in 1..n with v(k) <= tail,
-// and false if none exists, because n < UmbrellaRows(bound, tail). Source: Tong, Feng and Li,
+// and false if none exists, because n < umbrellaRows(bound, tail). Source: Tong, Feng and Li,
 // "Neyman-Pearson classification algorithms and NP receiver operating characteristics", 2018,
 // Proposition 1.
 func Umbrella(n int, bound, tail float64) (k int, ok bool) {
@@ -33,10 +33,10 @@ func umbrellaTail(n, k int, bound float64) float64 {
 	return distuv.Binomial{N: float64(n), P: 1 - bound}.Survival(float64(k - 1))
 }
 
-// UmbrellaRows returns the smallest number of held-out rows with which Umbrella can keep a rate at
+// umbrellaRows returns the smallest number of held-out rows with which Umbrella can keep a rate at
 // or below bound: log(tail) / log(1-bound), rounded up. It returns 0 if bound is not positive: no
 // number of rows is enough.
-func UmbrellaRows(bound, tail float64) int {
+func umbrellaRows(bound, tail float64) int {
 	checkProbability("tail", tail)
 	switch {
 	case !(bound > 0):

@@ -1,4 +1,4 @@
-package statistics
+package rates
 
 import (
 	"math"
@@ -52,14 +52,14 @@ func (e Estimate) Plus(other Estimate) Estimate {
 	return Estimate{e.Value + other.Value, math.Hypot(e.Below, other.Below), math.Hypot(e.Above, other.Above)}
 }
 
-// Excess returns the rate of some rows minus the rate of all rows. The rows of part are among the
+// excessOf returns the rate of some rows minus the rate of all rows. The rows of part are among the
 // rows of all, and rest are the others. With the share w of part,
 //
 //	p_part - p_all = (1 - w) (p_part - p_rest),
 //
 // a difference of rates of different rows. w is an estimate, too. estimate returns the estimates of
 // counts at the tail.
-func Excess(part, all Count, estimate func(Count) Estimate) Estimate {
+func excessOf(part, all Count, estimate func(Count) Estimate) Estimate {
 	rest := Count{all.Hits - part.Hits, all.Rows - part.Rows}
 	if rest.Rows <= 0 {
 		return Estimate{}
@@ -72,10 +72,10 @@ func Excess(part, all Count, estimate func(Count) Estimate) Estimate {
 	return difference.Times(1 - w).Plus(share.Times(-difference.Value))
 }
 
-// Quotient returns a lower limit of a divided by b, of rates from different rows, between 0 and
+// quotient returns a lower limit of a divided by b, of rates from different rows, between 0 and
 // a.Value / b.Value: the smallest t at which the lower limit of a - t b is not positive. A lower
 // limit of b / a is also the reciprocal of an upper limit of a / b.
-func Quotient(a, b Estimate) float64 {
+func quotient(a, b Estimate) float64 {
 	// (a - t b)^2 = a.Below^2 + t^2 b.Above^2, for the smaller root t
 	constant := a.Value*a.Value - a.Below*a.Below
 	if constant <= 0 {
@@ -85,7 +85,7 @@ func Quotient(a, b Estimate) float64 {
 	return constant / (linear + math.Sqrt(max(0, linear*linear-square*constant)))
 }
 
-// Extreme returns an interval of the largest of several numbers, or of the smallest of them. at
+// extreme returns an interval of the largest of several numbers, or of the smallest of them. at
 // returns the intervals of the numbers whose ends fail with a probability of at most tail each; it
 // is called for two tails.
 //
@@ -97,7 +97,7 @@ func Quotient(a, b Estimate) float64 {
 // the others, its two tails are 1-level together, and if all are equal, the lower ends have 1-level
 // together, and the upper ends, which then all have to fail, next to nothing. The interval of the
 // smallest number is that of the largest of their negatives.
-func Extreme(largest bool, level float64, at func(tail float64) []Interval) Interval {
+func extreme(largest bool, level float64, at func(tail float64) []Interval) Interval {
 	near, far := at((1-level)/2), []Interval(nil)
 	if s := float64(len(near)); s <= 2 {
 		far = near
@@ -124,10 +124,10 @@ func Quantile(p float64) float64 {
 	return distuv.UnitNormal.Quantile(p)
 }
 
-// RowsFor returns the number of rows with which a limit has the distance wanted, if the distance is
+// rowsFor returns the number of rows with which a limit has the distance wanted, if the distance is
 // margin on the given number of rows. It falls about with the square root of the number of rows.
-// RowsFor returns 0 if no number of rows is enough, because wanted is not positive.
-func RowsFor(rows int, margin, wanted float64) int {
+// rowsFor returns 0 if no number of rows is enough, because wanted is not positive.
+func rowsFor(rows int, margin, wanted float64) int {
 	if !(wanted > 0) {
 		return 0
 	}

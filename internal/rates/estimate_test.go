@@ -1,4 +1,4 @@
-package statistics
+package rates
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func TestQuotient(t *testing.T) {
 	for _, a := range []Count{{0, 50}, {1, 50}, {20, 50}, {50, 50}, {300, 1000}} {
 		for _, b := range []Count{{0, 50}, {2, 50}, {20, 50}, {50, 50}, {500, 1000}} {
 			x, y := a.Estimate(0.05), b.Estimate(0.05)
-			q := Quotient(x, y)
+			q := quotient(x, y)
 			if x.Value == 0 {
 				if q != 0 {
 					t.Errorf("%v / %v: %v, want 0", a, b, q)
@@ -54,11 +54,11 @@ func TestExcess(t *testing.T) {
 	const tail, draws = 0.05, 4000
 	own := func(c Count) Estimate { return c.Estimate(tail) }
 	part, all := Count{30, 100}, Count{90, 400}
-	e, d := Excess(part, all, own), part.Estimate(tail).Plus(Count{60, 300}.Estimate(tail).Times(-1))
+	e, d := excessOf(part, all, own), part.Estimate(tail).Plus(Count{60, 300}.Estimate(tail).Times(-1))
 	if want := 0.3 - 0.225; math.Abs(e.Value-want) > 1e-15 || e.Below < 0.75*d.Below || e.Below > 0.77*d.Below || e.Above < 0.75*d.Above {
 		t.Errorf("%+v, the difference is %+v", e, d)
 	}
-	if got := Excess(all, all, own); got != (Estimate{}) {
+	if got := excessOf(all, all, own); got != (Estimate{}) {
 		t.Errorf("all rows: %+v", got)
 	}
 	rng := rand.New(rand.NewPCG(6, 7))
@@ -80,7 +80,7 @@ func TestExcess(t *testing.T) {
 					}
 				}
 			}
-			i, truth := Excess(part, all, own).Interval(), (1-c.share)*(c.p-c.q)
+			i, truth := excessOf(part, all, own).Interval(), (1-c.share)*(c.p-c.q)
 			if truth < i.Low {
 				low++
 			} else if truth > i.High {
@@ -154,7 +154,7 @@ func TestExtreme(t *testing.T) {
 		4: {{5 - 80, 5 + 80./3}, {1 - 80./3, 1 + 80}},
 	} {
 		for k, largest := range []bool{true, false} {
-			if got := Extreme(largest, 0.95, at(n)); math.Abs(got.Low-want[k].Low) > 1e-9 || math.Abs(got.High-want[k].High) > 1e-9 {
+			if got := extreme(largest, 0.95, at(n)); math.Abs(got.Low-want[k].Low) > 1e-9 || math.Abs(got.High-want[k].High) > 1e-9 {
 				t.Errorf("%d numbers, largest %t: %v, want %v", n, largest, got, want[k])
 			}
 		}
@@ -177,14 +177,14 @@ func TestRowsFor(t *testing.T) {
 		return Count{times(80), times(200)}.Estimate(0.025).Plus(Count{times(120), times(300)}.Estimate(0.025).Times(-1)).Above
 	}
 	margin := gap(1)
-	rows := RowsFor(500, margin, 0.01)
+	rows := rowsFor(500, margin, 0.01)
 	if got := gap(float64(rows) / 500); math.Abs(got-0.01) > 4e-4 {
 		t.Errorf("%d rows have the margin %v, want 0.01", rows, got)
 	}
-	if RowsFor(500, margin, 0) != 0 || RowsFor(500, margin, math.NaN()) != 0 {
+	if rowsFor(500, margin, 0) != 0 || rowsFor(500, margin, math.NaN()) != 0 {
 		t.Error("an impossible bound needs a number of rows, want 0")
 	}
-	if got := RowsFor(1<<40, 1, 1e-12); got != math.MaxInt {
+	if got := rowsFor(1<<40, 1, 1e-12); got != math.MaxInt {
 		t.Errorf("%d rows, want the largest int", got)
 	}
 	if got := roundUp(math.MaxInt); got != math.MaxInt {
@@ -237,7 +237,7 @@ func TestRefuses(t *testing.T) {
 			"ClopperPearson": func() { ClopperPearson(1, 10, p) },
 			"Quantile":       func() { Quantile(p) },
 			"Umbrella":       func() { Umbrella(10, 1, p) },
-			"UmbrellaRows":   func() { UmbrellaRows(0, p) },
+			"UmbrellaRows":   func() { umbrellaRows(0, p) },
 		} {
 			if said := panics(call); !strings.Contains(said, "want a number between 0 and 1") {
 				t.Errorf("%s with %v: panic %q", name, p, said)
@@ -283,7 +283,7 @@ func TestUmbrellaAtItsLimits(t *testing.T) {
 		bound, tail float64
 		rows        int
 	}{{0.5, 0.25, 2}, {0.9, 0.02, 2}, {1, 0.05, 1}, {2, 0.05, 1}, {math.NaN(), 0.05, 0}} {
-		if got := UmbrellaRows(c.bound, c.tail); got != c.rows {
+		if got := umbrellaRows(c.bound, c.tail); got != c.rows {
 			t.Errorf("bound %v, tail %v: %d rows, want %d", c.bound, c.tail, got, c.rows)
 		}
 	}

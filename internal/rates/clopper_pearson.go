@@ -1,4 +1,4 @@
-package statistics
+package rates
 
 import (
 	"fmt"
@@ -29,16 +29,6 @@ func (w Weighted) Interval(level float64) Interval {
 	return clopperPearson(w.Rate*w.Rows, w.Rows, level)
 }
 
-// Effective returns Kish's effective number of rows, (sum of w)^2 / (sum of w^2): a mean of
-// independent values with these weights has the variance of a plain mean of so many values. Source:
-// Kish, "Survey Sampling", 1965.
-func Effective(rows int, weight, squares float64) float64 {
-	if rows == 0 {
-		return 0
-	}
-	return min(weight*weight/squares, float64(rows))
-}
-
 // Rate is a counted rate with its intervals and limits: a Count or a Weighted.
 type Rate interface {
 	Interval(level float64) Interval
@@ -56,7 +46,7 @@ type Rate interface {
 // illustrated in the case of the binomial", 1934.
 func ClopperPearson(hits, rows int, level float64) Interval {
 	if hits < 0 || hits > rows {
-		panic(fmt.Sprintf("statistics: %d hits among %d rows", hits, rows))
+		panic(fmt.Sprintf("rates: %d hits among %d rows", hits, rows))
 	}
 	return clopperPearson(float64(hits), float64(rows), level)
 }
@@ -77,6 +67,6 @@ func clopperPearson(k, n, level float64) Interval {
 
 func checkProbability(name string, p float64) {
 	if !(p > 0 && p < 1) {
-		panic(fmt.Sprintf("statistics: the %s is %v, want a number between 0 and 1", name, p))
+		panic(fmt.Sprintf("rates: the %s is %v, want a number between 0 and 1", name, p))
 	}
 }
