@@ -218,9 +218,6 @@ func PairError(selectors ...string) Rate { return newRate(kindPairError, selecto
 // group.
 func CrossPairError(selectors ...string) Rate { return newRate(kindCrossPairs, selectors) }
 
-// OwnPairError returns the share of wrong pairs whose documents are both in the selected group.
-func OwnPairError(selectors ...string) Rate { return newRate(kindOwnPairs, selectors) }
-
 // PairLoss returns the mean logistic loss of the pairs of documents.
 func PairLoss(selectors ...string) Rate { return newRate(kindPairLoss, selectors) }
 

@@ -198,7 +198,7 @@ func TestTheEndAtRest(t *testing.T) {
 
 // Warnings of a state return with their codes; a text without a code is a warning without a code.
 func TestWarningsOfAState(t *testing.T) {
-	want := Warnings{{WarnSettings, "a tab\tin the text"}, {"", "no code"}}
+	want := Warnings{NewWarning(WarnSettings, "a tab\tin the text", "use \"less\""), {Text: "no code"}}
 	if diff := cmp.Diff(want, DecodeWarnings(want.Encode())); diff != "" {
 		t.Error(diff)
 	}

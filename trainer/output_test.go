@@ -76,11 +76,11 @@ func TestWarningsAndNotes(t *testing.T) {
 	var heard Warnings
 	r := trained(t, begin(t, square(problem.Regularizer{}), 0), &speaking{scripted{moves: []float64{0}}},
 		Settings{Iterations: 1, Warn: func(w Warning) { heard = append(heard, w) }})
-	want := Warnings{{WarnSettings, "before"}, {WarnConclusion, "after"}}
+	want := Warnings{{Code: WarnSettings, Text: "before"}, {Code: WarnConclusion, Text: "after"}}
 	if !slices.Equal(r.Warnings, want) || !slices.Equal(heard, want) || !slices.Equal(r.Notes, []string{"note"}) {
 		t.Errorf("warnings %q, heard %q, notes %q", r.Warnings, heard, r.Notes)
 	}
-	for status, want := range map[Status]Warnings{Infeasible: nil, IterationLimit: {{WarnConclusion, "after"}}} {
+	for status, want := range map[Status]Warnings{Infeasible: nil, IterationLimit: {{Code: WarnConclusion, Text: "after"}}} {
 		b := require.Value(newRun(t.Context(), begin(t, square(problem.Regularizer{}), 0), &speaking{}, Settings{}))(t)
 		b.warnings = nil
 		if r, err := b.finish(status, nil); err != nil || !slices.Equal(r.Warnings, want) || len(r.Notes) != 1 {

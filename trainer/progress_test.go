@@ -58,7 +58,7 @@ func TestProgressIsRestored(t *testing.T) {
 		for _, best := range []*Best{nil, {Iteration: 6, Objective: 7}, {Iteration: 6, Objective: 7, X: []float64{8, 9}}} {
 			r := newProgress(t, output)
 			r.seconds, r.last.Seconds, r.set.Near.RhoHat, r.recorded, r.from = 1, 2, 3, 4, 5
-			r.warnings, r.best = Warnings{{WarnSettings, "a"}, {WarnOutput, "b c"}}, best
+			r.warnings, r.best = Warnings{{Code: WarnSettings, Text: "a"}, {Code: WarnOutput, Text: "b c"}}, best
 			r.residuals = residuals{count: 10, sum: [3]float64{11, 12, 13}, squares: [3]float64{14, 15, 16},
 				fits: [3]logFit{{17, 18, 19, 20, 21}, {22, 23, 24, 25, 26}, {27, 28, 29, 30, 31}}}
 			r.conflict = conflict{recent: []float64{32, 33}, before: 34, started: true, spent: 35, attained: true, met: true}

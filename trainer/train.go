@@ -278,7 +278,7 @@ func (t *run) withAccuratePasses(passes func() error) error {
 // warn adds warnings with a code to the result, and passes each warning to Settings.Warn.
 func (t *run) warn(code WarningCode, texts ...string) {
 	for _, text := range texts {
-		w := Warning{code, text}
+		w := Warning{Code: code, Text: text}
 		t.warnings = append(t.warnings, w)
 		if t.set.Warn != nil {
 			t.set.Warn(w)

@@ -1,12 +1,24 @@
 package trainer
 
-import "strings"
+import "encoding/json"
 
 // Warning is a sentence about a run for its user, with what it is about. A program decides by the
 // code, and shows the text.
 type Warning struct {
-	Code WarningCode
-	Text string // what happened, what it means, and which flag to change
+	Code WarningCode `json:"code,omitempty"`
+	Text string      `json:"text"` // what happened, what it means, and which flag to change
+	// Claim is the part of Text that numbers of the run decide, and Advice the rest; "": not known.
+	Claim  string `json:"claim,omitempty"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// NewWarning returns a warning with a claim and advice, which may be "".
+func NewWarning(code WarningCode, claim, advice string) Warning {
+	w := Warning{Code: code, Text: claim, Claim: claim, Advice: advice}
+	if advice != "" {
+		w.Text += "; " + advice
+	}
+	return w
 }
 
 // WarningCode says what a warning is about. Other packages have codes of their own.
@@ -44,25 +56,21 @@ func (list Warnings) Texts() []string {
 	return texts
 }
 
-// separator stands between the code and the text of an encoded warning.
-const separator = "\t"
-
 // Encode returns a text for each warning, for a State.
-func (list Warnings) Encode() []string {
-	var texts []string
+func (list Warnings) Encode() (texts []string) {
 	for _, w := range list {
-		texts = append(texts, string(w.Code)+separator+w.Text)
+		text, _ := json.Marshal(w) // a struct of strings has no error
+		texts = append(texts, string(text))
 	}
 	return texts
 }
 
-// DecodeWarnings is the inverse of Encode. A text without a code is a warning without a code.
-func DecodeWarnings(texts []string) Warnings {
-	var list Warnings
+// DecodeWarnings is the inverse of Encode. A text of another form is a warning without a code.
+func DecodeWarnings(texts []string) (list Warnings) {
 	for _, text := range texts {
-		w := Warning{Text: text}
-		if code, sentence, found := strings.Cut(text, separator); found {
-			w = Warning{WarningCode(code), sentence}
+		var w Warning
+		if json.Unmarshal([]byte(text), &w) != nil {
+			w = Warning{Text: text}
 		}
 		list = append(list, w)
 	}

@@ -56,7 +56,7 @@ func TestStateOfTheRounds(t *testing.T) {
 			"decisions.best.decisions": {0.5, 0.6}, "decisions.best.offsets": {-8}, "decisions.best.selected": {38, 27, 28}, "decisions.best.nu": {0, 23}, "decisions.best.state.dual.k": {24},
 			"decisions.best.summary": {1, 31, 32, 33, 34, 35}},
 		Vectors: numbers{"iterate": {2, 3}, "decisions.best.output": {21, 22}, "decisions.best.state.iterate": {25, 26}, "decisions.best.feasible": {36, 37}},
-		Texts:   texts{"run.warnings": {"x"}, "decisions.told": {"code\ttold"}, "decisions.best.warnings": {"code\tw x"}, "decisions.best.notes": {"n", "o"}}}
+		Texts:   texts{"run.warnings": {"x"}, "decisions.told": {`{"code":"code","text":"told"}`}, "decisions.best.warnings": {`{"code":"code","text":"w x"}`}, "decisions.best.notes": {"n", "o"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the checkpoint (-want +got):\n%s", diff)
 	}

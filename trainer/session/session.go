@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,14 +47,15 @@ type Session struct {
 	records  []trainer.Record // records from the time without an open directory
 	last     *trainer.Record  // the last record; nil before the first
 	warnings []string
-	lost     error           // why a record could not be written; such a run ends early
-	stop     func()          // ends the training early
-	training *trainer.Result // nil before Optimize
-	result   *Result         // nil before Certify
-	summary  results.Summary // the zero value before Save
-	reading  time.Duration   // wall time of New
-	spent    time.Duration   // wall time of New, Optimize, Certify and Save
-	saving   time.Duration   // wall time of Save
+	codes    []results.WarningCode // of warnings
+	lost     error                 // why a record could not be written; such a run ends early
+	stop     func()                // ends the training early
+	training *trainer.Result       // nil before Optimize
+	result   *Result               // nil before Certify
+	summary  results.Summary       // the zero value before Save
+	reading  time.Duration         // wall time of New
+	spent    time.Duration         // wall time of New, Optimize, Certify and Save
+	saving   time.Duration         // wall time of Save
 }
 
 // New loads the data, initialises the model and builds the problem. If ctx is cancelled, New
@@ -126,8 +128,16 @@ func (s *Session) Explain() string { return s.pipeline.Explain() }
 // Warnings returns the warnings so far.
 func (s *Session) Warnings() []string { return slices.Clone(s.warnings) }
 
+// addCode keeps the code of the warning at a place of the list of warnings.
+func (s *Session) addCode(w trainer.Warning, at int) {
+	if w.Code != "" {
+		s.codes = append(s.codes, results.WarningCode{Warning: at, Code: string(w.Code), Claim: cmp.Or(w.Claim, w.Text), Advice: w.Advice})
+	}
+}
+
 // warn adds a warning to the run, and tells it to the caller.
 func (s *Session) warn(w trainer.Warning) {
+	s.addCode(w, len(s.warnings))
 	s.warnings = append(s.warnings, w.Text)
 	if tell := s.options.Settings.Warn; tell != nil {
 		tell(w)
@@ -169,7 +179,8 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	set.Recorder = recorders
 	known := slices.Clone(s.warnings)
 	set.Warn = func(warning trainer.Warning) {
-		if s.files != nil && s.files.Resumed != nil && slices.Contains(known, warning.Text) {
+		if at := slices.Index(known, warning.Text); s.files != nil && s.files.Resumed != nil && at >= 0 {
+			s.addCode(warning, at)
 			return // the part of the run before the checkpoint warned
 		}
 		s.warn(warning)

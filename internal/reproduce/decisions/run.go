@@ -12,11 +12,10 @@ import (
 	"ppal/internal/study"
 )
 
-// The name and the title of the experiment, and its number of splits.
+// The name and the title of the experiment.
 const (
-	Name   = "decisions"
-	Title  = "constraints that hold on decisions"
-	Splits = 5
+	Name  = "decisions"
+	Title = "constraints that hold on decisions"
 )
 
 // Options describes a comparison.

@@ -84,6 +84,23 @@ func NewCertificate(c certify.Certificate) *Certificate {
 		Nu: c.Nu, Domain: c.Domain, UpperBound: c.UpperBound, KinkTolerance: c.KinkTolerance, NotResolved: c.NotResolved, Own: (*OwnMultiplier)(c.Own)}
 }
 
+// WarningCode says what a warning of the run is about.
+type WarningCode struct {
+	Warning int    `json:"warning"` // place in the list of warnings, from 0
+	Code    string `json:"code"`
+	// Claim is the part of the sentence that numbers of the run decide, and Advice the rest.
+	Claim  string `json:"claim"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// Sentence returns the warning.
+func (c *WarningCode) Sentence() string {
+	if c.Advice == "" {
+		return c.Claim
+	}
+	return c.Claim + "; " + c.Advice
+}
+
 // Summary is the content of summary.json: the result of a finished run.
 type Summary struct {
 	Schema     int     `json:"schema"` // the version of the keys
@@ -118,6 +135,9 @@ type Summary struct {
 	// Verdict says in words why the run has not converged and what to change, or which bounds
 	// conflict; "" for a converged run.
 	Verdict string `json:"verdict"`
+	// VerdictClaim is the start of Verdict, which the numbers of the summary decide, without reasons
+	// and advice.
+	VerdictClaim string `json:"verdict_claim,omitempty"`
 	// Infeasibility proves that the bounds cannot be met near the weights; absent unless the status is
 	// "infeasible".
 	Infeasibility *Infeasibility `json:"infeasibility,omitempty"`
@@ -137,7 +157,9 @@ type Summary struct {
 	Products  string   `json:"products"`
 	PeakBytes uint64   `json:"peak_bytes"` // peak resident memory, in bytes
 	Warnings  []string `json:"warnings"`
-	Version   string   `json:"version"`
+	// WarningCodes say what the warnings are about, except for warnings about settings and data.
+	WarningCodes []WarningCode `json:"warning_codes,omitempty"`
+	Version      string        `json:"version"`
 
 	// OutputIteration is the iteration of the weights in the model's file.
 	OutputIteration int           `json:"output_iteration"`

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"ppal/constraints"
 	"ppal/internal/rundir"
@@ -27,8 +26,8 @@ func (c *check) claims() {
 		r.problem("converged is %t in summary.json, and %t by its certificate", s.Converged, converged)
 	}
 	switch {
-	case whole && s.Verdict != verdict, !strings.HasPrefix(s.Verdict, verdict):
-		r.problem("verdict is %q in summary.json, and %q by its numbers", s.Verdict, verdict)
+	case whole && s.Verdict != verdict, s.VerdictClaim != verdict:
+		r.problem("verdict is %q, with the claim %q, in summary.json, and %q by its numbers", s.Verdict, s.VerdictClaim, verdict)
 	case !whole:
 		r.skip("verdict: the reason why the training did not converge, and the advice")
 	}

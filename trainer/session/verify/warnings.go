@@ -3,9 +3,10 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"ppal/constraints"
+	"ppal/trainer"
+	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
 
@@ -16,55 +17,72 @@ func (c *check) warnings(before results.Provenance) {
 		c.report.skip("warnings, notes: the version %s of ppal wrote the run, and this is %s", before.Version, c.in.Version)
 		return
 	}
-	var starts [][]string
+	var expected [][]results.WarningCode
 	if r := c.parts[0]; c.summary.Outcome != nil {
 		if c.in.BoundsOn == constraints.OnDecisions {
-			starts = append(r.small(), c.ofDecisions(r)...)
+			expected = append(r.small(), c.ofDecisions(r)...)
 		}
-		starts = append(starts, c.oneSided(r)...)
+		expected = append(expected, c.oneSided(r)...)
 	}
-	c.sentences("warnings", c.summary.Warnings, append(slices.Clip(c.in.Warnings), c.unpromised...), starts)
+	c.sentences("warnings", c.summary.Warnings, append(slices.Clip(c.in.Warnings), c.unpromised...), c.coded(expected))
 	c.sentences("notes", c.summary.Notes, c.in.Notes, nil)
 }
 
-// sentences checks the list under a key of summary.json. The list must have each of the whole
-// sentences and, for each list of starts, a sentence that begins with one of the starts. Other
-// sentences, and the ends of these sentences, are not checked.
-func (c *check) sentences(key string, list, whole []string, starts [][]string) {
-	checked := make([]string, len(list)) // the part that is checked
-	expect := func(texts []string, equal bool) {
+// coded checks that summary.json has one of the codes of each entry of expected, with its claim,
+// unless that is "", and that each code has its sentence in the list of warnings. It returns the
+// places of the expected warnings.
+func (c *check) coded(expected [][]results.WarningCode) (places []int) {
+	list := c.summary.Warnings
+	for k, own := range c.summary.WarningCodes {
+		if at := own.Warning; at < 0 || at >= len(list) || own.Sentence() != list[at] {
+			c.report.problem("warning_codes[%d] is about another sentence than warnings[%d]", k, at)
+			return nil
+		}
+	}
+	for _, any := range expected {
 		found := false
-		for k, own := range list {
-			for _, text := range texts {
-				if own == text || !equal && strings.HasPrefix(own, text) {
-					checked[k], found = text, true
+		for _, own := range c.summary.WarningCodes {
+			for _, want := range any {
+				if own.Code == want.Code && (own.Claim == want.Claim || want.Claim == "") {
+					places, found = append(places, own.Warning), true
 				}
 			}
 		}
 		if !found {
-			c.report.problem("%s: summary.json lacks %q", key, texts[0])
+			c.report.problem("warnings: summary.json lacks the warning %s: %q", any[0].Code, any[0].Claim)
 		}
 	}
-	for _, text := range whole {
-		expect([]string{text}, true)
+	for k, own := range c.summary.WarningCodes {
+		if !slices.Contains(places, own.Warning) {
+			c.report.skip("warning_codes[%d].code: only the run knew it", k)
+		}
 	}
-	for _, texts := range starts {
-		expect(texts, false)
+	return places
+}
+
+// sentences checks that the list under a key of summary.json has each of the whole sentences. The
+// sentences at the places of claimed are checked except for the advice. Other sentences are not
+// checked.
+func (c *check) sentences(key string, list, whole []string, claimed []int) {
+	for _, text := range whole {
+		if !slices.Contains(list, text) {
+			c.report.problem("%s: summary.json lacks %q", key, text)
+		}
 	}
 	for k, own := range list {
-		switch checked[k] {
-		case own:
-		case "":
-			c.report.skip("%s[%d]: only the run knew it: %q", key, k, own)
+		switch {
+		case slices.Contains(whole, own):
+		case slices.Contains(claimed, k):
+			c.report.skip("%s[%d]: its advice: %q", key, k, own)
 		default:
-			c.report.skip("%s[%d]: its end, %q", key, k, strings.TrimPrefix(own, checked[k]))
+			c.report.skip("%s[%d]: only the run knew it: %q", key, k, own)
 		}
 	}
 }
 
 // small returns the warnings about constraints with inequalities in which one row weighs too much.
 // The warning names one of those in which it weighs the most.
-func (r *evaluator) small() (list [][]string) {
+func (r *evaluator) small() (list [][]results.WarningCode) {
 	rows := r.p.Population
 	none := &decided{scores: make([]float64, len(r.p.Classes)), class: make([]int, len(r.p.Classes)), unsure: make([]bool, len(r.p.Classes)), rows: rows,
 		chance: func(int, int) float64 { return 0 }, miss: func(int, int) float64 { return 1 }, loss: func(int, int) float64 { return 0 }}
@@ -74,7 +92,7 @@ func (r *evaluator) small() (list [][]string) {
 		if p.rate == "loss" || p.form == "l1" {
 			continue
 		}
-		var texts []string
+		var claims []results.WarningCode
 		unit := subject.Measure().Unit()
 		largest := p.most(subject.Bound()) * (1 + 1e-12)
 		for _, q := range p.inequalities(v, subject.Bound(), subject.IsAtLeast()) {
@@ -83,7 +101,7 @@ func (r *evaluator) small() (list [][]string) {
 				continue
 			}
 			if weight > largest*(1+1e-12) {
-				texts = nil
+				claims = nil
 			}
 			largest = weight
 			e := p.exceeded(q, v, constraints.NotJudged, subject.Bound(), rows)
@@ -95,11 +113,11 @@ func (r *evaluator) small() (list [][]string) {
 					e.Rows[i] = t.base.rows
 				}
 			}
-			texts = append(texts, fmt.Sprintf("%s: one %s of the smallest group changes the value by more than %.2g, so that the constraint may end as \"%s\"",
+			claims = append(claims, claim(session.WarnUnjudged, "%s: one %s of the smallest group changes the value by more than %.2g, so that the constraint may end as \"%s\"",
 				subject, unit, p.most(subject.Bound()), e.Unjudged(unit)))
 		}
-		if texts != nil {
-			list = append(list, texts)
+		if claims != nil {
+			list = append(list, claims)
 		}
 	}
 	return list
@@ -113,10 +131,16 @@ const (
 	costlyStep = 0.005
 )
 
-// ofDecisions returns the beginnings of the warnings about the decisions that r has counted. Advice
-// follows them.
-func (c *check) ofDecisions(r *evaluator) (list [][]string) {
-	add := func(format string, args ...any) { list = append(list, []string{fmt.Sprintf(format, args...) + "; "}) }
+// claim returns a code with its claim.
+func claim(code trainer.WarningCode, format string, args ...any) results.WarningCode {
+	return results.WarningCode{Code: string(code), Claim: fmt.Sprintf(format, args...)}
+}
+
+// ofDecisions returns the warnings about the decisions that r has counted.
+func (c *check) ofDecisions(r *evaluator) (list [][]results.WarningCode) {
+	add := func(code trainer.WarningCode, format string, args ...any) {
+		list = append(list, []results.WarningCode{claim(code, format, args...)})
+	}
 	n := len(r.decided)
 	accepted, positive := 0, 0
 	for i, k := range r.decided {
@@ -132,10 +156,10 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 	case r.doubt > rounding: // the run may have decided otherwise
 		return nil
 	case pairs && r.flat():
-		add("the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5")
+		add(session.WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5")
 	case pairs:
 	case r.outputs == 1 && accepted > 0 && accepted < positive && (accepted < fewRows || float64(accepted) < fewShare*float64(n)):
-		add("the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little", accepted, n, positive)
+		add(session.WarnFewPositive, "the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little", accepted, n, positive)
 	}
 	if over := r.exceeded(); over > 0 {
 		what := "no threshold"
@@ -145,22 +169,22 @@ func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 		case r.outputs > 1:
 			what = "no offsets of the classes that the search found"
 		}
-		add("%s meets all bounds on the decisions of the training rows: they are missed by %.3g in all", what, over)
+		add(session.WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are missed by %.3g in all", what, over)
 	}
 	if cost := c.summary.Outcome.ThresholdCost; c.in.Confidence == 0 && cost > costlyStep {
 		what := "threshold"
 		if pairs {
 			what = "step"
 		}
-		list = append(list, []string{fmt.Sprintf("the exact %s costs %.1f points of the objective (%s): ", what, 100*cost, c.in.System.Minimize)})
+		add(session.WarnCost, "the exact %s costs %.1f points of the objective (%s)", what, 100*cost, c.in.System.Minimize)
 	}
 	return list
 }
 
 // oneSided compares the class as which nearly all training rows are decided, and returns the
-// beginnings of the warning about it. A run whose training collapsed, or which accepts few rows,
+// warning about it. A run whose training collapsed, or which accepts few rows,
 // warns of that instead.
-func (c *check) oneSided(r *evaluator) [][]string {
+func (c *check) oneSided(r *evaluator) [][]results.WarningCode {
 	if c.in.System.OfPairs() || slices.Contains(r.unsure, true) {
 		return nil // the run may have decided otherwise
 	}
@@ -197,8 +221,7 @@ func (c *check) oneSided(r *evaluator) [][]string {
 	if only == "" {
 		return nil
 	}
-	return [][]string{{"the model decides " + only + " for ", "the model rejects everybody: it decides " + only + " for ",
-		"the model accepts everybody: it decides " + only + " for ", "the model accepts only ", "collapsed: "}}
+	return [][]results.WarningCode{{claim(session.WarnOneSided, ""), claim(session.WarnFewPositive, ""), claim(trainer.WarnCollapsed, "")}}
 }
 
 // exceeded returns the sum of the amounts by which the counted decisions exceed the inequalities,

@@ -50,10 +50,10 @@ func TestWarnings(t *testing.T) {
 			}
 			dir := trained(t, options())
 			sum := require.Value(rundir.ReadSummary(dir.Summary()))(t)
-			forge := func(list []string) *Report {
+			forge := func(list []string, codes []results.WarningCode) *Report {
 				t.Helper()
 				own := sum
-				own.Warnings = list
+				own.Warnings, own.WarningCodes = list, codes
 				reseal(t, dir.Summary(), own)
 				return require.Value(Run(t.Context(), string(dir), options()))(t)
 			}
@@ -62,7 +62,7 @@ func TestWarnings(t *testing.T) {
 					t.Fatalf("no warning begins with %q: %q", start, sum.Warnings)
 				}
 			}
-			all := forge(sum.Warnings)
+			all := forge(sum.Warnings, sum.WarningCodes)
 			if !all.Verified {
 				t.Errorf("the run is not verified: %q", all.Problems)
 			}
@@ -71,12 +71,26 @@ func TestWarnings(t *testing.T) {
 				if slices.ContainsFunc(test.want, func(start string) bool { return strings.HasPrefix(w, start) }) && alone {
 					t.Errorf("not checked: %q", w)
 				}
-				if r := forge(slices.Delete(slices.Clone(sum.Warnings), k, k+1)); r.Verified != alone {
+				without := slices.Delete(slices.Clone(sum.Warnings), k, k+1)
+				var codes []results.WarningCode
+				for _, c := range sum.WarningCodes {
+					at := c.Warning
+					if at > k {
+						c.Warning--
+					}
+					if at != k {
+						codes = append(codes, c)
+					}
+				}
+				if r := forge(without, codes); r.Verified != alone {
 					t.Errorf("without %q: verified %t, want %t", w, r.Verified, alone)
+				}
+				if r := forge(without, sum.WarningCodes); r.Verified && len(codes) < len(sum.WarningCodes) {
+					t.Errorf("without %q, but with its code, the run is verified", w)
 				}
 			}
 			other := append(slices.Clone(sum.Warnings), "something else")
-			if r := forge(other); !slices.Contains(r.Skipped, fmt.Sprintf("warnings[%d]: only the run knew it: %q", len(sum.Warnings), "something else")) {
+			if r := forge(other, sum.WarningCodes); !slices.Contains(r.Skipped, fmt.Sprintf("warnings[%d]: only the run knew it: %q", len(sum.Warnings), "something else")) {
 				t.Errorf("a warning that nobody can check is not listed: %q", r.Skipped)
 			}
 		})

@@ -222,5 +222,5 @@ func (c *Circumstances) GivenUp(o *results.Outcome, t *results.RateTable) traine
 	case !c.Convex:
 		use += ", or another --seed"
 	}
-	return trainer.Warnings{{Code: WarnOneSided, Text: text + "; " + use}}
+	return trainer.Warnings{trainer.NewWarning(WarnOneSided, text, use)}
 }

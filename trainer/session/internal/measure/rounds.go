@@ -88,7 +88,7 @@ func NewSolution(system *constraints.System, sample *constraints.Sample, classes
 // coded returns warnings with a code.
 func coded(code trainer.WarningCode, texts []string) (list trainer.Warnings) {
 	for _, text := range texts {
-		list = append(list, trainer.Warning{Code: code, Text: text})
+		list = append(list, trainer.NewWarning(code, text, ""))
 	}
 	return list
 }
@@ -238,16 +238,16 @@ const costlyStep = 0.005
 // Warnings returns the warnings about a failed exact step. If the training rows chose the offsets,
 // Warnings also reports the cost of the exact step.
 func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warnings) {
-	add := func(code trainer.WarningCode, format string, args ...any) {
-		list = append(list, trainer.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
-	}
 	use := c.toMeetBounds()
+	add := func(code trainer.WarningCode, format string, args ...any) {
+		list = append(list, trainer.NewWarning(code, fmt.Sprintf(format, args...), use))
+	}
 	if f.flat {
-		add(WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5; %s", use)
+		add(WarnOneSided, "the model orders nothing: all documents of a query have the same score, so that every pair error is 0.5")
 	}
 	if f.Few() {
-		add(WarnFewPositive, "the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little; %s",
-			f.Accepted, f.Rates.Rows(), f.Positive, use)
+		add(WarnFewPositive, "the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little",
+			f.Accepted, f.Rates.Rows(), f.Positive)
 	}
 	if f.Exact.Violation > 0 {
 		what := "no threshold"
@@ -257,14 +257,14 @@ func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warn
 		case f.Rates.Outputs() > 1:
 			what = "no offsets of the classes that the search found"
 		}
-		add(WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are missed by %.3g in all; %s", what, f.Exact.Violation, use)
+		add(WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are missed by %.3g in all", what, f.Exact.Violation)
 	}
 	if cost := f.Exact.Cost(); byTraining && cost > costlyStep {
 		what := "threshold"
 		if f.Orders != nil {
 			what = "step"
 		}
-		add(WarnCost, "the exact %s costs %.1f points of the objective (%s): %s", what, 100*cost, f.System.Minimize, use)
+		add(WarnCost, "the exact %s costs %.1f points of the objective (%s)", what, 100*cost, f.System.Minimize)
 	}
 	return list
 }

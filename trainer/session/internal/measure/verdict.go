@@ -38,19 +38,19 @@ func (e Run) Judge(sum *results.Summary) {
 	if r.Status == trainer.Infeasible {
 		sum.Infeasibility = results.NewInfeasibility(r.Infeasible, e.Constraints)
 		sum.Infeasibility.BoundShifts = e.Shifts
-		_, sum.Verdict, _ = sum.Judge(e.FeasibilityTolerance)
+		_, sum.VerdictClaim, _ = sum.Judge(e.FeasibilityTolerance)
+		sum.Verdict = sum.VerdictClaim
 		if text := how.use(toConverge); text != "" {
 			sum.Verdict += " " + text
 		}
 		return
 	}
 	exceeded := !onDecisions && sum.MaxViolation > e.FeasibilityTolerance
-	var start string
-	if sum.Converged, start, _ = sum.Judge(e.FeasibilityTolerance); sum.Converged {
+	if sum.Converged, sum.VerdictClaim, _ = sum.Judge(e.FeasibilityTolerance); sum.Converged {
 		return
 	}
 	how.unconverged = true
-	list := []string{start, e.reason()}
+	list := []string{sum.VerdictClaim, e.reason()}
 	switch {
 	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
