@@ -52,12 +52,9 @@ run; 130 Ctrl-C.`,
 type watched struct {
 	dir      rundir.Dir
 	settings struct {
-		Method     string             `yaml:"method"`
-		Model      string             `yaml:"model"`
-		Dataset    string             `yaml:"dataset"`
-		File       string             `yaml:"file"`
-		Iterations int                `yaml:"iterations"`
-		Provenance results.Provenance `yaml:"provenance"`
+		results.Title `yaml:",inline"`
+		Iterations    int                `yaml:"iterations"`
+		Provenance    results.Provenance `yaml:"provenance"`
 	}
 	free   int // looks in a row at a free lock
 	screen func() (width, height int, ok bool)
@@ -109,12 +106,6 @@ func (a *app) watch(ctx context.Context, dir rundir.Dir) error {
 	}
 }
 
-// title returns the title of the run, such as "alm on adult".
-func (w *watched) title() string {
-	s := &w.settings
-	return results.MethodName(s.Method, s.Model) + " on " + results.DataName(s.Dataset, s.File)
-}
-
 // look returns the result of the run, if there is one, and the last record so far. The error says
 // why the run ended without a result.
 func (w *watched) look() (*results.Summary, *trainer.Record, error) {
@@ -151,7 +142,7 @@ func (w *watched) look() (*results.Summary, *trainer.Record, error) {
 // result returns the text of a finished run.
 func (w *watched) result(sum *results.Summary) string {
 	var out strings.Builder
-	printHead(&out, sum, w.title())
+	printHead(&out, sum, w.settings.String())
 	if sum.Outcome != nil {
 		printView(&out, report.NewView(sum.Outcome, sum.Rates))
 	}
@@ -179,7 +170,7 @@ func (w *watched) show(r *trainer.Record, now time.Time, last bool) error {
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s\n%s\n%s\n\n", w.title(), w.dir, line, state)
+	fmt.Fprintf(&text, "%s: %s\n%s\n%s\n\n", &w.settings.Title, w.dir, line, state)
 	if v := report.NewView(report.Live(w.settings.Provenance.Constraints, r), nil); v.Rows != nil {
 		rowsOf(v).print(&text)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -150,14 +151,14 @@ func (r *run) boundedName(j int) string {
 
 // title returns "ppala on adult".
 func (r *run) title() string {
-	dataset := results.DataName(r.setting("dataset"), r.setting("file"))
-	if dataset == "" && r.model != nil {
-		dataset = r.model.Dataset
+	t := results.Title{Method: r.setting("method"), Model: r.setting("model"), Dataset: r.setting("dataset"), File: r.setting("file")}
+	if results.DataName(t.Dataset, t.File) == "" {
+		t.Dataset, t.File = "data at hand", ""
+		if r.model != nil {
+			t.Dataset = cmp.Or(r.model.Dataset, t.Dataset)
+		}
 	}
-	if dataset == "" {
-		dataset = "data at hand"
-	}
-	return results.MethodName(r.setting("method"), r.setting("model")) + " on " + dataset
+	return t.String()
 }
 
 // runView is the data of the template of a run.

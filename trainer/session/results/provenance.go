@@ -18,6 +18,19 @@ func DataName(dataset, file string) string {
 	return filepath.Base(file)
 }
 
+// Title has the settings that name a run, as config.yaml has them.
+type Title struct {
+	Method  string `yaml:"method"`
+	Model   string `yaml:"model"`
+	Dataset string `yaml:"dataset"`
+	File    string `yaml:"file"`
+}
+
+// String returns the title of the run, such as "alm on adult".
+func (t *Title) String() string {
+	return MethodName(t.Method, t.Model) + " on " + DataName(t.Dataset, t.File)
+}
+
 // MethodName returns what titles call the method of a run, by the settings method and model: given
 // scores have thresholds, and no method; a program's own method is no setting.
 func MethodName(method, model string) string {
