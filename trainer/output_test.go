@@ -92,7 +92,16 @@ func TestWarningsAndNotes(t *testing.T) {
 	}
 }
 
-// A nearly stationary point with an objective of at least CollapseAbove gives a warning.
+// keeper is a recorder that keeps the last record.
+type keeper struct{ last Record }
+
+func (k *keeper) Record(r *Record) error {
+	k.last = *r
+	return nil
+}
+
+// A nearly stationary point with an objective of at least CollapseAbove gives a warning, and a
+// record with an objective near twice CollapseAbove is not feasible.
 func TestCollapseByHand(t *testing.T) {
 	for _, c := range []struct {
 		f, slope, above float64
@@ -104,6 +113,13 @@ func TestCollapseByHand(t *testing.T) {
 		r := trained(t, begin(t, fn, 1), &scripted{moves: []float64{0}}, Settings{Iterations: 1, CollapseAbove: c.above})
 		if got := len(r.Warnings) == 1 && r.Warnings.Has(WarnCollapsed); got != c.want {
 			t.Errorf("%+v: warnings %q", c, r.Warnings)
+		}
+		own := &keeper{}
+		given := c.above > 0 && c.f >= 1.8*c.above
+		set := Settings{Iterations: 1, CollapseAbove: c.above, Output: OutputBest, Recorder: own}
+		r = trained(t, begin(t, fn, 1), &scripted{moves: []float64{0}}, set)
+		if last := own.last; last.GivenUp != given || last.Feasible(0) == given || (r.BestFeasible == nil) != given || r.Warnings.Has(WarnOutput) != given {
+			t.Errorf("%+v: given up %t, best feasible %v, warnings %q", c, last.GivenUp, r.BestFeasible, r.Warnings)
 		}
 	}
 }

@@ -31,7 +31,8 @@ type Record struct {
 	MeanComplementarity *float64
 	// Sample is the number of rows whose gradient the residuals have, and whose values the record has
 	// unless it is the last one (Settings.Sample); 0: all rows.
-	Sample int
+	Sample  int
+	GivenUp bool // the model does not decide for the class of the objective: see Settings.GivenUp
 
 	// NearStationarity is nil at records that Settings.NearEvery does not select.
 	NearStationarity *certify.Stationarity
@@ -41,6 +42,10 @@ type Record struct {
 	Certificate certify.Certificate
 	Measures    map[string]float64 // results of Settings.Measure
 }
+
+// Feasible reports whether the largest violation is at most a tolerance, and the model decides for
+// the class of the objective.
+func (r *Record) Feasible(tolerance float64) bool { return r.MaxViolation <= tolerance && !r.GivenUp }
 
 // Recorder observes a run. A Recorder must not change the problem or the method, and must not keep
 // the record's slices.

@@ -62,6 +62,7 @@ func (t *run) recordIterate(ending bool) error {
 		Multipliers: report.Multipliers, Auxiliary: report.Auxiliary, Slack: report.Slack,
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
 	}
+	r.GivenUp = t.set.GivenUp(r.Objective)
 	if err := t.near(&r, ending); err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (t *run) recordIterate(ending bool) error {
 			return fmt.Errorf("trainer: measures at iteration %d: %w", t.at.Iteration, err)
 		}
 	}
-	if at == t.fullAt && r.MaxViolation <= t.set.FeasibilityTolerance && !t.set.GivenUp(r.Objective) && (t.best == nil || r.Objective < t.best.Objective) {
+	if at == t.fullAt && r.Feasible(t.set.FeasibilityTolerance) && (t.best == nil || r.Objective < t.best.Objective) {
 		t.keepBest(&r)
 	}
 	if ending || t.at.Iteration%t.check == 0 {

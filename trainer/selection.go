@@ -107,7 +107,7 @@ func (t *run) selects(r *Record, nu []float64) {
 	}
 	switch t.set.Output {
 	case OutputBest:
-		if chosen = r.MaxViolation <= tolerance && (!c.chosen || r.Objective < c.merit.Objective); chosen {
+		if chosen = r.Feasible(tolerance) && (!c.chosen || r.Objective < c.merit.Objective); chosen {
 			c.merit = Merit{Objective: r.Objective}
 		}
 	case OutputBestTrain:

@@ -89,7 +89,7 @@ func gradientsToLoss(reference string) number {
 			}
 			for i := range r.Records {
 				at := &r.Records[i]
-				if at.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance && at.Objective <= goal+lossSlack {
+				if at.Feasible(r.Config.Session.Settings.FeasibilityTolerance) && at.Objective <= goal+lossSlack {
 					return float64(at.GradientEvaluations), true
 				}
 			}

@@ -35,6 +35,7 @@ type record struct {
 	MeanInfeasibility   *float64              `json:"mean_feasibility"`
 	MeanComplementarity *float64              `json:"mean_complementarity"`
 	Sample              int                   `json:"sample,omitempty"`
+	GivenUp             bool                  `json:"given_up,omitempty"`
 	NearStationarity    *certify.Stationarity `json:"-"`
 	NearReason          string                `json:"-"`
 	Certificate         certify.Certificate   `json:"-"`

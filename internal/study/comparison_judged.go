@@ -20,7 +20,7 @@ func (r *ComparedRun) onDecisions() bool {
 }
 
 // Met reports whether the run ended with all bounds met: by the judgement of its summary, or by the
-// last record of a run without one.
+// last record of a run without one. A run that gave up the class of the objective does not count.
 func (r *ComparedRun) Met() bool {
 	switch {
 	case r.Failure != "":
@@ -28,7 +28,7 @@ func (r *ComparedRun) Met() bool {
 	case r.onDecisions():
 		return r.Summary.Outcome.Met()
 	}
-	return r.violation() <= r.Config.Session.Settings.FeasibilityTolerance
+	return r.violation() <= r.Config.Session.Settings.FeasibilityTolerance && !r.Last().GivenUp
 }
 
 // tail returns the last tenth of the records. A single record of a method that switches between
@@ -62,7 +62,7 @@ func (r *ComparedRun) MetThroughout() bool {
 
 // feasible reports whether a record meets the bounds.
 func (r *ComparedRun) feasible(at *trainer.Record) bool {
-	return at.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
+	return at.Feasible(r.Config.Session.Settings.FeasibilityTolerance)
 }
 
 // violation returns the largest violation of the smooth constraints at the end.
@@ -106,7 +106,13 @@ func (o *Compared) judgedBy() string {
 	if o.onDecisions() {
 		return "Bounds are judged as by `ppal train`: on counted training decisions."
 	}
-	return fmt.Sprintf("A bound counts as met if no smooth constraint exceeds it by more than %g. A column of the last tenth is a mean over the last tenth of the records, or counts the runs in which each of these records meets the bounds.", o.tolerance())
+	text := fmt.Sprintf("A bound counts as met if no smooth constraint exceeds it by more than %g. A column of the last tenth is a mean over the last tenth of the records, or counts the runs in which each of these records meets the bounds.", o.tolerance())
+	if slices.ContainsFunc(o.Runs, func(r ComparedRun) bool {
+		return slices.ContainsFunc(r.Records, func(at trainer.Record) bool { return at.GivenUp })
+	}) {
+		text += " A record whose model no longer decides for the class of the objective does not count."
+	}
+	return text
 }
 
 // objective returns the minimised value at the end: the rate of counted training decisions if the

@@ -364,3 +364,20 @@ func TestGridsGrow(t *testing.T) {
 		t.Errorf("%v, %v", grid, fresh)
 	}
 }
+
+// A record whose model gave up the class of the objective is feasible nowhere: neither as the best
+// record nor at the end nor in the search.
+func TestGivenUpIsNotFeasible(t *testing.T) {
+	for _, given := range [][]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
+		r := ComparedRun{Records: []trainer.Record{{Objective: 1, GivenUp: given[0]}, {Objective: 2, GivenUp: given[1]}}}
+		best, known := r.Best()
+		if known != (!given[0] || !given[1]) || known && (best == 1) == given[0] || r.Met() == given[1] || r.MetThroughout() == given[1] ||
+			newSearchPoint(&r, nil).Feasible == given[1] {
+			t.Errorf("%v: best %v, %t; met %t", given, best, known, r.Met())
+		}
+		o := &Compared{Runs: []ComparedRun{r}}
+		if strings.Contains(o.judgedBy(), "no longer decides") != (given[0] || given[1]) {
+			t.Errorf("%v: %s", given, o.judgedBy())
+		}
+	}
+}

@@ -39,7 +39,7 @@ func newSearchPoint(r *ComparedRun, settings config.Values) SearchPoint {
 	}
 	t.Objective, _ = r.Tail(Objective)
 	t.MaxViolation, _ = r.Tail(Violation)
-	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
+	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance && !r.Last().GivenUp
 	return t
 }
 

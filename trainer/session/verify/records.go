@@ -63,6 +63,9 @@ func (c *check) fitting() {
 			}
 		}
 		wrong("max_violation", one.MaxViolation, worst(one.Constraints))
+		if one.GivenUp && !c.in.GivenUp(one.Objective) { // earlier versions wrote no given_up
+			c.report.problem("metrics.jsonl: the record of iteration %d has given_up, and its objective is %v", one.Iteration, one.Objective)
+		}
 		sum := 0.0
 		for _, g := range one.Constraints {
 			sum += max(0, g) * max(0, g)
