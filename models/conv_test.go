@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -44,6 +45,48 @@ func TestPictureScores(t *testing.T) {
 			if math.Abs(got-want[i]) > 1e-13 {
 				t.Errorf("%v: score %d is %v, want %v", a, i, got, want[i])
 			}
+		}
+	}
+}
+
+// MaxPool2D and its derivative are those of gorgonia.MaxPool2D to the bit, with equal elements and
+// NaN, windows that overlap, and padding. Windows that do not fit are refused.
+func TestMaxPool2D(t *testing.T) {
+	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		for _, w := range [][3][]int{{{2, 2}, {0, 0}, {2, 2}}, {{3, 2}, {1, 0}, {1, 2}}, {{2, 3}, {0, 1}, {3, 1}}} {
+			pooled := func(pool func(*gorgonia.Node, tensor.Shape, []int, []int) (*gorgonia.Node, error)) (value, derivative any) {
+				rng, g := generator(4), gorgonia.NewGraph()
+				input := func(name string, shape ...int) *gorgonia.Node {
+					d := tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
+					for i := range d.Len() {
+						if x := float64(rng.IntN(4) - 1); dtype == tensor.Float32 {
+							d.Float32s()[i] = float32(x)
+						} else {
+							d.Float64s()[i] = x
+						}
+					}
+					return gorgonia.NewTensor(g, dtype, len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...), gorgonia.WithValue(d))
+				}
+				x := input("x", 3, 2, 7, 5)
+				if dtype == tensor.Float64 {
+					x.Value().Data().([]float64)[8] = math.NaN()
+				}
+				y := require.Value(pool(x, w[0], w[1], w[2]))(t)
+				d := require.Value(gorgonia.Backpropagate(gorgonia.Nodes{y}, gorgonia.Nodes{input("d", y.Shape()...)}, gorgonia.Nodes{x}))(t)
+				require.NoError(t, gorgonia.NewTapeMachine(g).RunAll())
+				return y.Value().Data(), d[0].Value().Data()
+			}
+			got, gradient := pooled(MaxPool2D)
+			want, wantGradient := pooled(gorgonia.MaxPool2D)
+			if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gradient, wantGradient) {
+				t.Errorf("%v, windows %v: %v and %v, want %v and %v", dtype, w, got, gradient, want, wantGradient)
+			}
+		}
+	}
+	x := gorgonia.NewTensor(gorgonia.NewGraph(), tensor.Float32, 4, gorgonia.WithShape(1, 1, 4, 4))
+	for _, w := range [][3][]int{{{5, 1}, {0, 0}, {1, 1}}, {{0, 1}, {0, 0}, {1, 1}}, {{1, 1}, {0, -1}, {1, 1}}, {{1, 1}, {0, 0}, {1, 0}}, {{1}, {0, 0}, {1, 1}}} {
+		if _, err := MaxPool2D(x, w[0], w[1], w[2]); !errors.Is(err, ErrSpec) {
+			t.Errorf("windows %v: %v, want ErrSpec", w, err)
 		}
 	}
 }

@@ -25,8 +25,8 @@ func GroupNormalize(a, gain, bias *gorgonia.Node, groups int, epsilon float64) (
 	if err != nil {
 		return nil, err
 	}
-	n := describe.Normalization{Groups: groups, Epsilon: epsilon}
-	if x, err = apply(normalizeOp{matrixOp{fmt.Sprintf("ppal.Normalize(%d, %v)", n.Groups, n.Epsilon), 1}, n}, x); err != nil {
+	n := describe.Normalize{Normalization: describe.Normalization{Groups: groups, Epsilon: epsilon}}
+	if x, err = apply(newRowsOp(n, 1, x.Shape()[1]), x); err != nil {
 		return nil, err
 	}
 	if x, err = gorgonia.Reshape(x, shape); err != nil {
@@ -71,88 +71,6 @@ func groupsOf(channels int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// normalizeOp is the op of describe.Normalize.
-type normalizeOp struct {
-	matrixOp
-	normalization describe.Normalization
-}
-
-// normalizeGradOp is the op of describe.NormalizeGrad.
-type normalizeGradOp struct {
-	derivativeOp
-	normalization describe.Normalization
-}
-
-var (
-	_ gorgonia.SDOp = normalizeOp{}
-	_ gorgonia.SDOp = normalizeGradOp{}
-)
-
-// InferShape returns X's shape.
-func (op normalizeOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return shapeOfFirst(op.name, inputs)
-}
-
-// InferShape returns X's shape.
-func (op normalizeGradOp) InferShape(inputs ...gorgonia.DimSizer) (tensor.Shape, error) {
-	return shapeOfFirst(op.name, inputs)
-}
-
-// shapeOfFirst returns the shape of the first of an op's matrices.
-func shapeOfFirst(name string, inputs []gorgonia.DimSizer) (tensor.Shape, error) {
-	s, err := matrixShapes(name, inputs)
-	if err != nil {
-		return nil, err
-	}
-	return s[0].Clone(), nil
-}
-
-// SymDiff returns the derivative.
-func (op normalizeOp) SymDiff(inputs gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	d, err := apply(normalizeGradOp{derivativeOp{matrixOp{op.name + "Grad", 2}}, op.normalization}, inputs[0], grad)
-	return gorgonia.Nodes{d}, err
-}
-
-// Do returns the normalized rows in a new matrix.
-func (op normalizeOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
-	in, err := denses(op.name, inputs)
-	if err != nil {
-		return nil, err
-	}
-	x := in[0]
-	out := output(nil, x.Dtype(), x.Shape()[0], x.Shape()[1])
-	size := x.Shape()[1] / op.normalization.Groups
-	switch x.Dtype() {
-	case tensor.Float32:
-		normalizeRanges(out.Float32s(), x.Float32s(), size, op.normalization.Epsilon)
-	case tensor.Float64:
-		normalizeRanges(out.Float64s(), x.Float64s(), size, op.normalization.Epsilon)
-	default:
-		return nil, errDtype(op.name, x.Dtype())
-	}
-	return out, nil
-}
-
-// Do returns the derivative in a new matrix.
-func (op normalizeGradOp) Do(inputs ...gorgonia.Value) (gorgonia.Value, error) {
-	in, err := denses(op.name, inputs)
-	if err != nil {
-		return nil, err
-	}
-	x, d := in[0], in[1]
-	out := output(nil, x.Dtype(), x.Shape()[0], x.Shape()[1])
-	size := x.Shape()[1] / op.normalization.Groups
-	switch x.Dtype() {
-	case tensor.Float32:
-		differentiateRanges(out.Float32s(), x.Float32s(), d.Float32s(), size, op.normalization.Epsilon)
-	case tensor.Float64:
-		differentiateRanges(out.Float64s(), x.Float64s(), d.Float64s(), size, op.normalization.Epsilon)
-	default:
-		return nil, errDtype(op.name, x.Dtype())
-	}
-	return out, nil
 }
 
 // moments returns the mean and sqrt(variance + epsilon) of a range.

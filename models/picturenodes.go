@@ -5,6 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 // nodeLayers implements layers for nodes. After an error, all values are nil.
@@ -75,12 +77,37 @@ func (l *nodeLayers) pool(a *gorgonia.Node, kind Pool, height, width int) *gorgo
 		if kind == AveragePool {
 			return AveragePool2D(a, tensor.Shape{height, width}, []int{0, 0}, []int{height, width})
 		}
-		return gorgonia.MaxPool2D(a, tensor.Shape{height, width}, []int{0, 0}, []int{height, width})
+		return MaxPool2D(a, tensor.Shape{height, width}, []int{0, 0}, []int{height, width})
 	})
 }
 
 func (l *nodeLayers) add(a, b *gorgonia.Node) *gorgonia.Node {
 	return l.then(func() (*gorgonia.Node, error) { return gorgonia.Add(a, b) })
+}
+
+// MaxPool2D returns the largest elements of the windows of each channel of the pictures
+// A [n, c, h, w]. Padding is left out. kernel, pad and stride are heights and widths, as for
+// gorgonia.MaxPool2D, which keeps an integer of 8 bytes for each element of the result.
+func MaxPool2D(a *gorgonia.Node, kernel tensor.Shape, pad, stride []int) (*gorgonia.Node, error) {
+	s := a.Shape()
+	if len(s) != 4 || len(kernel) != 2 || len(pad) != 2 || len(stride) != 2 || min(kernel[0], kernel[1], stride[0], stride[1]) < 1 || min(pad[0], pad[1]) < 0 ||
+		kernel[0] > s[2]+2*pad[0] || kernel[1] > s[3]+2*pad[1] {
+		return nil, fmt.Errorf("models: %w: max-pooling of a value of shape %v with kernel %v, pad %v and stride %v, "+
+			"expected [n, c, h, w] and heights and widths that fit in", ErrSpec, s, kernel, pad, stride)
+	}
+	w := describe.Window{
+		Channels: s[1], Height: s[2], Width: s[3], Lines: kernel[0], Columns: kernel[1], Top: pad[0], Left: pad[1],
+		StrideY: stride[0], StrideX: stride[1], DilationY: 1, DilationX: 1,
+		OutputHeight: (s[2]+2*pad[0]-kernel[0])/stride[0] + 1, OutputWidth: (s[3]+2*pad[1]-kernel[1])/stride[1] + 1,
+	}
+	x, err := gorgonia.Reshape(a, tensor.Shape{s[0], w.Pixels()})
+	if err != nil {
+		return nil, err
+	}
+	if x, err = apply(newRowsOp(describe.MaxPool{Window: w}, 1, s[1]*w.Places()), x); err != nil {
+		return nil, err
+	}
+	return gorgonia.Reshape(x, tensor.Shape{s[0], s[1], w.OutputHeight, w.OutputWidth})
 }
 
 // AveragePool2D returns the means of the windows of each channel of the pictures A [n, c, h, w].

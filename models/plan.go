@@ -8,8 +8,7 @@ var (
 	_ describe.Described = columnsOp{}
 	_ describe.Described = columnOp{}
 	_ describe.Described = elementwiseOp{}
-	_ describe.Described = normalizeOp{}
-	_ describe.Described = normalizeGradOp{}
+	_ describe.Described = rowsOp{}
 )
 
 // Describe implements describe.Described.
@@ -28,11 +27,4 @@ func (op columnOp) Describe() describe.Description { return describe.Column{Inde
 func (op elementwiseOp) Describe() describe.Description { return describe.Elementwise{Expr: op.expr} }
 
 // Describe implements describe.Described.
-func (op normalizeOp) Describe() describe.Description {
-	return describe.Normalize{Normalization: op.normalization}
-}
-
-// Describe implements describe.Described.
-func (op normalizeGradOp) Describe() describe.Description {
-	return describe.NormalizeGrad{Normalization: op.normalization}
-}
+func (op rowsOp) Describe() describe.Description { return op.description }

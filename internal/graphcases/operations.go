@@ -317,6 +317,9 @@ func pictureOperations() []Operation {
 		pictures("max-pooling 3, stride 1", true, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node {
 			return must(gorgonia.MaxPool2D(x, tensor.Shape{3, 3}, square(0), square(1)))
 		}),
+		pictures("models.MaxPool2D 3, pad 1, stride 2", true, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node {
+			return must(models.MaxPool2D(x, tensor.Shape{3, 3}, square(1), square(2)))
+		}),
 		pictures("average pooling 2", false, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node {
 			return must(graph.AveragePool2D(x, tensor.Shape{2, 2}, square(0), square(2)))
 		}),

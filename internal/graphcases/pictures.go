@@ -34,7 +34,8 @@ type Layer struct {
 	Pool                          Pool
 }
 
-// Pool is max-pooling. Pad has 2 or 4 elements, as for gorgonia.MaxPool2D; nil means no padding.
+// Pool is max-pooling: gorgonia.MaxPool2D if Pad has its 2 or 4 elements, models.MaxPool2D without
+// padding if Pad is nil.
 type Pool struct {
 	Kernel, Stride [2]int
 	Pad            []int
@@ -103,11 +104,10 @@ func (l Layer) apply(x *gorgonia.Node, parameter func(shape ...int) *gorgonia.No
 	if x, err = gorgonia.Rectify(x); err != nil || l.Pool.Kernel[0] == 0 {
 		return x, err
 	}
-	pad := l.Pool.Pad
-	if pad == nil {
-		pad = []int{0, 0}
+	if l.Pool.Pad != nil {
+		return gorgonia.MaxPool2D(x, l.Pool.Kernel[:], l.Pool.Pad, pair(l.Pool.Stride, 1))
 	}
-	return gorgonia.MaxPool2D(x, l.Pool.Kernel[:], pad, pair(l.Pool.Stride, 1))
+	return models.MaxPool2D(x, l.Pool.Kernel[:], []int{0, 0}, pair(l.Pool.Stride, 1))
 }
 
 // PictureCases are small convolutional networks with all forms of windows.

@@ -28,10 +28,8 @@ func (g *dag) recognizePictures() {
 			v.recognizeConvolution()
 		case "col2imOp":
 			v.recognizeInputGrad()
-		case "maxPoolOp":
-			v.recognizePool(poolKind, 0)
-		case "maxPoolDiffOp":
-			v.recognizePool(poolGrad, 0, 2)
+		case "maxPoolOp", "maxPoolDiffOp":
+			v.recognizePool()
 		case "repeatOp":
 			v.recognizeChannelBias()
 		case "sumOp":
@@ -99,8 +97,15 @@ func (v *value) transposes(pattern ...int) bool {
 // whether the window fits the output [n, lines, columns, patch].
 func (v *value) window(pictures, output tensor.Shape) (Window, bool) {
 	f := v.fields("h", "w", "padH", "padW", "strideH", "strideW", "dilationH", "dilationW")
-	w := Window{pictures[1], pictures[2], pictures[3], f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], output[1], output[2]}
+	w := windowOver(f, pictures, output[1], output[2])
 	return w, output[3] == w.Patch() && output[0] == pictures[0]
+}
+
+// windowOver returns the window with the given lines, columns, padding, strides and dilations for
+// pictures [n, channels, height, width].
+func windowOver(f []int, pictures tensor.Shape, outputHeight, outputWidth int) Window {
+	return Window{Channels: pictures[1], Height: pictures[2], Width: pictures[3], Lines: f[0], Columns: f[1], Top: f[2], Left: f[3],
+		StrideY: f[4], StrideX: f[5], DilationY: f[6], DilationX: f[7], OutputHeight: outputHeight, OutputWidth: outputWidth}
 }
 
 // recognizeConvolution makes v a convolution if v is transpose(reshape(im2col(X)) F^T).
@@ -157,23 +162,22 @@ func (v *value) recognizeInputGrad() {
 	v.become(inputGrad, w, append(p.nodes, d.nodes...), d.in[0], filter)
 }
 
-// recognizePool makes v max-pooling or its derivative, of the given inputs of the op. Gorgonia's op
-// begins its windows by the padding below and right if all four are given.
-func (v *value) recognizePool(k kind, inputs ...int) {
+// recognizePool makes v, an op of gorgonia.MaxPool2D, describe.MaxPool or MaxPoolGrad. Gorgonia's
+// op begins its windows by the padding below and right if all four are given.
+func (v *value) recognizePool() {
 	f := v.fields("h", "w", "padNorth", "padWest", "strideH", "strideW")
 	if reflect.Indirect(reflect.ValueOf(v.node.Op())).FieldByName("explicitPadding").Bool() {
 		copy(f[2:4], v.fields("padSouth", "padEast"))
 	}
-	s, output := v.shapes[0], v.node.Shape()
-	if k == poolGrad {
+	s, output, derivative := v.shapes[0], v.node.Shape(), len(v.in) > 1
+	if derivative { // of pictures, largest elements and D
 		output = v.shapes[1]
 	}
-	w := Window{s[1], s[2], s[3], f[0], f[1], f[2], f[3], f[4], f[5], 1, 1, output[2], output[3]}
-	var in []*value
-	for _, i := range inputs {
-		in = append(in, v.in[i])
+	w := windowOver(append(f, 1, 1), s, output[2], output[3])
+	v.kind, v.description = poolKind, describe.MaxPool{Window: w}
+	if derivative {
+		v.kind, v.description, v.in = poolGrad, describe.MaxPoolGrad{Window: w}, []*value{v.in[0], v.in[2]}
 	}
-	v.become(k, w, nil, in...)
 }
 
 // become makes v a step with a window that also computes the given nodes.

@@ -2,44 +2,13 @@ package plan
 
 import (
 	"fmt"
-	"math"
+
+	"ppal/trainer/graph/describe"
 )
 
-// Window is the geometry of a convolution, or of max-pooling, over pictures. A picture is a row of
-// a matrix: channel by channel, and in a channel line by line. The window at output place (p, q)
-// has at its place (i, j) the element in
-//
-//	line y = p StrideY - Top + i DilationY, column x = q StrideX - Left + j DilationX
-//
-// of a channel. Places outside the picture count as 0 in a convolution, and are left out in
-// max-pooling. The fields of kernel.Window are the same.
-type Window struct {
-	Channels, Height, Width   int // of a picture
-	Lines, Columns            int // of the window
-	Top, Left                 int // padding before the first line and the first column
-	StrideY, StrideX          int
-	DilationY, DilationX      int // distance between neighbouring places of the window
-	OutputHeight, OutputWidth int
-}
-
-// Places returns the number of places in a channel of the output.
-func (w Window) Places() int { return w.OutputHeight * w.OutputWidth }
-
-// Patch returns the number of elements of a picture under the window, in all channels.
-func (w Window) Patch() int { return w.Channels * w.Lines * w.Columns }
-
-// line returns the line of the picture under line i of the window for output line p, and whether
-// the line is inside the picture.
-func (w Window) line(p, i int) (y int, inside bool) {
-	y = p*w.StrideY - w.Top + i*w.DilationY
-	return y, y >= 0 && y < w.Height
-}
-
-// column is line for columns.
-func (w Window) column(q, j int) (x int, inside bool) {
-	x = q*w.StrideX - w.Left + j*w.DilationX
-	return x, x >= 0 && x < w.Width
-}
+// Window is the geometry of a convolution, or of max-pooling, over the pictures in the rows of a
+// matrix. The fields of kernel.Window are the same.
+type Window = describe.Window
 
 // Convolution computes the channels of the output, one for each row of Filter:
 //
@@ -71,8 +40,7 @@ type ConvolutionFilterGrad struct {
 	In, D, Out View
 }
 
-// MaxPool is the largest element under the window, channel by channel. Elements that are NaN are
-// left out. A window without elements gives the smallest finite number.
+// MaxPool is describe.MaxPool:
 //
 //	Out[n; c, p, q] = max_{i, j} In[n; c, y(p, i), x(q, j)]
 type MaxPool struct {
@@ -81,12 +49,25 @@ type MaxPool struct {
 	In, Out View
 }
 
-// MaxPoolGrad adds each element of D to the element of the picture that MaxPool returned: the first
-// of equal elements, line by line. Out is zero elsewhere.
+// MaxPoolGrad is describe.MaxPoolGrad.
 type MaxPoolGrad struct {
 	nodes
 	Window
 	In, D, Out View
+}
+
+// checkPooling returns an error if max-pooling with a window does not fit the inputs, which should
+// have the given numbers of columns.
+func checkPooling(w Window, in []*value, columns ...int) error {
+	fits := len(in) == len(columns) && min(w.Lines, w.Columns, w.StrideY, w.StrideX, w.DilationY, w.DilationX, w.OutputHeight, w.OutputWidth) > 0
+	for i, n := range columns {
+		fits = fits && in[i].cols == n && in[i].rows == in[0].rows
+	}
+	if !fits {
+		return fmt.Errorf("described as max-pooling of pictures of %d x %d x %d by windows %v at %d x %d places, which do not fit its inputs",
+			w.Channels, w.Height, w.Width, w, w.OutputHeight, w.OutputWidth)
+	}
+	return nil
 }
 
 // isOfPictures reports whether the step is one of the steps with a Window.
@@ -116,10 +97,10 @@ func (s *Convolution) Reads() []Operand { return []Operand{{s.In, ByRow}, {s.Fil
 func (s *Convolution) Writes() []Operand { return []Operand{{s.Out, ByRow}} }
 
 // FLOPs implements Step.
-func (s *Convolution) FLOPs() int64 { return s.flops(s.In.Rows, s.Filter.Rows) }
+func (s *Convolution) FLOPs() int64 { return convolved(s.Window, s.In.Rows, s.Filter.Rows) }
 
-// flops counts the arithmetic of a convolution of some pictures.
-func (w Window) flops(pictures, filters int) int64 {
+// convolved counts the arithmetic of a convolution of some pictures.
+func convolved(w Window, pictures, filters int) int64 {
 	return 2 * int64(pictures) * int64(w.Places()) * int64(w.Patch()) * int64(filters)
 }
 
@@ -130,7 +111,7 @@ func (s *ConvolutionInputGrad) Reads() []Operand { return []Operand{{s.D, ByRow}
 func (s *ConvolutionInputGrad) Writes() []Operand { return []Operand{{s.Out, ByRow}} }
 
 // FLOPs implements Step.
-func (s *ConvolutionInputGrad) FLOPs() int64 { return s.flops(s.D.Rows, s.Filter.Rows) }
+func (s *ConvolutionInputGrad) FLOPs() int64 { return convolved(s.Window, s.D.Rows, s.Filter.Rows) }
 
 // Reads implements Step.
 func (s *ConvolutionFilterGrad) Reads() []Operand { return []Operand{{s.In, ByRow}, {s.D, ByRow}} }
@@ -139,7 +120,7 @@ func (s *ConvolutionFilterGrad) Reads() []Operand { return []Operand{{s.In, ByRo
 func (s *ConvolutionFilterGrad) Writes() []Operand { return []Operand{{s.Out, Sum}} }
 
 // FLOPs implements Step.
-func (s *ConvolutionFilterGrad) FLOPs() int64 { return s.flops(s.In.Rows, s.Out.Rows) }
+func (s *ConvolutionFilterGrad) FLOPs() int64 { return convolved(s.Window, s.In.Rows, s.Out.Rows) }
 
 // Reads implements Step.
 func (s *MaxPool) Reads() []Operand { return []Operand{{s.In, ByRow}} }
@@ -179,39 +160,6 @@ func (s *MaxPoolGrad) String() string {
 	return assign(s.Out, fmt.Sprintf("maxpool' %v(%s, %s)", s.Window, operand(s.In), operand(s.D)), false)
 }
 
-// String names the window's size, and stride, padding and dilation where they are not 1, 0 and 1.
-func (w Window) String() string {
-	text := fmt.Sprintf("%dx%d", w.Lines, w.Columns)
-	if w.StrideY != 1 || w.StrideX != 1 {
-		text += fmt.Sprintf(" stride %dx%d", w.StrideY, w.StrideX)
-	}
-	if w.Top != 0 || w.Left != 0 {
-		text += fmt.Sprintf(" padding %dx%d", w.Top, w.Left)
-	}
-	if w.DilationY != 1 || w.DilationX != 1 {
-		text += fmt.Sprintf(" dilation %dx%d", w.DilationY, w.DilationX)
-	}
-	return text
-}
-
-// visit calls f for every pair of places (p, q) of the output and (i, j) of the window that has an
-// element inside the picture: with the output's index in a channel, the index in the filter's
-// channel, and the index in the picture's channel.
-func (w Window) visit(f func(out, at, in int)) {
-	for p := range w.OutputHeight {
-		for q := range w.OutputWidth {
-			for i := range w.Lines {
-				y, inside := w.line(p, i)
-				for j := range w.Columns {
-					if x, in := w.column(q, j); inside && in {
-						f(p*w.OutputWidth+q, i*w.Columns+j, y*w.Width+x)
-					}
-				}
-			}
-		}
-	}
-}
-
 // channel returns channel c of a row that has channels of the given size.
 func channel[T any](row []T, c, size int) []T { return row[c*size : (c+1)*size] }
 
@@ -222,7 +170,7 @@ func convolution[T Float](s *Convolution, m *Memory[T], lo, hi int) {
 			clear(sums)
 			for c := range s.Channels {
 				filter, in := channel(m.Row(s.Filter, l), c, s.Lines*s.Columns), channel(m.Row(s.In, n), c, s.Height*s.Width)
-				s.visit(func(to, at, from int) { sums[to] += float64(filter[at]) * float64(in[from]) })
+				s.Visit(func(to, at, from int) { sums[to] += float64(filter[at]) * float64(in[from]) })
 			}
 			for i, x := range sums {
 				channel(m.Row(s.Out, n), l, s.Places())[i] = T(x)
@@ -238,7 +186,7 @@ func convolutionInputGrad[T Float](s *ConvolutionInputGrad, m *Memory[T], lo, hi
 			clear(sums)
 			for l := range s.Filter.Rows {
 				filter, d := channel(m.Row(s.Filter, l), c, s.Lines*s.Columns), channel(m.Row(s.D, n), l, s.Places())
-				s.visit(func(from, at, to int) { sums[to] += float64(filter[at]) * float64(d[from]) })
+				s.Visit(func(from, at, to int) { sums[to] += float64(filter[at]) * float64(d[from]) })
 			}
 			for i, x := range sums {
 				channel(m.Row(s.Out, n), c, s.Height*s.Width)[i] = T(x)
@@ -253,57 +201,20 @@ func convolutionFilterGrad[T Float](s *ConvolutionFilterGrad, m *Memory[T], lo, 
 			for c := range s.Channels {
 				to := channel(channel(sums, l, s.Patch()), c, s.Lines*s.Columns)
 				d, in := channel(m.Row(s.D, n), l, s.Places()), channel(m.Row(s.In, n), c, s.Height*s.Width)
-				s.visit(func(from, at, place int) { to[at] += float64(d[from]) * float64(in[place]) })
+				s.Visit(func(from, at, place int) { to[at] += float64(d[from]) * float64(in[place]) })
 			}
 		}
 	}
-}
-
-// largest writes the place in the picture's channel of each largest element under the window, -1 if
-// there is none, and the elements themselves.
-func largest[T Float](w Window, in []T, places []int, elements []float64) {
-	for i := range places {
-		places[i], elements[i] = -1, lowest[T]()
-	}
-	w.visit(func(to, _, from int) {
-		if x := float64(in[from]); x > elements[to] {
-			places[to], elements[to] = from, x
-		}
-	})
-}
-
-// lowest returns the smallest finite number.
-func lowest[T Float]() float64 {
-	if _, single := any(T(0)).(float32); single {
-		return -math.MaxFloat32
-	}
-	return -math.MaxFloat64
 }
 
 func maxPool[T Float](s *MaxPool, m *Memory[T], lo, hi int) {
-	places, elements := make([]int, s.Places()), make([]float64, s.Places())
 	for n := lo; n < hi; n++ {
-		for c := range s.Channels {
-			largest(s.Window, channel(m.Row(s.In, n), c, s.Height*s.Width), places, elements)
-			for i, x := range elements {
-				channel(m.Row(s.Out, n), c, s.Places())[i] = T(x)
-			}
-		}
+		describe.MaxOf(s.Window, m.Row(s.Out, n), m.Row(s.In, n))
 	}
 }
 
 func maxPoolGrad[T Float](s *MaxPoolGrad, m *Memory[T], lo, hi int) {
-	places, elements := make([]int, s.Places()), make([]float64, s.Places())
 	for n := lo; n < hi; n++ {
-		clear(m.Row(s.Out, n))
-		for c := range s.Channels {
-			largest(s.Window, channel(m.Row(s.In, n), c, s.Height*s.Width), places, elements)
-			d, out := channel(m.Row(s.D, n), c, s.Places()), channel(m.Row(s.Out, n), c, s.Height*s.Width)
-			for i, to := range places {
-				if to >= 0 {
-					out[to] += d[i]
-				}
-			}
-		}
+		describe.MaxGradOf(s.Window, m.Row(s.Out, n), m.Row(s.In, n), m.Row(s.D, n))
 	}
 }

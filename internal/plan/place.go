@@ -325,9 +325,9 @@ func (p *placer) step(v *value) Step {
 	case filterGrad:
 		return &ConvolutionFilterGrad{ids, v.picture, in[0], in[1], out}
 	case poolKind:
-		return &MaxPool{ids, v.picture, in[0], out}
+		return &MaxPool{ids, v.description.(describe.MaxPool).Window, in[0], out}
 	case poolGrad:
-		return &MaxPoolGrad{ids, v.picture, in[0], in[1], out}
+		return &MaxPoolGrad{ids, v.description.(describe.MaxPoolGrad).Window, in[0], in[1], out}
 	case normKind:
 		return &Normalize{ids, v.description.(describe.Normalize).Normalization, in[0], out}
 	case normGrad:

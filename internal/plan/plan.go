@@ -162,6 +162,7 @@ func Lower(s Source) (*Plan, error) {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	g.recognizePictures()
+	g.skipReshapes()
 	g.foldConstants()
 	g.virtualBroadcasts()
 	g.simplifyActivations()

@@ -76,6 +76,10 @@ func ofDescription(t describe.Description) recognized {
 		return recognized{kind: normKind, description: t}
 	case describe.NormalizeGrad:
 		return recognized{kind: normGrad, description: t}
+	case describe.MaxPool:
+		return recognized{kind: poolKind, description: t}
+	case describe.MaxPoolGrad:
+		return recognized{kind: poolGrad, description: t}
 	}
 	return recognized{kind: opaqueKind}
 }
@@ -215,6 +219,10 @@ func checkDescription(d describe.Description, in []*value) error {
 		return checkNormalization(d.Normalization, in, 1)
 	case describe.NormalizeGrad:
 		return checkNormalization(d.Normalization, in, 2)
+	case describe.MaxPool:
+		return checkPooling(d.Window, in, d.Pixels())
+	case describe.MaxPoolGrad:
+		return checkPooling(d.Window, in, d.Pixels(), d.Channels*d.Places())
 	case describe.Columns:
 		inputs = len(in)
 	case describe.Column:
@@ -339,6 +347,8 @@ func kinked(d describe.Description) bool {
 		return phi(d.Phi)
 	case describe.PairMeansGrad:
 		return phi(d.Phi)
+	case describe.MaxPool, describe.MaxPoolGrad:
+		return true
 	}
 	return false
 }

@@ -30,6 +30,19 @@ func (g *dag) foldConstants() {
 	}
 }
 
+// skipReshapes makes values read the inputs of reshapes that keep the shape as a matrix, such as
+// from pictures to their rows, so that steps between them run in place.
+func (g *dag) skipReshapes() {
+	for _, v := range g.all() {
+		for i, w := range v.in {
+			for w.kind == reshapeKind && w.sameShape(w.in[0]) {
+				w = w.in[0]
+			}
+			v.in[i] = w
+		}
+	}
+}
+
 // virtualBroadcasts makes element-wise operations read the original value of a broadcast instead of
 // its copies.
 func (g *dag) virtualBroadcasts() {

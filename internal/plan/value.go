@@ -29,8 +29,8 @@ const (
 	convolveKind             // picture, over pictures in[0] and filters in[1]
 	inputGrad                // picture, over D in[0] and filters in[1]
 	filterGrad               // picture, over pictures in[0] and D in[1]
-	poolKind                 // picture, over pictures in[0]
-	poolGrad                 // picture, over pictures in[0] and D in[1]
+	poolKind                 // description MaxPool
+	poolGrad                 // description MaxPoolGrad over pictures in[0] and D in[1]
 	normKind                 // description Normalize
 	normGrad                 // description NormalizeGrad over in[0] and D in[1]
 	pairsKind                // description PairMeansOp
@@ -57,7 +57,7 @@ type value struct {
 	axis        Axis
 	column      int
 	description describe.Description
-	picture     Window         // of the kinds over pictures
+	picture     Window         // of convolutions
 	shapes      []tensor.Shape // of an opaque value's inputs
 }
 

@@ -55,6 +55,16 @@ type Normalize struct{ Normalization }
 // NormalizeGrad is X [n, d], D [n, d] -> the derivative of Normalize with respect to X, times D.
 type NormalizeGrad struct{ Normalization }
 
+// MaxPool is pictures [n, Pixels] -> the largest element under each window, channel by channel
+// [n, Channels Places]. Elements that are NaN are left out. A window without elements gives the
+// smallest finite number.
+type MaxPool struct{ Window }
+
+// MaxPoolGrad is pictures [n, Pixels], D [n, Channels Places] -> [n, Pixels]: each element of D is
+// added to the element of the picture that MaxPool returned, the first of equal elements, line by
+// line.
+type MaxPoolGrad struct{ Window }
+
 func (Elementwise) description()    {}
 func (AddBias) description()        {}
 func (ColumnSums) description()     {}
@@ -68,6 +78,8 @@ func (GroupMeans) description()     {}
 func (GroupMeansGrad) description() {}
 func (Normalize) description()      {}
 func (NormalizeGrad) description()  {}
+func (MaxPool) description()        {}
+func (MaxPoolGrad) description()    {}
 
 // Normalization divides each row into Groups ranges of as many columns. The elements x of a range
 // become y = (x - mean) / root with root = sqrt(variance + Epsilon) and the mean and the variance,
