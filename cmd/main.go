@@ -118,7 +118,7 @@ const leastGarbage = 32 << 20
 // more than largeHeap. An iteration on large data takes longer than a collection, and the garbage
 // would add to the peak of the memory.
 const (
-	largeGarbage = 8 << 20
+	largeGarbage = 4 << 20
 	largeHeap    = 64 << 20
 )
 

@@ -55,11 +55,11 @@ func (d *Device) Checked(check func(bytes uint64) error) *Device {
 	return &own
 }
 
-// Lane returns a copy of the device with its own workers, the given number of threads. Programs of
-// several lanes run at the same time.
+// Lane returns a copy of the device with its own workers, the given number of threads, and its own
+// spare memory. Programs of several lanes run at the same time.
 func (d *Device) Lane(threads int) *Device {
 	own := *d
-	own.threads, own.pool = threads, newPool(threads)
+	own.threads, own.pool, own.spare = threads, newPool(threads), &spare{}
 	return &own
 }
 

@@ -255,6 +255,51 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// Problems that yield take turns with the memory of their values, unseen: after the pass of
+// another, Backward and Watched have the bits of a problem alone.
+func TestYield(t *testing.T) {
+	device := require.Value(cpu.New(kernel.Best(), 2))(t)
+	defer device.Close()
+	forward := func(p *graph.Problem) {
+		_, m := p.Dims()
+		require.Value(p.Forward(make([]float64, m)))(t)
+	}
+	for _, c := range append(graphcases.PictureCases(), graphcases.DigitPictures(200)) {
+		p, q := pictureProblem(t, c, tensor.Float32, graph.On(device)), pictureProblem(t, c, tensor.Float32, graph.On(device))
+		values := func() (gradient, watched []float64) {
+			n, m := p.Dims()
+			d, gradient := p.Space().New(), make([]float64, n)
+			require.NoError(t, p.Backward(slices.Repeat([]float64{1}, m+1), d))
+			p.Space().Read(gradient, d)
+			forward(q)
+			return gradient, require.Value(p.AppendWatched(nil, 0))(t)
+		}
+		forward(p)
+		gradient, watched := values()
+		both := heap().HeapAlloc
+		for _, p := range []*graph.Problem{p, q} {
+			p.Rest()
+			p.Yield()
+			forward(p)
+		}
+		if got, gotWatched := values(); !slices.Equal(got, gradient) || !slices.Equal(gotWatched, watched) {
+			t.Errorf("%s: %v and %v after another's pass, want %v and %v", c.Name, got, gotWatched, gradient, watched)
+		}
+		least := uint64(c.Rows * c.Channels * c.Height * c.Width * c.Layers[0].Filters) // a quarter of the first layer
+		if one := heap().HeapAlloc; c.Rows == 200 && one+least > both {
+			t.Errorf("%s: %d bytes, want %d less than %d", c.Name, one, least, both)
+		}
+		runtime.KeepAlive([]*graph.Problem{p, q})
+	}
+}
+
+// heap returns the live memory.
+func heap() (m runtime.MemStats) {
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m
+}
+
 // A program at rest keeps no sums over rows: those of a network's biases are as long as its layers.
 func TestRestFreesSums(t *testing.T) {
 	const rows, side, channels, hidden = 64, 28, 16, 64
@@ -263,11 +308,6 @@ func TestRestFreesSums(t *testing.T) {
 	pictures := matrix.NewBytes(rows, side*side, 1./255)
 	for i := range pictures.Data {
 		pictures.Data[i] = uint8(i)
-	}
-	heap := func() (m runtime.MemStats) {
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m
 	}
 	for _, c := range []struct {
 		model models.Architecture

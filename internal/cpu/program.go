@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"gorgonia.org/tensor"
 
@@ -74,6 +75,8 @@ func (r *program[T]) attach(views []plan.View, v problem.Vector) error {
 
 // Forward implements plan.Program.
 func (r *program[T]) Forward(g []float64) (f float64, err error) {
+	r.e.passes.Lock()
+	defer r.e.passes.Unlock()
 	if err := r.e.Forward(); err != nil {
 		return 0, err
 	}
@@ -88,6 +91,8 @@ func (r *program[T]) Forward(g []float64) (f float64, err error) {
 
 // Backward implements plan.Program.
 func (r *program[T]) Backward(coefficients []float64, d problem.Vector) error {
+	r.e.passes.Lock()
+	defer r.e.passes.Unlock()
 	if err := r.attach(r.e.plan.Gradients, d); err != nil {
 		return err
 	}
@@ -96,6 +101,8 @@ func (r *program[T]) Backward(coefficients []float64, d problem.Vector) error {
 
 // Contents implements plan.Program.
 func (r *program[T]) Contents(v plan.View, dst []float64) error {
+	r.e.passes.Lock()
+	defer r.e.passes.Unlock()
 	if r.e.rests {
 		return plan.ErrRests
 	}
@@ -116,6 +123,9 @@ func (r *program[T]) Keep(v plan.View, m matrix.Matrix) (func(), error) { return
 
 // Rest implements plan.Rester.
 func (r *program[T]) Rest() { r.e.rest() }
+
+// Yield implements plan.Rester.
+func (r *program[T]) Yield() { r.e.yields = true }
 
 // Stored implements plan.Program.
 func (r *program[T]) Stored(v plan.View) matrix.EightBit { return r.e.Stored(v) }
@@ -152,7 +162,9 @@ type executor[T plan.Float] struct {
 	scales            []float64                      // scales of 8-bit data in float leaves, by buffer; 0: other data
 	integers          *kernel.ByteKernels            // kernels of the integer products
 	device            *Device
-	rests             bool   // the kept and temporary buffers have no memory
+	rests             bool // the kept and temporary buffers have no memory
+	yields            bool // see plan.Rester
+	passes            sync.Mutex
 	borrowed          []byte // their memory, of the device's spare memory; nil: their own
 	coarse            bool   // the products have the digits of coarse passes
 	forward, backward []*region[T]

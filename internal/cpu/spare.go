@@ -17,6 +17,21 @@ type spare struct {
 	sync.Mutex
 	first weak.Pointer[byte] // of the largest memory that was given back
 	size  int                // in bytes
+	turn  rester             // the program whose turn it is, of those that yield; nil: none
+}
+
+// rester is a program that yields.
+type rester interface{ yield() }
+
+// begin makes it the turn of a program, and lets the last one rest.
+func (b *spare) begin(e rester) {
+	b.Lock()
+	last := b.turn
+	b.turn = e
+	b.Unlock()
+	if last != nil {
+		last.yield()
+	}
 }
 
 // kept returns the memory that was given back; nil: none, or it is freed.
@@ -73,6 +88,9 @@ func (e *executor[T]) newSlots() func(n int) ([]T, error) {
 	if e.device.pages != nil || need > largestSpare || need == 0 {
 		return func(n int) ([]T, error) { return rowMemory[T](e.device, n) }
 	}
+	if e.yields {
+		e.device.spare.begin(e)
+	}
 	e.borrowed = e.device.spare.take(need)
 	at := 0
 	return func(n int) ([]T, error) {
@@ -82,6 +100,14 @@ func (e *executor[T]) newSlots() func(n int) ([]T, error) {
 		slot := unsafe.Slice((*T)(unsafe.Pointer(&e.borrowed[at])), n)
 		at += bytes(n)
 		return slot, nil
+	}
+}
+
+// yield is rest, unless a pass of the program runs.
+func (e *executor[T]) yield() {
+	if e.passes.TryLock() {
+		defer e.passes.Unlock()
+		e.rest()
 	}
 }
 

@@ -83,9 +83,12 @@ type Rester interface {
 	// next Forward takes memory again. Until then, Backward and Contents return ErrRests. Rest does
 	// nothing if the values lie in files.
 	Rest()
+	// Yield lets a later pass of another program of the device that yields call Rest, and take the
+	// memory.
+	Yield()
 }
 
-// ErrRests is the error of Backward and Contents after Rest, and before the first Forward.
+// ErrRests is the error of Backward and Contents at rest, and before the first Forward.
 var ErrRests = errors.New("there are no values of a forward pass: call Forward first")
 
 // Grader is a Program whose products with the data can be coarse: faster and less accurate.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -138,6 +139,7 @@ type deviceProblem struct {
 	grades  []problem.Grade
 	grade   int
 	batch   *otherRows // the program on the rows of AddBatch; nil: run or a sample
+	yields  bool       // see Problem.Yield
 }
 
 var (
@@ -168,10 +170,22 @@ func (p *deviceProblem) Backward(coefficients []float64, d problem.Vector) error
 	if err := p.space.Err(); err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
-	if err := p.present().Backward(coefficients, d); err != nil {
+	if err := p.awake(func() error { return p.present().Backward(coefficients, d) }); err != nil {
 		return fmt.Errorf("graph: backward: %w", err)
 	}
 	return nil
+}
+
+// awake calls use, which needs the values of the last Forward. If another problem has taken their
+// memory, awake repeats Forward.
+func (p *deviceProblem) awake(use func() error) error {
+	err := use()
+	for p.yields && errors.Is(err, plan.ErrRests) {
+		if _, err = p.present().Forward(make([]float64, p.m)); err == nil {
+			err = use()
+		}
+	}
+	return err
 }
 
 // Watched implements Compiled.
@@ -207,7 +221,7 @@ func (p *deviceProblem) appendWatched(dst []float64, i int) ([]float64, error) {
 		run, v = p.batch.Program, p.batch.watched[i]
 	}
 	dst = slices.Grow(dst, v.Len())[:at+v.Len()]
-	if err := run.Contents(v, dst[at:]); err != nil {
+	if err := p.awake(func() error { return run.Contents(v, dst[at:]) }); err != nil {
 		return dst[:at], fmt.Errorf("graph: watched value %d: %w", i, err)
 	}
 	return dst, nil

@@ -184,12 +184,24 @@ func (p *Problem) Keep(i int, m matrix.Matrix) (use func() error, err error) {
 }
 
 // Rest gives back the memory of the values that the last Forward kept for Backward and Watched. The
-// next Forward takes new memory. Until then, Backward and Watched return an error. Rest does
-// nothing on a GPU, and if the values lie in files.
+// next Forward takes new memory. Until then, Backward and Watched return an error, unless the
+// problem yields. Rest does nothing on a GPU, and if the values lie in files.
 func (p *Problem) Rest() {
 	if d, ok := p.compiled.(*deviceProblem); ok {
 		if r, ok := d.present().(plan.Rester); ok {
 			r.Rest()
+		}
+	}
+}
+
+// Yield lets the next pass of another problem of the engine that yields take the memory of the
+// values that Forward keeps. Backward and Watched then repeat Forward, at the present iterate and
+// inputs. Yield does nothing on a GPU, and if the values lie in files.
+func (p *Problem) Yield() {
+	if d, ok := p.compiled.(*deviceProblem); ok {
+		if r, ok := d.run.(plan.Rester); ok {
+			d.yields = true
+			r.Yield()
 		}
 	}
 }

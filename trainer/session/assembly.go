@@ -305,7 +305,9 @@ func (a *assembly) buildSampler(train load.Rows, seed uint64, weights models.Wei
 			"as in --subject-to \"gap(cross_pair_error, GROUP) <= 0.25\""}
 	case size > 0:
 		if a.batches, a.sampler, err = build.NewBatches(a.builder.Builder, a.builder.rows(train), size, seed, a.dtype, weights, a.problem); err == nil {
-			err = a.checkBatches()
+			if err = a.checkBatches(); a.devices.Team == nil {
+				a.splits[0].problem.Yield()
+			}
 		}
 	}
 	batches := 1

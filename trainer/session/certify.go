@@ -31,7 +31,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.restTraining()
+	a.rest()
 	a.recorded = nil    // no record follows
 	a.data.FreeMemory() // otherwise the memory of the training stays beside float64 vectors
 	p, err := a.builder.statement.complete(smooth)
@@ -45,7 +45,6 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if a.searchesLast() && a.options.Method.Report().Nu == nil {
 		certificate.Own = nil // it is of the records
 	}
-	train.exact.Rest() // the measures compute other rows
 	a.data.FreeMemory()
 	result.Certificate = certificate
 	result.Certifying = time.Since(began)
@@ -56,13 +55,11 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if _, err := a.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
 		return nil, err
 	}
-	if a.batches != nil {
-		a.batches.Rest()
-	}
 	all, err := a.measureSplits(result)
 	if err != nil {
 		return nil, err
 	}
+	a.rest()
 	a.data.FreeMemory() // otherwise the memory of the passes stays beside the page's
 	last := len(all) - 1
 	if result.Examples, err = a.examples(a.splits[last], all[last], a.options.Files.Examples); err != nil {
@@ -79,11 +76,11 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	return result, nil
 }
 
-// restTraining gives back the memory of the layers of batches and of the rows that are measured.
-func (a *assembly) restTraining() {
-	a.recorded.rest()
+// rest gives back the memory of the layers of batches and of the rows that are measured.
+func (a *assembly) rest() {
 	for _, s := range a.splits {
 		s.blocks.Rest()
+		s.exact.Rest()
 	}
 	if a.batches != nil {
 		a.batches.Rest()
@@ -190,8 +187,6 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s.blocks.Rest()
-		s.exact.Rest()
 		all = append(all, scores)
 		results = append(results, startIf(st.pure, func() (measured, error) {
 			m, err := a.measuresOf(s, scores)

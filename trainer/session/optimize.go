@@ -218,7 +218,6 @@ func checkConfidence(level float64, on constraints.BoundsOn) error {
 // training rows. For the training rows it uses the scores of that pass. If the statement is pure,
 // the splits are measured at the same time.
 func (a *assembly) measure() (map[string]float64, error) {
-	a.recorded.rest()
 	return a.measureAll(a.splits, a.problem)
 }
 

@@ -304,16 +304,6 @@ func (a *assembly) sampleRecords(weights models.Weights) error {
 	return err
 }
 
-// rest gives back the memory of the layers until the next record of the sample.
-func (r *recordSample) rest() {
-	if r == nil {
-		return
-	}
-	for _, s := range r.splits {
-		s.blocks.Rest()
-	}
-}
-
 // settings adds the sample to the settings of a training.
 func (r *recordSample) settings(a *assembly, s *trainer.Settings) {
 	if r == nil {

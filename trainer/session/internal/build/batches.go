@@ -176,6 +176,9 @@ func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, w
 	if m.bound, err = b.Problem(r.Pick(m.List(0)), dtype, weights); err != nil {
 		return nil, nil, err
 	}
+	if b.Devices.Team == nil {
+		m.bound.Yield()
+	}
 	return m.complete(b, all)
 }
 

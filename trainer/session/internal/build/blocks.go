@@ -198,6 +198,9 @@ func (b *Builder) newLane(k *Blocks, engine graph.Engine, dtype tensor.Dtype, we
 			Data: []matrix.Matrix{l.picked, nil}, Watch: gorgonia.Nodes{scores},
 		}, err
 	}, engine)
+	if err == nil && b.Devices.Team == nil {
+		l.block.Yield()
+	}
 	return l, err
 }
 
