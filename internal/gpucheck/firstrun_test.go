@@ -34,28 +34,26 @@ func firstRun(t *testing.T, step, script string, set ...string) (log string, err
 	return string(content), err
 }
 
-// A step goes on after a command that fails, and reports every command's outcome.
+// A step goes on after a command that fails or that hangs until its limit, and reports every
+// command's outcome.
 func TestFirstRunGoesOn(t *testing.T) {
-	log, err := firstRun(t, "1", `echo "program $*"; [ "$1" != devices ]`+"\n")
-	if err == nil {
-		t.Error("the failures of a step do not fail the step")
-	}
-	for _, want := range []string{"== step 1: devices: failed with status 1", "program gpu-check --part parity --data-dir ", "== step 1: parity: done"} {
-		if !strings.Contains(log, want) {
-			t.Errorf("the log lacks %q:\n%s", want, log)
+	for _, c := range []struct {
+		step, program string
+		set, want     []string
+	}{
+		{"1", `echo "program $*"; [ "$1" != devices ]`, nil,
+			[]string{"== step 1: devices: failed with status 1", "program gpu-check --part parity --data-dir ", "== step 1: parity: done"}},
+		{"5", `case $* in *training*) sleep 60 ;; esac`, []string{"FIRST_RUN_SECONDS=0.2"},
+			[]string{"== step 5: training: stopped after 0.2 s", "== step 5: memcheck: "}},
+	} {
+		log, err := firstRun(t, c.step, c.program+"\n", c.set...)
+		if err == nil {
+			t.Errorf("the failures of step %s do not fail it", c.step)
 		}
-	}
-}
-
-// A command that hangs ends at its limit, and the step goes on.
-func TestFirstRunLimits(t *testing.T) {
-	log, err := firstRun(t, "5", `case $* in *training*) sleep 60 ;; esac`+"\n", "FIRST_RUN_SECONDS=0.2")
-	if err == nil {
-		t.Error("a command that hangs does not fail the step")
-	}
-	for _, want := range []string{"== step 5: training: stopped after 0.2 s", "== step 5: memcheck: "} {
-		if !strings.Contains(log, want) {
-			t.Errorf("the log lacks %q:\n%s", want, log)
+		for _, want := range c.want {
+			if !strings.Contains(log, want) {
+				t.Errorf("the log lacks %q:\n%s", want, log)
+			}
 		}
 	}
 }

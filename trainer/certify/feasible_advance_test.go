@@ -67,9 +67,9 @@ func TestBackByHand(t *testing.T) {
 	if r.space.Read(slope, r.slope); err != nil || x[0] != -0.25 || slope[0] != -0.5 || r.v != 1.0625 || len(r.recent) != 0 {
 		t.Errorf("x = %v, slope %v, v = %v, %v, error %v", x, slope, r.v, r.recent, err)
 	}
-	r.smooth = &recorded{Problem: r.smooth, failing: 2}
+	r.smooth = &recorded{traced: traced{Problem: r.smooth, failing: 2}}
 	r.lowest = 1
-	if err := r.back(); err != errSearchPass {
+	if err := r.back(); err != errPass {
 		t.Errorf("a failed backward pass: %v", err)
 	}
 }

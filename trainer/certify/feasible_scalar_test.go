@@ -141,36 +141,19 @@ func (s *searchScalar) follow(x float64, set InfeasibleSettings) (o trace) {
 	}
 }
 
-// recorded lists the points of the forward passes of a problem, and fails in one of its passes.
+// recorded is a traced problem in a search that takes no gradient of f.
 type recorded struct {
-	problem.Problem
-	kinks           bool // as if the constraints had kinks
-	points          []float64
-	passes, failing int // failing counts the passes from 1; 0: none
+	traced
+	kinks bool // as if the constraints had kinks
 }
 
 func (r *recorded) NonSmooth() bool { return r.kinks }
-
-var errSearchPass = errors.New("a failed pass")
-
-func (r *recorded) Forward(g []float64) (float64, error) {
-	x := []float64{0}
-	r.Space().Read(x, problem.Iterate)
-	r.points = append(r.points, x[0])
-	if r.passes++; r.passes == r.failing {
-		return 0, errSearchPass
-	}
-	return r.Problem.Forward(g)
-}
 
 func (r *recorded) Backward(coefficients []float64, d problem.Vector) error {
 	if coefficients[0] != 0 {
 		return errors.New("a gradient of f")
 	}
-	if r.passes++; r.passes == r.failing {
-		return errSearchPass
-	}
-	return r.Problem.Backward(coefficients, d)
+	return r.traced.Backward(coefficients, d)
 }
 
 func (s *searchScalar) problem(t *testing.T, x float64, r problem.Regularizer) problem.Problem {
@@ -221,7 +204,7 @@ func TestSearchInOneVariable(t *testing.T) {
 				if c.s.lo > math.Inf(-1) {
 					r = problem.Regularizer{Kind: problem.Box, Lower: c.s.lo, Upper: c.s.hi}
 				}
-				p := &recorded{Problem: c.s.problem(t, x, r), kinks: true}
+				p := &recorded{traced{Problem: c.s.problem(t, x, r)}, true}
 				got := require.Value(SearchFeasible(t.Context(), p, set))(t)
 				want := c.s.follow(x, set)
 				if want.certified {
@@ -252,13 +235,13 @@ func TestSearchFails(t *testing.T) {
 	s := searchScalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
 		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
 	for _, kinks := range []bool{false, true} {
-		whole := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks}
+		whole := &recorded{traced{Problem: s.problem(t, 3, problem.Regularizer{})}, kinks}
 		if o, err := SearchFeasible(t.Context(), whole, InfeasibleSettings{Iterations: 100}); err != nil || o.Certificate == nil {
 			t.Fatalf("kinks %v: %+v, %v", kinks, o, err)
 		}
 		for failing := 1; failing <= whole.passes; failing++ {
-			p := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks, failing: failing}
-			if _, err := SearchFeasible(t.Context(), p, InfeasibleSettings{Iterations: 100}); !errors.Is(err, errSearchPass) {
+			p := &recorded{traced{Problem: s.problem(t, 3, problem.Regularizer{}), failing: failing}, kinks}
+			if _, err := SearchFeasible(t.Context(), p, InfeasibleSettings{Iterations: 100}); !errors.Is(err, errPass) {
 				t.Errorf("kinks %v: a failure in pass %d of %d: %v", kinks, failing, whole.passes, err)
 			}
 		}

@@ -141,25 +141,23 @@ func (s *nearScalar) follow(x, rho, strong, beyond, tolerance float64, limit int
 // traced lists the points of the forward passes, and fails in one of the passes.
 type traced struct {
 	problem.Problem
-	points    []float64
-	passes, n int // n counts from 1; 0: none
+	points          []float64
+	passes, failing int // failing counts the passes from 1; 0: none
 }
-
-var errNearPass = errors.New("a failed pass")
 
 func (p *traced) Forward(g []float64) (float64, error) {
 	x := []float64{0}
 	p.Space().Read(x, problem.Iterate)
 	p.points = append(p.points, x[0])
-	if p.passes++; p.passes == p.n {
-		return 0, errNearPass
+	if p.passes++; p.passes == p.failing {
+		return 0, errPass
 	}
 	return p.Problem.Forward(g)
 }
 
 func (p *traced) Backward(coefficients []float64, d problem.Vector) error {
-	if p.passes++; p.passes == p.n {
-		return errNearPass
+	if p.passes++; p.passes == p.failing {
+		return errPass
 	}
 	return p.Problem.Backward(coefficients, d)
 }
@@ -225,7 +223,7 @@ func TestSolverInOneVariable(t *testing.T) {
 // Each failed pass ends the measurement with the error. The iterate and the vectors are as before.
 func TestMeasureFails(t *testing.T) {
 	run := func(n int) (*traced, Stationarity, error) {
-		p := &traced{Problem: scalars()["quartic"].at(t, 1.2), n: n}
+		p := &traced{Problem: scalars()["quartic"].at(t, 1.2), failing: n}
 		at := problem.NewPoint(p)
 		require.NoError(t, at.Forward(p.Problem))
 		r, err := MeasureNear(t.Context(), p, &at, NearSettings{})
@@ -237,7 +235,7 @@ func TestMeasureFails(t *testing.T) {
 	}
 	for n := 1; n <= whole.passes; n++ {
 		p, r, err := run(n)
-		if !errors.Is(err, errNearPass) || r.Distance != 0 {
+		if !errors.Is(err, errPass) || r.Distance != 0 {
 			t.Errorf("a failure in pass %d of %d: %+v, %v", n, whole.passes, r, err)
 		}
 		if v := p.Space().New(); v > 7 {
@@ -251,7 +249,7 @@ func TestConcludeFails(t *testing.T) {
 	s := scalars()["quartic"]
 	run := func(n int) (*traced, Stationarity, error) {
 		solver := newNearSolver(s.at(t, 1.2), NearSettings{RhoHat: 5, Iterations: 1}, estimate.Curvature{})
-		p := &traced{Problem: solver.q.Problem, n: n}
+		p := &traced{Problem: solver.q.Problem, failing: n}
 		solver.q.Problem = p
 		r, err := solver.run(t.Context())
 		return p, r, err
@@ -261,7 +259,7 @@ func TestConcludeFails(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for n := 1; n <= whole.passes; n++ {
-		if _, r, err := run(n); !errors.Is(err, errNearPass) || r.Reason != "" {
+		if _, r, err := run(n); !errors.Is(err, errPass) || r.Reason != "" {
 			t.Errorf("a failure in pass %d of %d: %+v, %v", n, whole.passes, r, err)
 		}
 	}

@@ -104,15 +104,6 @@ func ranked(t *testing.T, o Options) (*Result, []float64, *assembly) {
 	return r, scores, a
 }
 
-func pairBounds(t *testing.T, texts ...string) (list []constraints.Constraint) {
-	t.Helper()
-	for _, text := range texts {
-		c := require.Value(constraints.Parse(text))(t)
-		list = append(list, c)
-	}
-	return list
-}
-
 // The bound on the gap of the pair errors holds on the counted pairs of the training rows, with the
 // group as a feature and without, and with few iterations, after which the exact step alone does
 // it.
@@ -126,7 +117,7 @@ func TestRankingBounds(t *testing.T) {
 	}{{"group", true, 300, nil}, {"no group", false, 300, nil}, {"few iterations", true, 8, nil}, {"network", true, 60, []int{8}}} {
 		train, test := documents(60, 1, c.grouped), documents(30, 2, c.grouped)
 		o := Options{Data: Matrices{Train: train, Test: test}, Settings: trainer.Settings{Seed: 1, Iterations: c.iterations},
-			Task: Decisions{Minimize: constraints.PairError(), SubjectTo: pairBounds(t, fmt.Sprintf("gap(cross_pair_error, site) <= %v", bound))}}
+			Task: Decisions{Minimize: constraints.PairError(), SubjectTo: subject(t, fmt.Sprintf("gap(cross_pair_error, site) <= %v", bound))}}
 		if c.hidden != nil {
 			o.Model = models.Spec{Hidden: c.hidden, Activation: models.ReLU}
 		}
@@ -178,7 +169,7 @@ func TestRankingQueries(t *testing.T) {
 // TestRankingRefusals checks what rates of pairs do not have.
 func TestRankingRefusals(t *testing.T) {
 	train := documents(10, 1, true)
-	pooled := pairBounds(t, "gap(cross_pair_error, site) <= 0.1")
+	pooled := subject(t, "gap(cross_pair_error, site) <= 0.1")
 	plain := documents(10, 1, true)
 	plain.Queries = nil
 	oneGroup := documents(10, 1, true)
@@ -208,7 +199,7 @@ func TestRankingRefusals(t *testing.T) {
 // smooth and counted, and the means of its features. All other batches are in the pass too.
 func TestOneQueryEachStep(t *testing.T) {
 	m := documents(12, 3, true)
-	bounds := pairBounds(t, "gap(cross_pair_error, site) <= 0.25")
+	bounds := subject(t, "gap(cross_pair_error, site) <= 0.25")
 	s := require.Value(New(context.Background(), Options{Data: Matrices{Train: m}, BatchSize: 1, Method: &method.MultiplierModel{}, Model: models.Spec{Hidden: []int{4}},
 		Task:     Decisions{SubjectTo: bounds, Minimize: constraints.PairLoss(), BoundsOn: constraints.OnSurrogate},
 		Settings: trainer.Settings{Seed: 3, Iterations: 30}}))(t)
@@ -300,13 +291,13 @@ func TestRankingResumes(t *testing.T) {
 	} {
 		train := func(dir string, stop int) *Result {
 			o := Options{Data: Matrices{Train: documents(60, 1, true), Test: documents(20, 2, true)}, BatchSize: c.batch, Method: c.method,
-				Task:            Decisions{Minimize: constraints.PairError(), SubjectTo: pairBounds(t, "gap(cross_pair_error, site) <= 0.01")},
+				Task:            Decisions{Minimize: constraints.PairError(), SubjectTo: subject(t, "gap(cross_pair_error, site) <= 0.01")},
 				CheckpointEvery: time.Hour, Device: Device{Kind: CPU, Threads: 1}, Settings: trainer.Settings{Seed: 1, Iterations: 90, RecordEvery: 5}}
 			if c.hidden != nil {
 				o.Model = models.Spec{Hidden: c.hidden, Activation: models.ReLU}
 			}
 			if c.batch == 1 {
-				o.Task = Decisions{Minimize: constraints.PairLoss(), SubjectTo: pairBounds(t, "gap(cross_pair_error, site) <= 0.25"), BoundsOn: constraints.OnSurrogate}
+				o.Task = Decisions{Minimize: constraints.PairLoss(), SubjectTo: subject(t, "gap(cross_pair_error, site) <= 0.25"), BoundsOn: constraints.OnSurrogate}
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
