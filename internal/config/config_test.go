@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,146 +80,15 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// TestRefusedFlags compares the errors of settings with testdata/refused.txt.
 func TestRefusedFlags(t *testing.T) {
-	for _, tc := range []struct{ flags, want string }{
-		{"method=ppala gdpa-step=1", "--gdpa-step 1: used only with --method gdpa (now ppala)"},
-		{"method=gdpa eta=0.1", "--eta 0.1: used only with --method alm, plada, ppala, unconstrained, gda, nupi or penalty (now gdpa)"},
-		{"method=gdpa alpha=2", "--alpha 2: used only with --method plada or ppala (now gdpa)"},
-		{"method=ppala x-step=subgradient", "--x-step subgradient: used only with --method plada (now ppala)"},
-		{"delta0=0.5", "--delta0 0.5: used only with --delta harmonic (now power)"},
-		{"regularizer=none theta=2", "--theta 2: used only with --regularizer ball (now none)"},
-		{"model=linear hidden=3", "--hidden 3: used only with --model mlp, conv or resnet (now linear)"},
-		{"primal=adam momentum=0.9", "--momentum 0.9: used only with --primal auto or nesterov (now adam)"},
-		{"primal=adam eta-scale=fixed", "--eta-scale fixed: used only with --primal auto, nesterov or gradient (now adam)"},
-		{"primal=adam eta=auto", "--eta auto: the adam step does not support auto; give a number"},
-		{"primal=gradient eta-scale=fixed", "--eta auto: --eta-scale fixed does not support auto; give a number"},
-		{"method=gdpa gdpa-step=auto", "--gdpa-step auto: needs --primal nesterov"},
-		{"method=plada x-step=inner:3 primal=nesterov", "--primal nesterov: --x-step inner needs --primal gradient"},
-		{"method=plada x-step=inner:0", "--x-step inner:0: must be subgradient, proxlinear, split, auto, or inner:N with N at least 1"},
-		{"method=plada x-step=proxlinear", "--x-step proxlinear: needs gaps |h| <= eps, which --problem mnpc does not have; choose subgradient or inner:N"},
-		{"regularizer=l1", "--regularizer-weight: missing; --regularizer l1 needs it"},
-		{"regularizer=box", "--box: missing; --regularizer box needs it"},
-		{"regularizer=box box=1", "--box 1: must be LO,HI with LO at most HI"},
-		{"regularizer=box box=2,1", "--box 2,1: must be LO,HI with LO at most HI"},
-		{"regularizer=box box=-Inf,1", "--box -Inf,1: each value must be a finite number"},
-		{"alpha=NaN", "--alpha NaN: must be a positive number"},
-		{"alpha=Inf", "--alpha Inf: must be a positive number"},
-		{"alpha=1e999", "--alpha 1e999: out of the range of a number"},
-		{"tau=-1", "--tau -1: must be positive"},
-		{"tau=0", "--tau 0: must be positive"},
-		{"eta=nan", "--eta nan: must be a positive number, or auto"},
-		{"eta=fast", "--eta fast: must be a positive number, or auto"},
-		{"momentum=1", "--momentum 1: must be above 0 and below 1"},
-		{"delta-q=1.5", "--delta-q 1.5: must be above 0 and at most 1"},
-		{"slack-cap=-2", "--slack-cap -2: must be positive, or none"},
-		{"slack-cap=0", "--slack-cap 0: must be positive, or none"},
-		{"iterations=-1", "--iterations -1: must be at least 0, or auto"},
-		{"iterations=1.5", "--iterations 1.5: must be a whole number, at least 0, or auto"},
-		{"record-every=0", "--record-every 0: must be at least 1, or auto"},
-		{"seed=-1", "--seed -1: must be at least 0"},
-		{"hidden=4,0", "--hidden 4,0: each value must be at least 1"},
-		{"hidden=", `--hidden "": must be a whole number, at least 1`},
-		{"kappa=-0.1", "--kappa -0.1: must be at least 0"},
-		{"classes=0,0", "--classes 0,0: names class 0 twice"},
-		{"classes=1", "--classes 1: give at least two classes"},
-		{"batch-size=1", "--batch-size 1: must be at least 4, a row of each class, or 0, all rows"},
-		{"batch-size=2 classes=1,2,3", "--batch-size 2: must be at least 3, a row of each class, or 0, all rows"},
-		{"feasibility-tolerance=0", "--feasibility-tolerance 0: must be positive"},
-		{"time-limit=-1s", "--time-limit -1s: must be a positive duration such as 90s or 10m, or none"},
-		{"time-limit=10", "--time-limit 10: must be a positive duration such as 90s or 10m, or none"},
-		{"quiet=yes", "--quiet yes: must be true or false"},
-		{"problem=ranking", "--dataset synthetic: holds pictures; --problem ranking needs a table; choose --problem class-rates or mnpc"},
-		{"subject-to=gap(tprr,sex)<=0.1", `--subject-to gap(tprr,sex)<=0.1: column 5: unknown rate "tprr"; did you mean tpr?`},
-		{"subject-to=fpr<=5%;fpr<=5", `--subject-to fpr<=5%;fpr<=5: "fpr<=5": column 6: the bound 5 is more than 1, the largest value of fpr; did you mean 5%?`},
-		{"subject-to=fpr<=5% confidence=1", "--confidence 1: must be at least 0 and below 1"},
-		{"subject-to=fpr<=5% confidence=95", "--confidence 95: must be at least 0 and below 1"},
-		{"subject-to=fpr<=5% bounds-on=surrogate confidence=0.9", "--confidence 0.9: used only with --bounds-on decisions (now surrogate)"},
-		{"subject-to=fpr<=5% kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now rates)"},
-		{"subject-to=fpr<=5% epsilon=0.1", "--epsilon 0.1: used only with --problem dp, eo, if or ranking (now rates)"},
-		{"subject-to=error[*]<=5% dataset=fashion-mnist kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now class-rates)"},
-		{"subject-to=fpr<=5% phi=hinge", "--phi hinge: used only with --problem dp, eo, if or mnpc (now rates)"},
-		{"problem=dp subject-to=fpr<=5%", "--subject-to fpr<=5%: used only with --problem class-rates or rates (now dp)"},
-		{"problem=dp bounds-on=decisions psi=hinge", "--psi hinge: used only with --bounds-on surrogate (now decisions)"},
-		{"problem=if bounds-on=decisions if-form=expectation", "--if-form expectation: used only with --bounds-on surrogate (now decisions)"},
-		{"minimize=tpr subject-to=fpr<=5%", "--minimize tpr: must be one of balanced_error, error, fnr, fpr, loss, pair_error or pair_loss, with or without a class or group"},
-		{"minimize=errr subject-to=fpr<=5%", `--minimize errr: column 1: unknown rate "errr"; did you mean error?`},
-		{"dataset=adult confidence=0.9", "--confidence: promises bounds, and the run has none; add one (--subject-to)"},
-		{"dataset=adult kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now rates)"},
-		{"subject-to=;", "--subject-to ;: is empty"},
-		{"dataset=adult problem=mnpc", "--dataset adult: holds a table; --problem mnpc needs pictures or your own table; choose --problem dp, eo, if, ranking or rates"},
-		{"problem=dp dataset=cifar10", "--dataset cifar10: holds pictures; --problem dp needs a table; choose --problem class-rates or mnpc"},
-		{"problem=dp dataset=csv", "--file: missing; --dataset csv needs it"},
-		{"problem=dp dataset=csv file=x.csv", "--label: missing; --dataset csv needs it"},
-		{"problem=dp file=x.csv", "--label: missing; --file x.csv needs it"},
-		{"file=x.csv label=y columns=a,y header=first", "--columns a,y: names the columns of a file without a line of names; to replace the names of the first line, give --skip 1 and no --header"},
-		{"problem=rates subject-to=fpr<=5% file=config_test.go label=y size=8x8", "--size 8x8: used only with --dataset pictures (now csv); name the column of the pictures' paths with --picture COLUMN"},
-		{"problem=rates subject-to=fpr<=5% file=nothing label=y size=8x8", "--size 8x8: used only with --dataset pictures (now csv); there is no file or folder nothing"},
-		{"problem=rates subject-to=fpr<=5% file=config_test.go label=y color=rgb", "--color rgb: used only with --dataset pictures (now csv); name the column of the pictures' paths with --picture COLUMN"},
-		{"problem=rates subject-to=fpr<=5% file=config_test.go label=y augment=flip", "--augment flip: used only with pictures (now csv); name the column of the pictures' paths with --picture COLUMN"},
-		{"problem=rates subject-to=fpr<=5% file=config_test.go label=y normalize=center", "--normalize center: used only with pictures (now csv); name the column of the pictures' paths with --picture COLUMN"},
-		{"file=x.csv label=y zero-based=true", "--zero-based true: used only with --dataset libsvm (now csv)"},
-		{"dataset=libsvm file=x.csv problem=dp skip=1", "--skip 1: used only with --dataset csv or pictures (now libsvm)"},
-		{"problem=dp dataset=adult file=x.csv", "--file x.csv: used only with --dataset csv, pictures or libsvm (now adult)"},
-		{"rows-per-class=5 problem=dp", "--rows-per-class 5: used only with pictures (now synthetic-adult)"},
-		{"group=a", "--group a: used only with tables (now synthetic)"},
-		{"dataset=fashion-mnist classes=Trouser,pulover", `--classes Trouser,pulover: fashion-mnist has no class "pulover"; did you mean pullover?`},
-		{"dataset=fashion-mnist classes=Trouser,1", "--classes Trouser,1: names class 1 twice"},
-		{"dataset=cifar10 classes=ship,lorry", `--classes ship,lorry: cifar10 has no class "lorry"; the classes are airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck`},
-		{"file=x.csv label=y problem=mnpc classes=a,b,a", "--classes a,b,a: names class a twice"},
-		{"positive=a", "unknown setting --positive: --label names the positive class of two, as in species=Adelie; with three or more classes," +
-			" a constraint names its class, as in fpr[Adelie] (see ppal train --help)"},
-		{"problem=dp kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now dp)"},
-		{"epsilon=0.1", "--epsilon 0.1: used only with --problem dp, eo, if or ranking (now mnpc)"},
-		{"problem=dp epsilon=0.1,0.2", "--epsilon: has 2 values; give one"},
-		{"problem=dp split=50/60/0", "--split 50/60/0: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
-		{"problem=dp split=0/50/50", "--split 0/50/50: must be percentages that add up to 100, the first above 0, as in 70/15/15"},
-		{"select=best-train output=best", "--select best-train: --output best chooses the saved weights too; give one of the two"},
-		{"select=best", "--select best: unknown; did you mean last? (choose last, best-train or best-validation)"},
-		{"patience=-1", "--patience -1: must be at least 0"},
-		{"split=80/10/10", "--split 80/10/10: pictures have test rows of their own; the third percentage must be 0, as in 90/10/0"},
-		{"iterations=99999999999999999999", "--iterations 99999999999999999999: out of the range of a whole number, or auto"},
-		{"problem=dp eo-form=max", "--eo-form max: used only with --problem eo (now dp)"},
-		{"problem=eo eo-form=max method=ppala", "--method ppala: needs smooth constraints, and the largest of several has a kink; use --eo-form two"},
-		{"problem=dp method=plada x-step=proxlinear regularizer=ball", "--x-step proxlinear: needs --regularizer none (now ball)"},
-		{"problem=if method=plada x-step=split", "--x-step split: needs gaps |h| <= eps, which --problem if does not have; choose subgradient or inner:N"},
-		{"problem=if batch-size=10", "--batch-size 10: mini-batches cannot keep the shares of groups that overlap; use 0, all rows"},
-		{"method=ssg primal=adam", "--primal adam: used only with --method alm, plada, ppala, unconstrained, gda, gdpa, nupi or penalty (now ssg)"},
-		{"method=ssg ssg-violation-step=1", "--ssg-violation-step 1: used only with --ssg-violation-rule decay or constant (now polyak)"},
-		{"method=sgd", "--method sgd: unknown; did you mean gda? (choose auto, alm, plada, ppala, unconstrained, extragradient, gda, gdpa, ipp-conex, ipp-ssg, multiplier-model, nl-iapial, nupi, penalty or ssg)"},
-		{"method=multiplier-model", "--method multiplier-model: needs --problem if with --if-form sampled, or --problem rates with bounds on pairs, --bounds-on surrogate and --batch-size 1"},
-		{"method=nl-iapial", "--method nl-iapial: needs smooth convex functions, as those of --problem mnpc with --phi logistic and --model linear; use another method"},
-		{"method=nl-iapial model=linear phi=hinge",
-			"--method nl-iapial: needs smooth convex functions, as those of --problem mnpc with --phi logistic and --model linear; use another method"},
-		{"method=nl-iapial problem=dp", "--method nl-iapial: needs smooth convex functions, as those of --problem mnpc with --phi logistic and --model linear; use another method"},
-		{"method=nl-iapial model=linear phi=logistic batch-size=8", "--batch-size 8: --method nl-iapial takes all rows in each iteration; use 0"},
-		{"device=gpu", "--device gpu: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},
-		{"device=cpu:1", "--device cpu:1: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},
-		{"device=cuda:x", "--device cuda:x: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},
-		{"device=cuda:0,1", "--device cuda:0,1: a process uses one GPU; for several, start one process for each: " +
-			"mpirun -n 2 ppal-mpi-gpu train --device cuda (see docs/guides/processes.md)"},
-		{"device=cuda:all", "--device cuda:all: a process uses one GPU; for several, start one process for each: " +
-			"mpirun -n 2 ppal-mpi-gpu train --device cuda (see docs/guides/processes.md)"},
-		{"device=cuda engine=gorgonia", "--engine gorgonia: computes on the CPU; use --engine plan with --device cuda"},
-		{"device=cpu products=tf32", "--products tf32: the CPU device does not support it (supported: auto, float32, int8, int8x3, int8x2, bf16x3, bf16x2)"},
-		{"device=cuda:1 products=int8x3 dtype=float64", "--products int8x3: with --dtype float64 products are in float64; use auto"},
-		{"device=cuda products=bf16x2 dtype=float64", "--products bf16x2: with --dtype float64 products are in float64; use auto"},
-		{"device=cuda products=tf32 dtype=float64", "--products tf32: with --dtype float64 products are in float64; use auto"},
-		{"device=cpu micro-batch=100", "--micro-batch 100: the CPU device works on blocks of rows already; use 0"},
-		{"engine=tape", "--engine tape: unknown; choose plan or gorgonia"},
-		{"engine=gorgonia simd=go", "--simd go: used only with --engine plan (now gorgonia)"},
-		{"dtype=float16", "--dtype float16: unknown; did you mean float32? (choose float32 or float64)"},
-		{"target=y", "unknown setting --target; did you mean --label? (see ppal train --help)"},
-		{"max_iter=3", "unknown setting --max_iter; did you mean --iterations? (see ppal train --help)"},
-		{"bogus=3", "unknown setting --bogus (see ppal train --help)"},
-		{"resume=x", "unknown setting --resume (see ppal train --help)"},
-	} {
-		t.Run(tc.flags, func(t *testing.T) {
-			_, err := Resolve(set(strings.Fields(tc.flags)...), nil)
-			if err == nil || err.Error() != tc.want || !errors.Is(err, ErrUsage) {
-				t.Errorf("got  %v\nwant %s", err, tc.want)
-			}
-		})
-	}
+	require.Cases(t, "testdata/refused.txt", func(t *testing.T, c *require.Case) string {
+		_, err := Resolve(set(c.Args...), nil)
+		if !errors.Is(err, ErrUsage) {
+			t.Errorf("the error is %v", err)
+		}
+		return fmt.Sprint(err)
+	})
 }
 
 func TestRefusedFiles(t *testing.T) {
