@@ -108,7 +108,7 @@ func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, drive
 	var steps []kernels.MeansStep
 	for _, s := range group {
 		if l.isGradient(s.Out) {
-			return nil, 0, fmt.Errorf("cuda: %v: group means that are a gradient are not supported", s)
+			return nil, 0, l.refuse(s)
 		}
 		step := kernels.MeansStep{Groups: s.Groups, Offsets: s.Offsets, Out: l.whole(s.Out), Add: !l.window.first,
 			Host: l.numbers.written[s.Out.Buffer]}
@@ -160,7 +160,7 @@ func (l *lowering) prepareMeansGrad(steps ...*plan.GroupMeansGrad) (*kernels.Mea
 	var terms []kernels.MeansGradStep
 	for _, s := range steps {
 		if l.isGradient(s.W) {
-			return nil, 0, fmt.Errorf("cuda: %v: group weights that are a gradient are not supported", s)
+			return nil, 0, l.refuse(s)
 		}
 		term := kernels.MeansGradStep{Groups: s.Groups, W: l.whole(s.W)}
 		if !l.window.whole {
@@ -259,8 +259,9 @@ func (l *lowering) pairMeansGrad(s *plan.PairMeansGrad) error {
 
 // refuse returns an error for a step without a kernel.
 func (l *lowering) refuse(s plan.Step) error {
+	e := &plan.UnsupportedError{Device: "the GPU", Step: s.String()}
 	if o, ok := s.(*plan.Opaque); ok {
-		return fmt.Errorf("cuda: there is no kernel for the op %v on the GPU: train with --device cpu", o.Op)
+		e.Step = fmt.Sprintf("the op %v", o.Op)
 	}
-	return fmt.Errorf("cuda: there is no kernel for %v on the GPU: train with --device cpu", s)
+	return fmt.Errorf("cuda: %w", e)
 }

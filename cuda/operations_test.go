@@ -10,6 +10,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/internal/graphcases"
+	"ppal/internal/plan"
 	"ppal/internal/require"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -28,7 +29,7 @@ func TestOperations(t *testing.T) {
 					t.Errorf("%s: error %v, want %q", o.Name, err, o.Refused)
 				}
 			case o.OneCore:
-				if err == nil || !strings.Contains(err.Error(), "train with --device cpu") {
+				if !errors.As(err, new(*plan.UnsupportedError)) || !strings.Contains(err.Error(), "train with --device cpu") {
 					t.Errorf("%s: error %v, want the advice to use the CPU", o.Name, err)
 				}
 			case err != nil:
@@ -56,7 +57,7 @@ func TestUsersOp(t *testing.T) {
 		if !plain {
 			require.NoError(t, err)
 			iterate(t, p, 3, p.Space().New())
-		} else if err == nil || !strings.Contains(err.Error(), "swish") {
+		} else if !errors.As(err, new(*plan.UnsupportedError)) || !strings.Contains(err.Error(), "the op swish") {
 			t.Errorf("an op without a description: error %v", err)
 		}
 	}

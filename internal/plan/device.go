@@ -22,11 +22,22 @@ type Device interface {
 	// Compile returns a program that runs the plan at the iterate of x. The vectors are the
 	// device's, of the plan's dtype; the plan's parameters are consecutive parts of a vector. The
 	// program copies the plan's data, except for the entries of sparse data, the bytes of pictures
-	// and data in the device's own layout: the caller must not change these.
+	// and data in the device's own layout: the caller must not change these. The error is an
+	// *UnsupportedError if the device does not support a step of the plan.
 	Compile(p *Plan, x problem.Vectors) (Program, error)
 	// Products returns the kind of products that the device uses in float32 plans for 8-bit data
 	// with that many columns.
 	Products(cols int) Products
+}
+
+// UnsupportedError says which step of a plan a device does not support.
+type UnsupportedError struct {
+	Device, Step string // in words: "the GPU", "the op swish"
+}
+
+// Error returns one line.
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("there is no kernel for %s on %s: train with --device cpu", e.Step, e.Device)
 }
 
 // Collective is a Device whose programs run in several processes at the same time, when one process

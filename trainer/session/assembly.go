@@ -82,6 +82,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if a.devices.GPU == nil {
+		source = nil // the rows are not read again: see read
+	}
 	a.check = a.devices.Team.Register(a.checkOwn)
 	train := a.splits[0]
 	if err := a.devices.CheckParameters(a.builder.Parameters()); err != nil {
@@ -99,7 +102,15 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	} else if err != nil {
 		return err
 	}
-	if err := a.buildSplits(weights); err != nil {
+	err = a.buildSplits(weights)
+	if note := a.devices.Unsupported(err); note != "" {
+		if a.devices, err = a.devices.LeaveGPU(note); err == nil {
+			a.options.Data = source
+			err = a.build(ctx)
+		}
+		return err
+	}
+	if err != nil {
 		return err
 	}
 	if a.problem, err = a.builder.statement.complete(train.problem); err != nil {

@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
+	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/require"
 	"ppal/models"
@@ -305,6 +307,40 @@ func TestProductsOnGPU(t *testing.T) {
 	})
 	if _, err := try(t, lacking.options()); !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "tf32") {
 		t.Errorf("without a GPU: %v", err)
+	}
+}
+
+// With an op that the GPU does not support, the automatic device is the CPU, and a note names the
+// op. --device cuda is refused.
+func TestUnsupportedOnGPU(t *testing.T) {
+	for _, kind := range []DeviceKind{"", CUDA} {
+		r, own := double.New(double.Options{}), *fit(1)
+		own.Nodes = func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
+			y, err := graphcases.NewSwish(scores, true)
+			if err != nil {
+				return nil, nil, err
+			}
+			return fit(1).Nodes(y, rows)
+		}
+		o := onTable(&own, Matrices{Train: line(9000)}, func(o *Options) {
+			o.Model = &models.Spec{Hidden: []int{400}, Activation: models.Sigmoid}
+			o.Device = Device{Kind: kind, Dtype: tensor.Float64, OpenGPU: onGPU(func(int) (driver.Driver, error) { return r, nil })}
+		})
+		a, err := try(t, o)
+		if kind == CUDA {
+			if !errors.As(err, new(*plan.UnsupportedError)) {
+				t.Errorf("--device cuda: %v", err)
+			}
+			continue
+		}
+		require.NoError(t, err)
+		if notes := strings.Join(a.devices.Notes(), ""); a.devices.GPU != nil || !strings.Contains(notes, "no kernel for the op swish on the GPU") || r.Count("Close") != 1 {
+			t.Errorf("%s, closed %d times: %q", a.Describe().Device, r.Count("Close"), notes)
+		}
+		require.Value(a.Optimize(t.Context(), trainer.Settings{Iterations: 1}))(t)
+		if err := errors.Join(a.Close(), errors.Join(r.Violations()...)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
