@@ -80,48 +80,22 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestRefusedFlags compares the errors of settings with testdata/refused.txt.
-func TestRefusedFlags(t *testing.T) {
+// TestRefused compares the errors of settings and of files with testdata/refused.txt.
+func TestRefused(t *testing.T) {
 	require.Cases(t, "testdata/refused.txt", func(t *testing.T, c *require.Case) string {
-		_, err := Resolve(set(c.Args...), nil)
+		var file *File
+		var err error
+		if c.Command == "file" {
+			file, err = ParseFile("run.yaml", []byte(c.Input))
+		}
+		if err == nil {
+			_, err = Resolve(set(c.Args...), file)
+		}
 		if !errors.Is(err, ErrUsage) {
 			t.Errorf("the error is %v", err)
 		}
 		return fmt.Sprint(err)
 	})
-}
-
-func TestRefusedFiles(t *testing.T) {
-	for _, tc := range []struct{ content, want string }{
-		{"alpha: 1\nlearning-rate: 3\n", "run.yaml:2: unknown setting learning-rate; did you mean eta? (the keys are the flags of ppal train --help-all)"},
-		{"alpha: 1\nalpha: 2\n", "run.yaml:2: alpha: already given in line 1"},
-		{"alpha: ten\n", "run.yaml:1: alpha ten: must be a positive number"},
-		{"alpha: .nan\n", "run.yaml:1: alpha .nan: must be a positive number"},
-		{"alpha: {a: 1}\n", "run.yaml:1: alpha: a mapping; use one value or a list"},
-		{"alpha: &x 1\nbeta: *x\n", "run.yaml:2: beta: an alias; use one value or a list"},
-		{"alpha: 3\n---\nnonsense: 0.1\n", "run.yaml:2: a second document begins; use one document, without a line --- between its keys"},
-		{"alpha: 3\n---\n", "run.yaml:2: a second document begins; use one document, without a line --- between its keys"},
-		{"---\n---\nalpha: 3\n", "run.yaml:2: a second document begins; use one document, without a line --- between its keys"},
-		{"alpha: 3\n---\na: b: c\n", "run.yaml: not YAML: line 3: mapping values are not allowed in this context"},
-		{"alpha: [1, 2]\n", "run.yaml:1: alpha 1,2: must be a positive number"},
-		{"alpha:\n", "run.yaml:1: alpha: no value"},
-		{"kappa: [[1]]\n", "run.yaml:1: kappa: a nested list; use plain values"},
-		{"seed: 1\n\nquiet: 1\n", "run.yaml:3: quiet 1: must be true or false"},
-		{"- 1\n", "run.yaml:1: use lines of the form key: value"},
-		{"a: b: c\n", "run.yaml: not YAML: mapping values are not allowed in this context"},
-		{"method: gdpa\nbeta: 0.5\n", "run.yaml:2: beta 0.5: used only with --method plada or ppala (now gdpa)"},
-		{"classes: [1, 1]\n", "run.yaml:1: classes 1,1: names class 1 twice"},
-	} {
-		t.Run(tc.content, func(t *testing.T) {
-			file, err := ParseFile("run.yaml", []byte(tc.content))
-			if err == nil {
-				_, err = Resolve(nil, file)
-			}
-			if err == nil || err.Error() != tc.want || !errors.Is(err, ErrUsage) {
-				t.Errorf("got  %v\nwant %s", err, tc.want)
-			}
-		})
-	}
 	if file, err := ParseFile("run.yaml", nil); err != nil || len(file.values) > 0 {
 		t.Errorf("an empty file: %v, %v", file, err)
 	}
