@@ -14,7 +14,7 @@ import (
 
 // claims checks what summary.json says in words, and what follows from numbers that the check has
 // compared: the status, whether the run has converged, the verdict, and so on.
-func (c *check) claims() {
+func (c *check) claims(before results.Provenance) {
 	s, r := &c.summary, c.report
 	r.exact(sectionSolution, "schema", float64(s.Schema), rundir.Schema)
 	c.status()
@@ -26,6 +26,8 @@ func (c *check) claims() {
 		r.problem("converged is %t in summary.json, and %t by its certificate", s.Converged, converged)
 	}
 	switch {
+	case before.Version != c.in.Version && s.VerdictClaim != verdict:
+		r.skip("verdict: the version %s of ppal wrote the run, and this is %s", before.Version, c.in.Version)
 	case whole && s.Verdict != verdict, s.VerdictClaim != verdict:
 		r.problem("verdict is %q, with the claim %q, in summary.json, and %q by its numbers", s.Verdict, s.VerdictClaim, verdict)
 	case !whole:

@@ -10,6 +10,7 @@ import (
 	"ppal/internal/require"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/session"
 	"ppal/trainer/session/results"
 )
 
@@ -203,5 +204,24 @@ func TestEarlierVersion(t *testing.T) {
 	r := verified(t, dir, options())
 	if found := strings.Join(r.Skipped, "\n"); !r.Verified || !strings.Contains(found, "without checksums") || !strings.Contains(found, "no best.safetensors") {
 		t.Errorf("%v, not checked: %s", r.Problems, found)
+	}
+}
+
+// A run of an earlier version without codes and claims is verified: its warnings and its verdict
+// are not checked.
+func TestEarlierSentences(t *testing.T) {
+	options := func(version string) session.Options {
+		o := runs(t)["gap of a network"]()
+		o.Files.Version = version
+		return o
+	}
+	dir := trained(t, options("v0.1.0"))
+	s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
+	s.Verdict, s.VerdictClaim, s.WarningCodes = "The run has not converged, in other words.", "", nil
+	reseal(t, dir.Summary(), s)
+	for version, want := range map[string]bool{"v0.1.0": false, "v0.2.0": true} {
+		if r := verified(t, dir, options(version)); r.Verified != want {
+			t.Errorf("%s: verified %t, %v", version, r.Verified, r.Problems)
+		}
 	}
 }

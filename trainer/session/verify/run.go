@@ -207,7 +207,7 @@ func (c *check) recompute(read func(config []byte) (*session.Inputs, error)) (er
 	} else if err := c.solution(); err != nil {
 		return err
 	}
-	c.claims()
+	c.claims(before)
 	if err := c.splits(); err != nil {
 		return err
 	}
