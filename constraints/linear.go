@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/textvalue"
 	"ppal/internal/vec"
 )
 
@@ -206,7 +205,7 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 		}
 	}
 	of := func(i, y int) int {
-		return textvalue.Indicator((c.class < 0 || (y == c.class) != c.not) && (b.earlier == nil || b.earlier[i] >= 0))
+		return vec.Indicator((c.class < 0 || (y == c.class) != c.not) && (b.earlier == nil || b.earlier[i] >= 0))
 	}
 	n := 0 // counted first: a slice that grows takes several times the memory
 	for i, y := range p.Labels {
@@ -222,7 +221,7 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 		n = 0
 		for _, i := range b.rows {
 			b.rows[n] = i
-			n += textvalue.Indicator(meets[i])
+			n += vec.Indicator(meets[i])
 		}
 		b.rows = slices.Clone(b.rows[:n])
 	}
@@ -251,7 +250,7 @@ func (b *boundCell) hits(decisions []int) (m mass) {
 	if b.weights == nil { // without a branch that depends on the decision
 		n := 0
 		for _, i := range b.rows {
-			n += textvalue.Indicator((decisions[i] == b.targetOf(i)) != b.missed)
+			n += vec.Indicator((decisions[i] == b.targetOf(i)) != b.missed)
 		}
 		return mass{n, float64(n), float64(n)}
 	}

@@ -18,7 +18,7 @@ import (
 	"ppal/internal/newrows"
 	"ppal/internal/recordio"
 	"ppal/internal/require"
-	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // layoutNames are the columns of the tables in TestLayouts.
@@ -201,7 +201,7 @@ func TestNumbersOfRows(t *testing.T) {
 		"pandas' index":         {func(i int) string { return fmt.Sprint(shuffled[i]) }, "__index_level_0__,x,y", tabular.TableOptions{}, true},
 		"pandas' name of codes": {func(i int) string { return fmt.Sprint(i % 900) }, "Unnamed: 0,x,y", tabular.TableOptions{}, false},
 		"no names":              {func(i int) string { return fmt.Sprint(shuffled[i]) }, "99999,0.5,a", tabular.TableOptions{Header: tabular.HeaderNone, Label: "column 3=b"}, false},
-		"a value is absent":     {func(i int) string { return []string{fmt.Sprint(i), ""}[textvalue.Indicator(i == 7)] }, ",x,y", tabular.TableOptions{Missing: tabular.MissingImputed}, false},
+		"a value is absent":     {func(i int) string { return []string{fmt.Sprint(i), ""}[vec.Indicator(i == 7)] }, ",x,y", tabular.TableOptions{Missing: tabular.MissingImputed}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text strings.Builder

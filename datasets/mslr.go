@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"ppal/internal/loader"
-	"ppal/internal/textvalue"
 	"ppal/internal/vec"
 )
 
@@ -85,7 +84,7 @@ func keepPublished(s vec.Stream, grades, ranks []float64, high []bool) []int {
 	for at, keep := range keepOthers(s, relevant) {
 		if i := order[at]; keep {
 			list = append(list, i)
-			cells[textvalue.Indicator(relevant[at])][textvalue.Indicator(high[i])]++
+			cells[vec.Indicator(relevant[at])][vec.Indicator(high[i])]++
 		}
 	}
 	for _, of := range cells {

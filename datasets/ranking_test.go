@@ -14,7 +14,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/require"
-	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // pairErrors returns the number of pairs of a relevant and another document of a query, and the
@@ -214,7 +214,7 @@ func TestFilteredMSLR(t *testing.T) {
 				if relevant {
 					grade = 2
 				}
-				fmt.Fprintf(&b, "%d qid:%d 1:%d 130:%d 133:%d\n", grade, 1000*part+q, 1+i/(documents/2), 100-i, i%4%2*50+1+textvalue.Indicator(q%10 == 5 && relevant)*50)
+				fmt.Fprintf(&b, "%d qid:%d 1:%d 130:%d 133:%d\n", grade, 1000*part+q, 1+i/(documents/2), 100-i, i%4%2*50+1+vec.Indicator(q%10 == 5 && relevant)*50)
 			}
 		}
 		datatest.Write(t, fold, name+".txt", []byte(b.String()))
@@ -239,14 +239,14 @@ func TestFilteredMSLR(t *testing.T) {
 				if tables.Train.Labels[i] > 0 {
 					relevant++
 				} else {
-					halves[textvalue.Indicator(first[i] > 0)]++
+					halves[vec.Indicator(first[i] > 0)]++
 				}
 			}
 			if relevant != documents/3 || halves[0]+halves[1] < leastOfGrade || halves[0]+halves[1] > 2*documents/3 {
 				t.Fatalf("a query has %d relevant and %v others", relevant, halves)
 			}
 			if d := halves[1] - halves[0]; d > 6 || d < -6 {
-				slopes[textvalue.Indicator(d > 0)]++
+				slopes[vec.Indicator(d > 0)]++
 			}
 		}
 		if slopes[0] < 10 || slopes[1] < 10 {

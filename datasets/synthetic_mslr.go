@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/loader"
-	"ppal/internal/textvalue"
 	"ppal/internal/vec"
 )
 
@@ -167,7 +166,7 @@ func (w *pages) filter(s vec.Stream, list []page) []page {
 	}
 	var kept [2][]page
 	for i, keep := range keepOthers(s, relevant) {
-		if k := textvalue.Indicator(relevant[i]); keep {
+		if k := vec.Indicator(relevant[i]); keep {
 			kept[k] = append(kept[k], list[i])
 		}
 	}

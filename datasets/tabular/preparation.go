@@ -8,6 +8,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // Preparation describes how the columns of a file became features. It is fitted on the training
@@ -111,7 +112,7 @@ func (e *Encoding) Width() int {
 
 // Check returns ErrColumn if the preparation, which may come from a file, is not valid.
 func (p *Preparation) Check() error {
-	if kinds := textvalue.Indicator(len(p.Encodings) > 0) + textvalue.Indicator(len(p.Numbers) > 0) + textvalue.Indicator(p.Pictures != nil); kinds != 1 {
+	if kinds := vec.Indicator(len(p.Encodings) > 0) + vec.Indicator(len(p.Numbers) > 0) + vec.Indicator(p.Pictures != nil); kinds != 1 {
 		return fmt.Errorf("datasets: a preparation with %d columns and %d numbers: %w: want either columns or numbers", len(p.Encodings), len(p.Numbers), dataerr.ErrColumn)
 	}
 	if p.Pictures != nil {
@@ -193,7 +194,7 @@ func (p *Preparation) Columns() []string {
 
 // Shift returns the number that a reader adds to the indices in LIBSVM's format, so that they count
 // from 1.
-func (p *Preparation) Shift() int { return textvalue.Indicator(p.ZeroBased) }
+func (p *Preparation) Shift() int { return vec.Indicator(p.ZeroBased) }
 
 // Standardised returns the feature of a number.
 func (e *Encoding) Standardised(x float64) float64 { return Standardise(x, e.Center, e.Scale) }

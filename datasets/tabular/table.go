@@ -11,7 +11,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
-	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // Table holds rows of features, a label for each row, and groups of rows for constraints.
@@ -84,7 +84,7 @@ func LabelOf(k, classes int) int {
 // ClassOf returns the class of a label, the inverse of LabelOf.
 func ClassOf(label, classes int) int {
 	if classes == 2 {
-		return textvalue.Indicator(label > 0)
+		return vec.Indicator(label > 0)
 	}
 	return label
 }

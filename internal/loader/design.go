@@ -10,6 +10,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // Design describes how a sheet becomes a table: the label's column, the features of the other
@@ -111,7 +112,7 @@ func (d *Design) setLabels(out *Source, label *columnar.Column) {
 	} else {
 		out.Label = tabular.Label{Column: d.Label, Positive: d.Positive, Negative: textvalue.Without(label.Values, d.Positive)}
 		for k, v := range label.Values {
-			labelOf[k] = tabular.LabelOf(textvalue.Indicator(v == d.Positive), 2)
+			labelOf[k] = tabular.LabelOf(vec.Indicator(v == d.Positive), 2)
 		}
 	}
 	out.Labels = make([]int, len(label.Codes))

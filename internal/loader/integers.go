@@ -5,7 +5,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // leastDensity is the smallest share of nonzero entries for which Integers treats sparse rows as
@@ -84,7 +84,7 @@ func JoinBounds(share tabular.Share, exact bool, first, last []float64) (all boo
 	n := 1 + 2*len(first)
 	shares := make([]float64, n*share.Size()) // of each process; a sum with zeros keeps finite numbers
 	own := shares[n*share.Rank():]
-	own[0] = float64(textvalue.Indicator(!exact))
+	own[0] = float64(vec.Indicator(!exact))
 	copy(own[1:], first)
 	copy(own[1+len(first):], last)
 	if err := share.Sum(shares); err != nil {

@@ -7,7 +7,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/tabular"
 	"ppal/internal/mapped"
-	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // layoutOf returns the layout of the user's csv files.
@@ -44,7 +44,7 @@ func layoutFlag(o *tabular.TableOptions) string {
 
 // shiftOf returns the number that the reader adds to the indices of the user's LIBSVM file, so that
 // they count from 1.
-func shiftOf(o *tabular.TableOptions) int { return textvalue.Indicator(o.ZeroBased) }
+func shiftOf(o *tabular.TableOptions) int { return vec.Indicator(o.ZeroBased) }
 
 // maxEntry is the largest size of a value. Training does not standardise sparse features, and its
 // sums of squares are in float32.

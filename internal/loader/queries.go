@@ -11,6 +11,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/option"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // queryRun is a run of consecutive rows of one query.
@@ -173,7 +174,7 @@ func (s *Source) checkQueries(file string) error {
 	all, none := 0, 0
 	for _, n := range s.pairs {
 		all += n
-		none += textvalue.Indicator(n == 0)
+		none += vec.Indicator(n == 0)
 	}
 	if all == 0 {
 		return &dataerr.FileError{Path: cmp.Or(file, s.Name), Offset: -1, Err: fmt.Errorf("%w: all documents of each query are equally relevant", dataerr.ErrPairs),

@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/recordio"
-	"ppal/internal/textvalue"
 	"ppal/internal/vec"
 )
 
@@ -172,7 +171,7 @@ func (r *RankingFilter) apply(files []*RankingFile, high []bool, seed uint64) (k
 func (s *Source) setQuality(high []bool, o tabular.TableOptions) error {
 	a := tabular.Attribute{Name: qualityName, Values: qualities, Of: make([]int, len(high))}
 	for i, is := range high {
-		a.Of[i] = textvalue.Indicator(is)
+		a.Of[i] = vec.Indicator(is)
 	}
 	for k, g := range a.Groups() {
 		g.Name = qualityName + "=" + qualities[k]
@@ -202,7 +201,7 @@ func (r *Ranking) features(files []*RankingFile, high []bool, q *tabular.Queries
 					row[j] = float32(math.Copysign(math.Log1p(math.Abs(float64(v))), float64(v)))
 				}
 			}
-			row[r.Features] = float32(textvalue.Indicator(high[at]))
+			row[r.Features] = float32(vec.Indicator(high[at]))
 			at++
 		}
 		f.X = nil // the features replace it

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/relay"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // Source is a table after reading and before the split. Nothing in a source depends on the training
@@ -173,7 +174,7 @@ func (s *Source) part(rows []int, groups []tabular.Group) *tabular.Table {
 		own := tabular.Group{Name: g.Name, Levels: g.Levels, Conditions: g.Conditions}
 		n := 0
 		for _, i := range g.Rows {
-			n += textvalue.Indicator(place[i] > 0)
+			n += vec.Indicator(place[i] > 0)
 		}
 		if n > 0 {
 			own.Rows = make([]int, 0, n)
@@ -233,7 +234,7 @@ func (s *Source) checkTraining(train []int) error {
 // countLabel returns the number of rows with the label.
 func countLabel(labels []int, label int) (n int) {
 	for _, y := range labels {
-		n += textvalue.Indicator(y == label)
+		n += vec.Indicator(y == label)
 	}
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/mapped"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // SparseDesign describes the features of a sparse table.
@@ -168,7 +169,7 @@ func Twins(x entries, g tabular.Group) []int32 {
 	// number of each feature's entries outside and inside the group
 	counts := make([][2]int, cols)
 	for i, in := range inside {
-		each(x, i, func(j int32) { counts[j][textvalue.Indicator(in)]++ })
+		each(x, i, func(j int32) { counts[j][vec.Indicator(in)]++ })
 	}
 	n := len(g.Rows)
 	var out []int32

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // UserLIBSVM reads a user's file in LIBSVM's format. The larger of two labels is class +1. With
@@ -71,7 +72,7 @@ func (s *Source) setGrades(path string, file *LIBSVM, opts *tabular.TableOptions
 		return s.SetClasses(path, file.Labels, nil)
 	}
 	s.Classes, s.Label = relevance("", above)
-	s.setLabels(file.Labels, func(x float64) int { return tabular.LabelOf(textvalue.Indicator(int(x) > above), 2) })
+	s.setLabels(file.Labels, func(x float64) int { return tabular.LabelOf(vec.Indicator(int(x) > above), 2) })
 	return nil
 }
 

@@ -1,6 +1,6 @@
 package rates
 
-import "ppal/internal/textvalue"
+import "ppal/internal/vec"
 
 // Areas computes areas under ROC curves, and keeps its memory from one to the next. The zero value
 // is ready for use.
@@ -12,7 +12,7 @@ type Areas struct{ byClass }
 // product of the weights of its rows. Positive rows have labels above 0, and no score may be NaN.
 // ok is false unless both classes have rows.
 func (a *Areas) AUC(scores []float64, labels []int, weights []float64) (area float64, ok bool) {
-	a.sort(scores, weights, func(i int) int { return textvalue.Indicator(labels[i] > 0) })
+	a.sort(scores, weights, func(i int) int { return vec.Indicator(labels[i] > 0) })
 	classes := &a.classes
 	negatives, positives := classes[0].scores, classes[1].scores
 	if len(negatives) == 0 || len(positives) == 0 {

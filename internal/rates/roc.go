@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 
-	"ppal/internal/textvalue"
 	"ppal/internal/vec"
 	"ppal/trainer/session/results"
 )
@@ -15,7 +14,7 @@ import (
 // nil: 1 each. ROC returns nil unless both classes have rows.
 func ROC(scores []float64, positive []bool, weights []float64, most int) []results.ROCPoint {
 	var c byClass
-	c.sort(scores, weights, func(i int) int { return textvalue.Indicator(positive[i]) })
+	c.sort(scores, weights, func(i int) int { return vec.Indicator(positive[i]) })
 	if len(c.classes[0].scores) == 0 || len(c.classes[1].scores) == 0 {
 		return nil
 	}

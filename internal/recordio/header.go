@@ -7,6 +7,7 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/internal/option"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 )
 
 // Names finds the first of several names that equals a name. Files may have 100,000 columns.
@@ -78,7 +79,7 @@ func ByPlace(field int) string { return fmt.Sprintf("column %d", field+1) }
 func numbersIn(names []string) (n int) {
 	for _, name := range names {
 		_, is := textvalue.Number([]byte(name))
-		n += textvalue.Indicator(is)
+		n += vec.Indicator(is)
 	}
 	return n
 }

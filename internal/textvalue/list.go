@@ -41,14 +41,6 @@ func InList(name string) string {
 	return strconv.Quote(name)
 }
 
-// Indicator returns 1 for true and 0 for false.
-func Indicator(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 // UpTo returns n as text, or "more than most" if n is larger.
 func UpTo(n, most int) string {
 	if n > most {

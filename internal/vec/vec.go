@@ -72,3 +72,11 @@ func EffectiveRows(rows int, weight, squares float64) float64 {
 	}
 	return min(weight*weight/squares, float64(rows))
 }
+
+// Indicator returns 1 for true and 0 for false.
+func Indicator(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

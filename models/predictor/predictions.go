@@ -14,6 +14,7 @@ import (
 	"ppal/internal/newrows"
 	"ppal/internal/option"
 	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 	"ppal/trainer/session/results"
 )
 
@@ -138,7 +139,7 @@ func (p *Predictions) scored(t *tabular.Table) (list []int, err error) {
 			p.File, dataerr.ErrOption, option.Counted(width, "column"), textvalue.Listed(t.Classes, 20))
 	}
 	for _, s := range scores {
-		list = append(list, textvalue.Indicator(s > p.Threshold))
+		list = append(list, vec.Indicator(s > p.Threshold))
 	}
 	return list, nil
 }
@@ -155,7 +156,7 @@ func (p *Predictions) decided(t *tabular.Tables, at int) (list []int, err error)
 				"name the positive class: --label COLUMN=VALUE")
 		}
 		for _, v := range a.Of {
-			list = append(list, textvalue.Indicator(v == 0)) // the first value is the condition
+			list = append(list, vec.Indicator(v == 0)) // the first value is the condition
 		}
 		return list, nil
 	}

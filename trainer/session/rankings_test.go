@@ -19,7 +19,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/require"
 	"ppal/internal/rundir"
-	"ppal/internal/textvalue"
+	"ppal/internal/vec"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -246,9 +246,9 @@ func TestOneQueryEachStep(t *testing.T) {
 				}
 				d := scores[i] - scores[j]
 				a, b := slices.Contains(m.Groups[1].Rows, i), slices.Contains(m.Groups[1].Rows, j)
-				for _, k := range []int{textvalue.Indicator(a), 2} {
+				for _, k := range []int{vec.Indicator(a), 2} {
 					if k == 2 || a != b {
-						loss[k], smooth[k], wrong[k], n[k] = loss[k]+math.Log1p(math.Exp(-d)), smooth[k]+1/(1+math.Exp(d)), wrong[k]+float64(textvalue.Indicator(d < 0)), n[k]+1
+						loss[k], smooth[k], wrong[k], n[k] = loss[k]+math.Log1p(math.Exp(-d)), smooth[k]+1/(1+math.Exp(d)), wrong[k]+float64(vec.Indicator(d < 0)), n[k]+1
 					}
 				}
 			}
