@@ -162,7 +162,7 @@ func (a *app) evaluateRows(cmd *cobra.Command, run string, f *evaluateFlags, o p
 		if pictures {
 			return nil, usage{fmt.Errorf("--labels: the run is for pictures: give the file of their labels")}
 		}
-		return nil, usage{fmt.Errorf("--labels: the run is for tables, whose labels are in the input")}
+		return nil, usage{fmt.Errorf("--labels: the run is for tables, whose labels are in the input, or beside arrays and IDX files of your own (--table FILE)")}
 	}
 	if pictures {
 		file, err := os.Open(f.labels)

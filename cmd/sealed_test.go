@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppal/internal/datatest"
 	"ppal/internal/require"
 )
 
@@ -98,6 +101,32 @@ func TestSealedRun(t *testing.T) {
 			}
 		case <-time.After(20 * time.Second):
 			t.Fatalf("%q waits for a pipe", args)
+		}
+	}
+}
+
+// A named pipe gives the rows of a file, text or arrays. Each program that writes to it finishes.
+func TestNamedPipe(t *testing.T) {
+	dir := t.TempDir()
+	x := datatest.Array{Name: "X", Type: "<f8", Shape: []int{60, 1}}
+	y := datatest.Array{Name: "y", Type: "<i8", Shape: []int{60}}
+	text := "X0,z,y\n"
+	for i := range 60 {
+		x.Numbers, y.Numbers = append(x.Numbers, math.Sin(float64(i))), append(y.Numbers, float64(i%2))
+		text += fmt.Sprintf("%v,1,%d\n", x.Numbers[i], i%2)
+	}
+	for name, content := range map[string][]byte{"text": []byte(text), "gzip": datatest.Gzipped([]byte(text)), "npz": datatest.NPZ(t, true, x, y)} {
+		pipe, run := filepath.Join(dir, name), filepath.Join(dir, "run-"+name)
+		require.NoError(t, unix.Mkfifo(pipe, 0o600))
+		for _, command := range [][]string{{"train", "--label", "y=1", "--iterations", "2", "--quiet", "--out", run, "--file", pipe}, {"predict", run, "--input", pipe}} {
+			written := make(chan error, 1)
+			go func() { written <- os.WriteFile(pipe, content, 0) }()
+			if got := forReal(t, command...); got.status != exitDone {
+				t.Fatalf("%s: %v: %s", name, command, got.stderr)
+			}
+			if err := <-written; err != nil {
+				t.Errorf("%s: %v: %v", name, command, err)
+			}
 		}
 	}
 }

@@ -199,16 +199,17 @@ func OpenIDX(path string) (pictures *IDX, closer io.Closer, ok bool, err error) 
 	return pictures, f, true, nil
 }
 
-// IsIDX reports whether the file at a path, plain or gzip, begins as a file in the IDX format.
+// IsIDX reports whether the file at a path, plain or gzip, begins as a file in the IDX format. A
+// named pipe is not opened, because its first bytes would be lost.
 func IsIDX(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
 	c, err := NewContent(f, path)
 	if err != nil {
 		return false
