@@ -104,14 +104,14 @@ func (b *barReporter) Record(r *trainer.Record) error {
 	return nil
 }
 
-// describe formats a record's numbers in at most room columns.
-func describe(r *trainer.Record, room int) string {
+// describe formats a record's numbers in at most the given number of columns.
+func describe(r *trainer.Record, columns int) string {
 	for _, format := range []string{"objective %.3g, violation %.1g, epsilon %.1g", "f %.3g, g %.1g, eps %.1g"} {
-		if text := fmt.Sprintf(format, r.Objective, r.MaxViolation, r.Certificate.Epsilon); len(text) <= room {
+		if text := fmt.Sprintf(format, r.Objective, r.MaxViolation, r.Certificate.Epsilon); len(text) <= columns {
 			return text
 		}
 	}
-	if text := fmt.Sprintf("f %.3g", r.Objective); len(text) <= room {
+	if text := fmt.Sprintf("f %.3g", r.Objective); len(text) <= columns {
 		return text
 	}
 	return ""

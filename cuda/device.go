@@ -196,14 +196,14 @@ func (d *Device) hostReads(host []byte) error {
 // queue is the compute stream, with the memory that kernels share.
 type queue struct {
 	d                 *Device
-	scratch, counters room
-	sums              room // the integer sums of one product
-	patches           room // the patches of a part of the pictures of one convolution
+	scratch, counters arena
+	sums              arena // the integer sums of one product
+	patches           arena // the patches of a part of the pictures of one convolution
 }
 
-// room is memory that grows. Outgrown memory stays allocated, because captured graphs have its
+// arena is memory that grows. Outgrown memory stays allocated, because captured graphs have its
 // address.
-type room struct {
+type arena struct {
 	at    driver.Pointer
 	bytes int
 }
@@ -234,14 +234,14 @@ func (q *queue) Counters(n int) (driver.Pointer, error) {
 	return q.counters.at, err
 }
 
-// firstRoom is the initial size of a room.
-const firstRoom = 64 << 10
+// firstArena is the initial size of an arena.
+const firstArena = 64 << 10
 
-func (r *room) grow(d *Device, name string, bytes int) (grown bool, err error) {
+func (r *arena) grow(d *Device, name string, bytes int) (grown bool, err error) {
 	if bytes <= r.bytes {
 		return false, nil
 	}
-	size := max(2*r.bytes, bytes, firstRoom)
+	size := max(2*r.bytes, bytes, firstArena)
 	at, err := d.memory.allocate(name, size)
 	if err != nil {
 		return false, err

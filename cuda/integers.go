@@ -26,13 +26,13 @@ const ScaleRows = 3072
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	f := &signedBytes{eightBit: x, p: p, byRow: kernels.SignedBytes{Stride: kernels.PaddedIndices(x.cols)}, windows: p.windows(x.rows)}
 	var err error
-	if f.byRow.At, err = f.room(p.describe(buffer)+" as signed bytes", paddedRows(x.rows)*f.byRow.Stride); err != nil {
+	if f.byRow.At, err = f.memory(p.describe(buffer)+" as signed bytes", paddedRows(x.rows)*f.byRow.Stride); err != nil {
 		return nil, err
 	}
 	for _, w := range f.windows {
 		d := kernels.NewDigits(w.rows(), 0, x.kind.Digits(), p.device.options.ScaleRows, x.scale)
 		t := kernels.SignedBytes{Stride: d.Blocks * d.Length}
-		if t.At, err = f.room(p.describe(buffer)+", transposed, as signed bytes", paddedRows(x.cols)*t.Stride); err != nil {
+		if t.At, err = f.memory(p.describe(buffer)+", transposed, as signed bytes", paddedRows(x.cols)*t.Stride); err != nil {
 			return nil, err
 		}
 		f.byCol = append(f.byCol, t)
@@ -43,8 +43,8 @@ func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 // paddedRows returns the rows in memory: a product of any of the rows reads at least FewestRows.
 func paddedRows(rows int) int { return rows + kernels.FewestRows - 1 }
 
-// room allocates bytes that are 0; the padding between rows stays 0.
-func (x *signedBytes) room(name string, bytes int) (driver.Pointer, error) {
+// memory allocates bytes that are 0; the padding between rows stays 0.
+func (x *signedBytes) memory(name string, bytes int) (driver.Pointer, error) {
 	at, err := x.p.allocate(name, bytes)
 	if err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func (x *signedBytes) digits(s *plan.Product, w window) kernels.Digits {
 
 func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointer) kernels.Quantized, bytes int) {
 	d := x.digits(s, w)
-	bytes, _, _ = d.Room()
+	bytes, _, _ = d.Layout()
 	return func(at driver.Pointer) kernels.Quantized { return kernels.Quantized{Digits: d.Place(at)} }, bytes
 }
 

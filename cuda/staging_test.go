@@ -71,10 +71,10 @@ func TestUploadsInPieces(t *testing.T) {
 func TestRoomGrows(t *testing.T) {
 	d, r := opened(t)
 	first := require.Value(d.queue.Scratch(100))(t)
-	if again, err := d.queue.Scratch(firstRoom); again != first || err != nil {
+	if again, err := d.queue.Scratch(firstArena); again != first || err != nil {
 		t.Errorf("room at %#x, error %v, want %#x", again, err, first)
 	}
-	if larger, err := d.queue.Scratch(firstRoom + 1); larger == first || err != nil {
+	if larger, err := d.queue.Scratch(firstArena + 1); larger == first || err != nil {
 		t.Errorf("room at %#x, error %v", larger, err)
 	}
 	if r.Count("Free") > 0 {

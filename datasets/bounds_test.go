@@ -141,7 +141,7 @@ func TestRoom(t *testing.T) {
 			label = ""
 		}
 		load := func(most uint64, pages *mapped.Dir) (largest uint64, err error) {
-			_, err = LoadTable("", tc.set, tabular.TableOptions{File: path, Label: label, Split: tabular.Split{Train: 100}, Pages: pages, Room: func(bytes uint64) error {
+			_, err = LoadTable("", tc.set, tabular.TableOptions{File: path, Label: label, Split: tabular.Split{Train: 100}, Pages: pages, CheckMemory: func(bytes uint64) error {
 				if largest = max(largest, bytes); bytes > most {
 					return full
 				}

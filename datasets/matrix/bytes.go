@@ -55,13 +55,13 @@ func WidenBytes[T Float](dst []T, m EightBit, from, to int) {
 		table[v] = T(float64(v) * scale)
 	}
 	_, cols := m.Dims()
-	var room []uint8
+	var buffer []uint8
 	if _, plain := m.(*Bytes); !plain {
-		room = make([]uint8, cols)
+		buffer = make([]uint8, cols)
 	}
 	for i := from; i < to; i++ {
 		row := dst[(i-from)*cols:][:cols]
-		for j, v := range m.ByteRow(i, room) {
+		for j, v := range m.ByteRow(i, buffer) {
 			row[j] = table[v]
 		}
 	}

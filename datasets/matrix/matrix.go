@@ -31,8 +31,8 @@ type EightBit interface {
 	// ByteScale returns s.
 	ByteScale() float64
 	// ByteRow returns the values of row i. The result is either the matrix's own memory, which
-	// the caller must not modify, or the beginning of room, which holds at least one row.
-	ByteRow(i int, room []uint8) []uint8
+	// the caller must not modify, or the beginning of buffer, which holds at least one row.
+	ByteRow(i int, buffer []uint8) []uint8
 }
 
 // Sparse is a matrix that lists its nonzero entries: the entries of row i are starts[i] to

@@ -58,4 +58,4 @@ func NewEightBitPart(rows, from int, own EightBit) *EightBitPart {
 func (p *EightBitPart) ByteScale() float64 { return p.own.ByteScale() }
 
 // ByteRow implements EightBit for a row of this process.
-func (p *EightBitPart) ByteRow(i int, room []uint8) []uint8 { return p.own.ByteRow(i-p.From, room) }
+func (p *EightBitPart) ByteRow(i int, buffer []uint8) []uint8 { return p.own.ByteRow(i-p.From, buffer) }

@@ -107,8 +107,8 @@ var _ EightBit = (*pickedBytes)(nil)
 
 func (p *pickedBytes) ByteScale() float64 { return p.bytes.ByteScale() }
 
-func (p *pickedBytes) ByteRow(i int, room []uint8) []uint8 {
-	return p.bytes.ByteRow(p.rows[i], room)
+func (p *pickedBytes) ByteRow(i int, buffer []uint8) []uint8 {
+	return p.bytes.ByteRow(p.rows[i], buffer)
 }
 
 func (p *pickedBytes) Float32(dst []float32, from, to int) { WidenBytes(dst, p, from, to) }

@@ -11,8 +11,8 @@ import (
 // copied hides that 8-bit values lie in order: its rows are copied to the caller's room.
 type copied struct{ *matrix.Bytes }
 
-func (c copied) ByteRow(i int, room []uint8) []uint8 {
-	return room[:copy(room, c.Bytes.ByteRow(i, nil))]
+func (c copied) ByteRow(i int, buffer []uint8) []uint8 {
+	return buffer[:copy(buffer, c.Bytes.ByteRow(i, nil))]
 }
 
 // Picked rows of every form are the rows of the widened matrix, in both precisions.
@@ -59,9 +59,9 @@ func TestPickKeepsBytes(t *testing.T) {
 		if !ok || p.ByteScale() != 0.5 {
 			t.Fatalf("%T: %T", m, p)
 		}
-		room := make([]uint8, 3)
+		buffer := make([]uint8, 3)
 		for i, want := range [][]uint8{{5, 6}, {1, 2}} {
-			if diff := cmp.Diff(want, p.ByteRow(i, room)); diff != "" {
+			if diff := cmp.Diff(want, p.ByteRow(i, buffer)); diff != "" {
 				t.Errorf("%T: row %d: %s", m, i, diff)
 			}
 		}

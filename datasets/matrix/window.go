@@ -55,6 +55,6 @@ var _ EightBit = (*eightBitWindow)(nil)
 func (w *eightBitWindow) ByteScale() float64 { return w.bytes.ByteScale() }
 
 // ByteRow implements EightBit.
-func (w *eightBitWindow) ByteRow(i int, room []uint8) []uint8 {
-	return w.bytes.ByteRow(w.from+i, room)
+func (w *eightBitWindow) ByteRow(i int, buffer []uint8) []uint8 {
+	return w.bytes.ByteRow(w.from+i, buffer)
 }

@@ -79,12 +79,12 @@ type cursor struct {
 	row, at int             // number of rows and of values of the page that were read
 }
 
-// take decodes the next n rows. Numbers are appended to room, if it is not nil.
-func (c *cursor) take(n int, room []float64) (out chunkColumn, err error) {
+// take decodes the next n rows. Numbers are appended to buffer, if it is not nil.
+func (c *cursor) take(n int, buffer []float64) (out chunkColumn, err error) {
 	defer recovered(&err)
 	out.col = c.col
 	if c.col.number() {
-		if out.numbers = room; room == nil {
+		if out.numbers = buffer; buffer == nil {
 			out.numbers = make([]float64, 0, n)
 		}
 	} else {

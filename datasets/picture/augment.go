@@ -81,15 +81,15 @@ func (a *Augmented) Dims() (rows, cols int) {
 func (a *Augmented) ByteScale() float64 { return a.pictures.Scale }
 
 // ByteRow implements matrix.EightBit.
-func (a *Augmented) ByteRow(i int, room []uint8) []uint8 {
+func (a *Augmented) ByteRow(i int, buffer []uint8) []uint8 {
 	picture, from := a.pictures.ByteRow(i/len(a.from), nil), a.from[i%len(a.from)]
 	if from == nil {
 		return picture
 	}
 	for j, k := range from {
-		room[j] = picture[k]
+		buffer[j] = picture[k]
 	}
-	return room[:len(from)]
+	return buffer[:len(from)]
 }
 
 // Float32 implements matrix.Matrix.

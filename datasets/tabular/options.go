@@ -118,10 +118,10 @@ type TableOptions struct {
 	// that a file may be larger than the memory. Table.Features of a csv file then makes features
 	// when they are read. nil: memory. Package session sets Pages (session.Device.Memory).
 	Pages Pages
-	// Room returns an error if the process has no memory for the given number of bytes. The readers
-	// of csv and LIBSVM files without Pages call Room with the bytes that the rows read until then
-	// need, so that they refuse a file beyond the memory early. nil: no limit.
-	Room func(bytes uint64) error
+	// CheckMemory returns an error if the process has no memory for the given number of bytes. The
+	// readers of csv and LIBSVM files without Pages call it with the bytes that the rows read until
+	// then need, so that they refuse a file beyond the memory early. nil: no limit.
+	CheckMemory func(bytes uint64) error
 	// Keep keeps the values in Pages for later processes. nil: the values disappear with the
 	// process.
 	Keep *Keep

@@ -132,10 +132,10 @@ func (c *Bars) draw(b *drawingBoard, x, y, above, width, names float64) {
 	newHeading(c.Title, c.Note, width).draw(b, x, y)
 	y += above
 	left := x + names + tickGap
-	room, height := width-names-tickGap-lastLabel, c.height()
+	space, height := width-names-tickGap-lastLabel, c.height()
 	scale := Linear(0, c.End(), true)
 	for _, t := range scale.Ticks {
-		at := left + room*t.At
+		at := left + space*t.At
 		b.add(`<line x1="%s" x2="%s" y1="%s" y2="%s" stroke="%s"/>`, at, at, y, y+height, grid)
 		b.text(at, y+height+15, "middle", tickText, t.Label)
 	}
@@ -145,9 +145,9 @@ func (c *Bars) draw(b *drawingBoard, x, y, above, width, names float64) {
 		b.text(left-tickGap, middle+0.35*textSize, "end", plainText, shorten(g.Name, textSize, names))
 		top := middle - float64(len(g.Bars))*(barHeight+barGap)/2 + barGap/2
 		for _, own := range g.Bars {
-			b.bar(left, top, room*scale.Of(own.Value), own.Split)
+			b.bar(left, top, space*scale.Of(own.Value), own.Split)
 			if own.Interval != nil {
-				b.whisker(left+room*scale.Of(own.Interval[0]), left+room*scale.Of(own.Interval[1]), top+barHeight/2)
+				b.whisker(left+space*scale.Of(own.Interval[0]), left+space*scale.Of(own.Interval[1]), top+barHeight/2)
 			}
 			top += barHeight + barGap
 		}

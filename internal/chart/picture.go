@@ -47,15 +47,15 @@ func (p *Picture) svg() []byte {
 // panel is a chart in a picture.
 type panel struct {
 	chart  *Chart
-	room   float64 // width of the panel
+	space  float64 // width of the panel
 	head   heading
 	legend legend
 	// left is the width of the labels; width and height are the size of the area.
 	left, width, height float64
 }
 
-func newPanel(c *Chart, room float64) *panel {
-	return &panel{chart: c, room: room, head: newHeading(c.Title, c.Note, room)}
+func newPanel(c *Chart, space float64) *panel {
+	return &panel{chart: c, space: space, head: newHeading(c.Title, c.Note, space)}
 }
 
 // labels returns the width of the labels of the vertical axis.
@@ -70,12 +70,12 @@ func (n *panel) labels() float64 {
 // place computes the size of the area. labels is the width of the labels of all charts.
 func (n *panel) place(labels float64) {
 	n.left = labels + tickGap
-	n.width, n.height = n.room-n.left-lastLabel, plotHeight
+	n.width, n.height = n.space-n.left-lastLabel, plotHeight
 	if n.chart.Square {
 		n.width = min(n.width, 2*plotHeight)
 		n.height = n.width
 	}
-	n.legend = newLegend(n.chart, n.room-n.left)
+	n.legend = newLegend(n.chart, n.space-n.left)
 }
 
 // draw draws the panel. above is the height of the headings of the panel's row.
@@ -156,7 +156,7 @@ type entry struct {
 	dot    string // the class of the colour of a mark; "": a line
 }
 
-func newLegend(c *Chart, room float64) legend {
+func newLegend(c *Chart, space float64) legend {
 	var l legend
 	names := []string{}
 	add := func(name string, e entry) {
@@ -180,8 +180,8 @@ func newLegend(c *Chart, room float64) legend {
 	for _, name := range names {
 		widest = max(widest, keyWidth+textWidth(name, textSize))
 	}
-	l.columns = min(max(1, int((room+keyGap)/(widest+keyGap))), max(1, len(names)))
-	l.width = min(widest, room)
+	l.columns = min(max(1, int((space+keyGap)/(widest+keyGap))), max(1, len(names)))
+	l.width = min(widest, space)
 	for i, name := range names {
 		l.entries[i].lines = wrap(name, textSize, l.width-keyWidth)
 	}

@@ -24,22 +24,22 @@ type SheetReader struct {
 	// no text in absent is a number, so a worker tries the number first
 	numbersFirst bool
 
-	pages   *mapped.Dir // receives the columns' values; nil: parts receives them
-	room    func(bytes uint64) error
-	bytes   uint64             // in parts
-	lists   []columnLists      // of each column, for pages
-	parts   [][]ColumnPart     // of each column
-	values  [][]string         // categories of each column so far
-	codes   []map[string]int32 // codes of values; workers read those of columns with allowed categories
-	rows    int
-	records int   // rows with the dropped rows
-	source  []int // sheet.source, if the schema drops rows
-	only    recordio.Only
-	begins  []int  // Sheet.Begins
-	lacks   []bool // of each column: a value is missing
-	blocks  []wideBlock
-	wides   map[int]*Wide // Schema.Wides
-	order   []wideColumn  // of each column of the schema; block is nil for the next of Specs
+	pages       *mapped.Dir // receives the columns' values; nil: parts receives them
+	checkMemory func(bytes uint64) error
+	bytes       uint64             // in parts
+	lists       []columnLists      // of each column, for pages
+	parts       [][]ColumnPart     // of each column
+	values      [][]string         // categories of each column so far
+	codes       []map[string]int32 // codes of values; workers read those of columns with allowed categories
+	rows        int
+	records     int   // rows with the dropped rows
+	source      []int // sheet.source, if the schema drops rows
+	only        recordio.Only
+	begins      []int  // Sheet.Begins
+	lacks       []bool // of each column: a value is missing
+	blocks      []wideBlock
+	wides       map[int]*Wide // Schema.Wides
+	order       []wideColumn  // of each column of the schema; block is nil for the next of Specs
 }
 
 // NoCategory is the code of a category outside the allowed categories.
@@ -67,7 +67,7 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 	if err := reader.begin(); err != nil {
 		return nil, err
 	}
-	reader.room = s.Room
+	reader.checkMemory = s.CheckMemory
 	if err := recordio.InOrder(reader.only.Chunks(text.Next), reader.worker, reader.add); err != nil {
 		return nil, err
 	}
@@ -216,8 +216,8 @@ func (r *SheetReader) add(p *SheetPart) error {
 			return err
 		}
 	}
-	if r.room != nil && r.pages == nil {
-		if err := r.room(RowCopies * r.bytes); err != nil {
+	if r.checkMemory != nil && r.pages == nil {
+		if err := r.checkMemory(RowCopies * r.bytes); err != nil {
 			return err
 		}
 	}

@@ -44,9 +44,9 @@ type Schema struct {
 	// attributes to read in addition: names of columns, or conditions on columns
 	Attributes []string
 	// leave out rows that lack a value in a column with Missing = false
-	Drop  bool
-	Pages *mapped.Dir              // receives the values; nil: memory
-	Room  func(bytes uint64) error // as in TableOptions; nil: no limit
+	Drop        bool
+	Pages       *mapped.Dir              // receives the values; nil: memory
+	CheckMemory func(bytes uint64) error // as in TableOptions; nil: no limit
 	// read these rows of the file alone, by increasing numbers; nil: all rows
 	Only   []int
 	Begins []int // Sheet.Begins of an earlier reading, for Only

@@ -19,14 +19,15 @@ type Wide struct {
 	Double  []float64
 }
 
-// NewWide returns memory or pages for rows of the numbers of a block. room is Schema.Room.
-func NewWide(b *recordio.Block, rows int, pages *mapped.Dir, room func(bytes uint64) error) (w *Wide, err error) {
+// NewWide returns memory or pages for rows of the numbers of a block. checkMemory is
+// Schema.CheckMemory.
+func NewWide(b *recordio.Block, rows int, pages *mapped.Dir, checkMemory func(bytes uint64) error) (w *Wide, err error) {
 	size := uint64(unsafe.Sizeof(float64(0)))
 	if b.Single {
 		size = uint64(unsafe.Sizeof(float32(0)))
 	}
-	if room != nil && pages == nil {
-		if err := room(RowCopies * size * uint64(rows) * uint64(b.Columns)); err != nil {
+	if checkMemory != nil && pages == nil {
+		if err := checkMemory(RowCopies * size * uint64(rows) * uint64(b.Columns)); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +170,7 @@ func (r *SheetReader) readBlock(b *wideBlock, only []int) (err error) {
 		}
 	default:
 		read = true
-		b.wide, err = NewWide(&b.Block, rows, r.pages, r.room)
+		b.wide, err = NewWide(&b.Block, rows, r.pages, r.checkMemory)
 	}
 	if err != nil {
 		return err

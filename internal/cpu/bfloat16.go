@@ -23,7 +23,7 @@ func (e *executor[T]) bfloat16Leaf(buffer int) (*kernel.PackedBFloat16, error) {
 		return nil, nil
 	}
 	rows, cols := data.Dims()
-	return kernel.NewPackedBFloat16In(d.room(), rows, cols, d.products.Digits())
+	return kernel.NewPackedBFloat16In(d.allocator(), rows, cols, d.products.Digits())
 }
 
 // ofPictures reports whether a region of pictures reads a buffer. The blocks of such regions have

@@ -270,8 +270,8 @@ func TestBindBytes(t *testing.T) {
 // copied hides that 8-bit values are contiguous. It copies its rows to the caller's memory.
 type copied struct{ matrix.EightBit }
 
-func (c copied) ByteRow(i int, room []uint8) []uint8 {
-	return room[:copy(room, c.EightBit.ByteRow(i, room))]
+func (c copied) ByteRow(i int, buffer []uint8) []uint8 {
+	return buffer[:copy(buffer, c.EightBit.ByteRow(i, buffer))]
 }
 
 // The device returns 8-bit data as stored, in all forms. Binding other rows does not change the
@@ -291,10 +291,10 @@ func TestStoredBytes(t *testing.T) {
 				}
 				require.NoError(t, problem.Bind(0, p.other()))
 				data, changed := p.data(), p
-				room := make([]uint8, data.Cols)
+				buffer := make([]uint8, data.Cols)
 				for i := range data.Rows {
 					for _, m := range []matrix.EightBit{p.store, stored} {
-						if !slices.Equal(m.ByteRow(i, room), data.ByteRow(i, nil)) || m.ByteScale() != data.Scale {
+						if !slices.Equal(m.ByteRow(i, buffer), data.ByteRow(i, nil)) || m.ByteScale() != data.Scale {
 							t.Fatalf("%v, %v: row %d of the %T differs", dtype, products, i, m)
 						}
 					}

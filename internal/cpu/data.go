@@ -196,18 +196,18 @@ func (x *storedBytes[T]) Dims() (rows, cols int) { return x.rows, x.cols }
 
 func (x *storedBytes[T]) ByteScale() float64 { return x.scale }
 
-func (x *storedBytes[T]) ByteRow(i int, room []uint8) []uint8 {
+func (x *storedBytes[T]) ByteRow(i int, buffer []uint8) []uint8 {
 	elements, step := []T(nil), 1
 	if x.plain != nil {
 		elements = x.plain[i*x.cols:]
 	} else {
 		elements, step = x.packed.Row(i)
 	}
-	room = room[:x.cols]
-	for j := range room {
-		room[j] = x.value(elements[j*step])
+	buffer = buffer[:x.cols]
+	for j := range buffer {
+		buffer[j] = x.value(elements[j*step])
 	}
-	return room
+	return buffer
 }
 
 func (x *storedBytes[T]) Float32(dst []float32, from, to int) { matrix.WidenBytes(dst, x, from, to) }

@@ -121,9 +121,9 @@ func (d *Device) NewBytes(rows, cols int, scale float64) *kernel.PackedBytes {
 	return d.bytes.NewPackedBytes(rows, cols, scale)
 }
 
-// NewBytesIn is NewBytes in the memory of a Room: see kernel.ByteKernels.NewPackedBytesIn.
-func (d *Device) NewBytesIn(room kernel.Room, rows, cols int, scale float64) (*kernel.PackedBytes, error) {
-	return d.bytes.NewPackedBytesIn(room, rows, cols, scale)
+// NewBytesIn is NewBytes in the memory of an Allocator: see kernel.ByteKernels.NewPackedBytesIn.
+func (d *Device) NewBytesIn(allocate kernel.Allocator, rows, cols int, scale float64) (*kernel.PackedBytes, error) {
+	return d.bytes.NewPackedBytesIn(allocate, rows, cols, scale)
 }
 
 // byteLeaf returns the packed form of a leaf of 8-bit data for products of digits, nil for other
@@ -140,7 +140,7 @@ func (e *executor[T]) byteLeaf(buffer int) (*kernel.PackedBytes, error) {
 	if own, ok := data.(*kernel.PackedBytes); ok && own.Layout() == e.device.bytes.Layout() {
 		return own, nil
 	}
-	return e.device.NewBytesIn(e.device.room(), rows, cols, data.ByteScale())
+	return e.device.NewBytesIn(e.device.allocator(), rows, cols, data.ByteScale())
 }
 
 // Graded returns a copy of the device. Automatic products that are plan.Int8x3 on d are plan.Int8

@@ -219,9 +219,9 @@ func (m *mover) array(v reflect.Value, scratch bool) {
 		if bytes == 0 { // the array was already moved
 			return
 		}
-		room := require.Guarded(m.t, bytes, m.atEnd)
-		copy(room, unsafe.Slice((*byte)(from), bytes))
-		to = unsafe.Pointer(&room[0])
+		buffer := require.Guarded(m.t, bytes, m.atEnd)
+		copy(buffer, unsafe.Slice((*byte)(from), bytes))
+		to = unsafe.Pointer(&buffer[0])
 		m.moved[from] = to
 		if scratch {
 			spoil(to, bytes/size, v.Type().Elem().Kind())

@@ -126,7 +126,7 @@ func (e *executor[T]) loadBytes(buffer int, x *kernel.PackedBytes, from matrix.E
 		e.byteLoads[buffer] = p
 	}
 	p.x, p.from = x, from
-	e.pool.run(len(p.rooms), p)
+	e.pool.run(len(p.buffers), p)
 	p.x, p.from = nil, nil
 }
 
@@ -148,7 +148,7 @@ type loading[T plan.Float] struct {
 	digits  *kernel.PackedBFloat16  // nil if no step reads it
 	workers int
 	step    int   // rows that a worker reads at a time
-	rooms   [][]T // for rows on their way to the packed form if plain is nil, by worker
+	buffers [][]T // for rows on their way to the packed form if plain is nil, by worker
 }
 
 func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.PackedFloats[T], digits *kernel.PackedBFloat16, threads int) *loading[T] {
@@ -156,7 +156,7 @@ func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.Packed
 	p.step = max(1, loadSize/(loadRows*cols*int(unsafe.Sizeof(T(0))))) * loadRows
 	if plain == nil {
 		for range p.workers {
-			p.rooms = append(p.rooms, make([]T, p.step*cols))
+			p.buffers = append(p.buffers, make([]T, p.step*cols))
 		}
 	}
 	return p
@@ -171,7 +171,7 @@ func (p *loading[T]) work(worker int) {
 		if p.plain != nil {
 			rows = p.plain[i*p.cols : (i+n)*p.cols]
 		} else {
-			rows = p.rooms[worker][:n*p.cols]
+			rows = p.buffers[worker][:n*p.cols]
 		}
 		if p.from != nil {
 			matrix.Widen(rows, p.from, i, i+n)
@@ -192,17 +192,17 @@ func (p *loading[T]) work(worker int) {
 
 // byteLoading is the job of packing 8-bit rows.
 type byteLoading struct {
-	x      *kernel.PackedBytes
-	lo, hi int // the rows that are packed
-	from   matrix.EightBit
-	rooms  [][]uint8   // for copies of rows, by worker
-	lists  [][][]uint8 // the rows of a call of SetRows, by worker
+	x       *kernel.PackedBytes
+	lo, hi  int // the rows that are packed
+	from    matrix.EightBit
+	buffers [][]uint8   // for copies of rows, by worker
+	lists   [][][]uint8 // the rows of a call of SetRows, by worker
 }
 
 func newByteLoading(cols, lo, hi, threads int) *byteLoading {
 	p := &byteLoading{lo: lo, hi: hi}
 	for range max(1, min(threads, blocks(hi-lo))) {
-		p.rooms = append(p.rooms, make([]uint8, loadRows*cols))
+		p.buffers = append(p.buffers, make([]uint8, loadRows*cols))
 		p.lists = append(p.lists, make([][]uint8, loadRows))
 	}
 	return p
@@ -210,13 +210,13 @@ func newByteLoading(cols, lo, hi, threads int) *byteLoading {
 
 func (p *byteLoading) work(worker int) {
 	_, cols := p.x.Dims()
-	from, to := share(blocks(p.hi-p.lo), worker, len(p.rooms))
-	room, list := p.rooms[worker], p.lists[worker]
+	from, to := share(blocks(p.hi-p.lo), worker, len(p.buffers))
+	buffer, list := p.buffers[worker], p.lists[worker]
 	end := min(p.lo+to*kernel.RowBlock, p.hi)
 	for i := p.lo + from*kernel.RowBlock; i < end; i += loadRows {
 		n := min(loadRows, end-i)
 		for r := range n {
-			list[r] = p.from.ByteRow(i+r, room[r*cols:(r+1)*cols])
+			list[r] = p.from.ByteRow(i+r, buffer[r*cols:(r+1)*cols])
 		}
 		p.x.SetRows(i, list[:n])
 	}
@@ -251,13 +251,13 @@ func (e *executor[T]) Keep(v plan.View, m matrix.Matrix) (use func(), err error)
 	own := &packedRows[T]{}
 	if x := e.sparse[i]; x != nil {
 		starts, columns, values := m.(matrix.Sparse).Entries()
-		if own.sparse, err = e.k.NewSparseLike(e.keptRoom(), x, starts, columns, values); err != nil {
+		if own.sparse, err = e.k.NewSparseLike(e.keptAllocator(), x, starts, columns, values); err != nil {
 			return nil, fmt.Errorf("cpu: the rows kept for %s: %w", e.plan.Buffers[i].Name, err)
 		}
 	}
 	if x := e.bytes[i]; x != nil {
 		rows, cols := x.Dims()
-		if own.bytes, err = e.device.NewBytesIn(e.keptRoom(), rows, cols, x.ByteScale()); err != nil {
+		if own.bytes, err = e.device.NewBytesIn(e.keptAllocator(), rows, cols, x.ByteScale()); err != nil {
 			return nil, err
 		}
 		e.loadBytes(i, own.bytes, m.(matrix.EightBit))
@@ -283,7 +283,7 @@ func (e *executor[T]) keepFloats(buffer int, own *packedRows[T], m matrix.Matrix
 		}
 	}
 	if x := e.bfloat16[buffer]; x != nil {
-		if own.digits, err = kernel.NewPackedBFloat16In(e.keptRoom(), b.Rows, b.Cols, x.Digits()); err != nil {
+		if own.digits, err = kernel.NewPackedBFloat16In(e.keptAllocator(), b.Rows, b.Cols, x.Digits()); err != nil {
 			return err
 		}
 	}
@@ -327,19 +327,19 @@ const slab = 16 << 20
 
 // keptMemory returns n zeros for kept rows: in the device's pages, if it has any.
 func (e *executor[T]) keptMemory(n int) ([]T, error) {
-	room := e.keptRoom()
-	if room == nil || n == 0 {
+	allocate := e.keptAllocator()
+	if allocate == nil || n == 0 {
 		return kernel.Alloc[T](n), nil
 	}
-	bytes, err := room(n * int(unsafe.Sizeof(T(0))))
+	bytes, err := allocate(n * int(unsafe.Sizeof(T(0))))
 	if err != nil {
 		return nil, err
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&bytes[0])), n), nil
 }
 
-// keptRoom returns the memory of kept rows in the device's pages; nil if it has none.
-func (e *executor[T]) keptRoom() kernel.Room {
+// keptAllocator returns the memory of kept rows in the device's pages; nil if it has none.
+func (e *executor[T]) keptAllocator() kernel.Allocator {
 	if e.device.pages == nil {
 		return nil
 	}

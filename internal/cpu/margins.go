@@ -10,10 +10,10 @@ import (
 // by side. Each worker has its own memory.
 type margins[T plan.Float] struct {
 	describe.Margins
-	scores plan.View
-	phi    kernel.Loss
-	room   [][]T // margins of a block, by worker
-	ones   []T
+	scores  plan.View
+	phi     kernel.Loss
+	buffers [][]T // margins of a block, by worker
+	ones    []T
 }
 
 // newMargins returns false for surrogates that the kernels do not support.
@@ -25,8 +25,8 @@ func newMargins[T plan.Float](m describe.Margins, scores plan.View, workers int)
 	n := kernel.RowBlock * (scores.Cols - 1)
 	r = margins[T]{m, scores, phi, make([][]T, workers), kernel.Alloc[T](n)}
 	fill(r.ones, 1)
-	for t := range r.room {
-		r.room[t] = kernel.Alloc[T](n)
+	for t := range r.buffers {
+		r.buffers[t] = kernel.Alloc[T](n)
 	}
 	return r, true
 }
@@ -36,7 +36,7 @@ func newMargins[T plan.Float](m describe.Margins, scores plan.View, workers int)
 // ones with the same length, because the kernels treat the margins as scores with the label -1.
 func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, ones []T) {
 	n := (hi - lo) * (r.scores.Cols - 1)
-	m = r.room[t][:n]
+	m = r.buffers[t][:n]
 	at := 0
 	for i := lo; i < hi; i++ {
 		row, c := w.Row(r.scores, i), int(r.Labels[i])

@@ -32,7 +32,7 @@ func TestCompactKeepsTheSums(t *testing.T) {
 		k := must(kernel.New[float32](level))
 		for _, period := range []int{0, 1, 3, 4, 5, 20, 100} {
 			factors, data := groupFactors(rows, cols, period)
-			s := &outerSums[float32]{rooms: make([][]float32, 1)}
+			s := &outerSums[float32]{buffers: make([][]float32, 1)}
 			few, kept := s.compact(0, factors, data)
 			n := 0
 			for _, d := range factors.Data {
@@ -64,7 +64,7 @@ func BenchmarkCompact(b *testing.B) {
 	for _, period := range []int{1, 77} {
 		b.Run(fmt.Sprintf("one in %d", period), func(b *testing.B) {
 			factors, data := groupFactors(rows, cols, period)
-			s := &outerSums[float32]{rooms: make([][]float32, 1)}
+			s := &outerSums[float32]{buffers: make([][]float32, 1)}
 			sums := make([]float32, cols)
 			for b.Loop() {
 				few, kept := s.compact(0, factors, data)

@@ -31,9 +31,9 @@ func rowMemory[T plan.Float](d *Device, n int) ([]T, error) {
 	return mapped.Make[T](d.pages, n)
 }
 
-// room returns the memory of packed rows that are not floats: the device's pages if the rows are
-// many, nil without pages.
-func (d *Device) room() kernel.Room {
+// allocator returns the memory of packed rows that are not floats: the device's pages if the rows
+// are many, nil without pages.
+func (d *Device) allocator() kernel.Allocator {
 	if d == nil || d.pages == nil {
 		return nil
 	}

@@ -58,16 +58,16 @@ func isLong(p *describe.Pairs, q int) bool {
 
 // pairScratch is a worker's memory for one query at a time. load fills it.
 type pairScratch[T plan.Float] struct {
-	phi   describe.Surrogate
-	loss  kernel.Loss // the kernel of phi, if known
-	known bool        // a kernel for phi exists
-	first int         // place of element 0 of s in Pairs.Order
-	ends  []int       // block b of the query has the elements ends[b-1] to ends[b]-1 of s
-	s     []T         // scores; with the form factors, minus a common number
-	e     []T         // e^s, with the form factors
-	form  pairForm
-	d     []T    // derivatives of a query
-	room  [2][]T // memory of s and e, for the longest query
+	phi     describe.Surrogate
+	loss    kernel.Loss // the kernel of phi, if known
+	known   bool        // a kernel for phi exists
+	first   int         // place of element 0 of s in Pairs.Order
+	ends    []int       // block b of the query has the elements ends[b-1] to ends[b]-1 of s
+	s       []T         // scores; with the form factors, minus a common number
+	e       []T         // e^s, with the form factors
+	form    pairForm
+	d       []T    // derivatives of a query
+	buffers [2][]T // memory of s and e, for the longest query
 
 	sums    *vec.PairSums // with the form binned
 	factors []float64     // of all pairs of blocks, with the form binned
@@ -130,12 +130,12 @@ func (e *executor[T]) pairScratch(p *describe.Pairs, phi describe.Surrogate, thr
 	list := make([]*pairScratch[T], threads)
 	for i := range list {
 		x := &pairScratch[T]{phi: phi, d: kernel.Alloc[T](longest), ends: make([]int, 0, blocks), factors: make([]float64, long*long),
-			room: [2][]T{kernel.Alloc[T](longest), kernel.Alloc[T](longest)}, differences: kernel.Alloc[T](pairs),
+			buffers: [2][]T{kernel.Alloc[T](longest), kernel.Alloc[T](longest)}, differences: kernel.Alloc[T](pairs),
 			ones: kernel.Alloc[T](pairs), weights: kernel.Alloc[T](pairs)}
 		x.loss, x.known = kernelLoss(phi)
 		if _, single := any(x).(*pairScratch[float32]); single {
 			x.wide = &pairScratch[float64]{loss: x.loss, form: factors, d: kernel.Alloc[float64](longest),
-				room: [2][]float64{kernel.Alloc[float64](longest), kernel.Alloc[float64](longest)}}
+				buffers: [2][]float64{kernel.Alloc[float64](longest), kernel.Alloc[float64](longest)}}
 			x.kernels, _ = kernel.New[float64](e.k.Level()) // the device has the level
 		}
 		if long > 0 {
@@ -157,7 +157,7 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 		x.ends = append(x.ends, int(b.End)-x.first)
 	}
 	rows := p.Order[x.first:p.Blocks[to-1].End]
-	x.s, x.e = x.room[0][:len(rows)], x.room[1][:len(rows)]
+	x.s, x.e = x.buffers[0][:len(rows)], x.buffers[1][:len(rows)]
 	data, limit, within := w.From(scores, 0), factorRange[T](), true
 	for k, row := range rows {
 		s := data[int(row)*scores.Stride]
@@ -193,7 +193,7 @@ func (x *pairScratch[T]) load(w *worker[T], scores plan.View, p *describe.Pairs,
 // widen prepares the form widened.
 func (x *pairScratch[T]) widen(middle T) {
 	w := x.wide
-	w.ends, w.s, w.e = x.ends, w.room[0][:len(x.s)], w.room[1][:len(x.s)]
+	w.ends, w.s, w.e = x.ends, w.buffers[0][:len(x.s)], w.buffers[1][:len(x.s)]
 	for k, s := range x.s {
 		w.s[k] = float64(s) - float64(middle)
 	}
@@ -264,17 +264,17 @@ func (x *pairScratch[T]) grad(k *kernel.Kernels[T], higher, lower span, d []T, v
 // the differences of a tile row by row. The tile has the given number of rows, and begins at row
 // and column of the matrix.
 func (x *pairScratch[T]) eachTile(k *kernel.Kernels[T], higher, lower span, do func(d []T, row, rows, column int)) {
-	room := x.differences
-	for column := 0; column < lower.to-lower.from; column += len(room) {
-		s := x.s[lower.from+column : min(lower.from+column+len(room), lower.to)]
+	buffer := x.differences
+	for column := 0; column < lower.to-lower.from; column += len(buffer) {
+		s := x.s[lower.from+column : min(lower.from+column+len(buffer), lower.to)]
 		at := 0
 		for row := higher.from; row < higher.to; row += at {
-			for at = 0; row+at < higher.to && (at+1)*len(s) <= len(room); at++ {
-				d := room[at*len(s):][:len(s)]
+			for at = 0; row+at < higher.to && (at+1)*len(s) <= len(buffer); at++ {
+				d := buffer[at*len(s):][:len(s)]
 				copy(d, s)
 				k.Shift(d, -x.s[row+at])
 			}
-			do(room[:at*len(s)], row-higher.from, at, column)
+			do(buffer[:at*len(s)], row-higher.from, at, column)
 		}
 	}
 }

@@ -154,7 +154,7 @@ type pictureRows[T plan.Float] struct {
 	own          *matrix.Bytes // the memory that Bind copies rows to; nil: none
 	table        [256]T        // the elements of the 256 values
 	blocks       [][]T         // the floats of a block, by worker
-	rooms        [][]uint8     // a row, by worker
+	buffers      [][]uint8     // a row, by worker
 }
 
 // findPictures finds the leaves of 8-bit data that only regions over pictures read, row by row.
@@ -178,7 +178,7 @@ func (e *executor[T]) findPictures() {
 		x := &pictureRows[T]{buffer: i, cols: b.Cols}
 		x.set(data)
 		for range e.threads {
-			x.blocks, x.rooms = append(x.blocks, make([]T, block*b.Cols)), append(x.rooms, make([]uint8, b.Cols))
+			x.blocks, x.buffers = append(x.blocks, make([]T, block*b.Cols)), append(x.buffers, make([]uint8, b.Cols))
 		}
 		e.pictures[i] = x
 	}
@@ -213,7 +213,7 @@ func (x *pictureRows[T]) bind(data matrix.EightBit) {
 	}
 	x.own.Scale = data.ByteScale()
 	for i := range rows {
-		x.own.SetRows(i, [][]uint8{data.ByteRow(i, x.rooms[0])})
+		x.own.SetRows(i, [][]uint8{data.ByteRow(i, x.buffers[0])})
 	}
 	x.set(x.own)
 }
@@ -230,7 +230,7 @@ func (x *pictureRows[T]) block(worker int, w *worker[T], lo, hi int) error {
 	w.Data[x.buffer], w.First[x.buffer] = rows, lo
 	for i := lo; i < hi; i++ {
 		row := rows[(i-lo)*x.cols:][:x.cols]
-		for j, v := range x.data.ByteRow(i, x.rooms[worker]) {
+		for j, v := range x.data.ByteRow(i, x.buffers[worker]) {
 			row[j] = x.table[v]
 		}
 	}

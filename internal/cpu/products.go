@@ -238,8 +238,8 @@ func (s *narrowProduct[T]) factors(w *worker[T], lo, hi int) kernel.Factors[T] {
 // combination of the rows of the wide factor.
 type outerSums[T plan.Float] struct {
 	productSums[T]
-	wide  bool  // A is the wide factor: the sums are G^T
-	rooms [][]T // for the rows and factors that compact keeps, by slot
+	wide    bool  // A is the wide factor: the sums are G^T
+	buffers [][]T // for the rows and factors that compact keeps, by slot
 }
 
 func newOuterSums[T plan.Float](e *executor[T], p *plan.Product) *outerSums[T] {
@@ -248,7 +248,7 @@ func newOuterSums[T plan.Float](e *executor[T], p *plan.Product) *outerSums[T] {
 
 func (s *outerSums[T]) reserve(slots int) {
 	s.productSums.reserve(slots)
-	s.rooms = make([][]T, slots)
+	s.buffers = make([][]T, slots)
 }
 
 func (s *outerSums[T]) block(_ int, w *worker[T], lo, hi int) error {
@@ -285,19 +285,19 @@ func (s *outerSums[T]) compact(slot int, short, long kernel.Strided[T]) (factors
 		}
 	}
 	size := most * (1 + long.Cols)
-	if len(s.rooms[slot]) < size {
-		s.rooms[slot] = make([]T, size)
+	if len(s.buffers[slot]) < size {
+		s.buffers[slot] = make([]T, size)
 	}
-	kept, room := s.rooms[slot][:n], s.rooms[slot][most:]
+	kept, buffer := s.buffers[slot][:n], s.buffers[slot][most:]
 	n = 0
 	for i := range short.Rows {
 		if x := short.Data[i*short.RowStride]; x != 0 {
 			kept[n] = x
-			copy(room[n*long.Cols:(n+1)*long.Cols], long.Data[i*long.RowStride:])
+			copy(buffer[n*long.Cols:(n+1)*long.Cols], long.Data[i*long.RowStride:])
 			n++
 		}
 	}
-	return kernel.Dense(kept, n, 1, 1), kernel.Dense(room, n, long.Cols, long.Cols)
+	return kernel.Dense(kept, n, 1, 1), kernel.Dense(buffer, n, long.Cols, long.Cols)
 }
 
 // finishShare adds up the sums for a part of the rows of G, and writes or adds them to the

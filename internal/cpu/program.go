@@ -172,7 +172,7 @@ type executor[T plan.Float] struct {
 	pool              *pool
 	inPages           map[int]bool // buffers whose rows lie in the device's pages
 	division          division
-	slab              []byte // memory in pages for kept rows, see keptRoom
+	slab              []byte // memory in pages for kept rows, see keptAllocator
 }
 
 // worker is the memory of one goroutine.

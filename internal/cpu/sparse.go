@@ -17,7 +17,7 @@ func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
 	}
 	rows, cols := s.Dims()
 	starts, columns, values := s.Entries()
-	x, err := kernel.NewSparseIn[T](e.device.room(), rows, cols, starts, columns, values)
+	x, err := kernel.NewSparseIn[T](e.device.allocator(), rows, cols, starts, columns, values)
 	if err != nil {
 		return nil, fmt.Errorf("cpu: the data matrix %s: %w", e.plan.Buffers[buffer].Name, err)
 	}

@@ -44,8 +44,8 @@ type SparseRows struct {
 	Shift int     // as in recordio.SparseReader
 	Most  float64 // as in recordio.SparseReader
 	Pages *mapped.Dir
-	// Room is TableOptions.Room.
-	Room func(bytes uint64) error
+	// CheckMemory is TableOptions.CheckMemory.
+	CheckMemory func(bytes uint64) error
 	// Dense keeps the rows as floats if at least a third of the elements is not 0, unless Pages is
 	// set.
 	Dense bool
@@ -206,7 +206,7 @@ func (s *SparseRows) add(p *sparsePart) error {
 		}
 	}
 	s.count(p)
-	if s.Room == nil || s.Pages != nil {
+	if s.CheckMemory == nil || s.Pages != nil {
 		return nil
 	}
 	const word, column = 8, 4
@@ -214,18 +214,18 @@ func (s *SparseRows) add(p *sparsePart) error {
 	if s.valued {
 		bytes += word * s.entries
 	}
-	return s.Room(columnar.RowCopies * uint64(bytes))
+	return s.CheckMemory(columnar.RowCopies * uint64(bytes))
 }
 
 // addSingles does the work of add for rows of floats.
 func (s *SparseRows) addSingles(p *sparsePart) error {
 	s.singles.add(p)
 	s.count(p)
-	if err := s.labels.Append(p.labels); err != nil || s.Room == nil {
+	if err := s.labels.Append(p.labels); err != nil || s.CheckMemory == nil {
 		return err
 	}
 	const word, float = 8, 4
-	return s.Room(uint64(float*s.singles.width+2*word) * uint64(s.lines))
+	return s.CheckMemory(uint64(float*s.singles.width+2*word) * uint64(s.lines))
 }
 
 // count counts the rows of a part, and adds their queries.

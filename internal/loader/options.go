@@ -52,7 +52,7 @@ const maxEntry = 1e18
 
 // sparseRows says how to read the user's LIBSVM file into memory.
 func sparseRows(o *tabular.TableOptions) *SparseRows {
-	return &SparseRows{Shift: shiftOf(o), Most: maxEntry, Room: o.Room}
+	return &SparseRows{Shift: shiftOf(o), Most: maxEntry, CheckMemory: o.CheckMemory}
 }
 
 // absentOf returns the texts that mark a missing value in the user's csv files.

@@ -331,7 +331,7 @@ func (t *UserTable) keepNumbers(text *recordio.Delimited, arrays *arrayReader, m
 	if t.stored = nil; pagesOf(t.Opts) != nil || t.Opts.Share != nil || t.Opts.Missing == tabular.MissingDropped || marked {
 		return nil
 	}
-	if err := arrays.keep(t.Opts.Room); err != nil {
+	if err := arrays.keep(t.Opts.CheckMemory); err != nil {
 		return err
 	}
 	var fields []int
@@ -345,8 +345,8 @@ func (t *UserTable) keepNumbers(text *recordio.Delimited, arrays *arrayReader, m
 		return nil
 	}
 	t.stored = text.Numbers
-	if t.Opts.Room == nil {
+	if t.Opts.CheckMemory == nil {
 		return nil
 	}
-	return t.Opts.Room(columnar.RowCopies * bytes)
+	return t.Opts.CheckMemory(columnar.RowCopies * bytes)
 }

@@ -146,7 +146,7 @@ func (t *UserTable) layout() tabular.Layout {
 // schema returns the schema for reading the values of a file. known is nil for the training file,
 // and the training file's sheet for the test file.
 func (t *UserTable) schema(known *columnar.Sheet) *columnar.Schema {
-	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: pagesOf(t.Opts), Room: t.Opts.Room}
+	s := &columnar.Schema{Layout: t.layout(), Absent: absentOf(t.Opts), Drop: t.Opts.Missing == tabular.MissingDropped, Pages: pagesOf(t.Opts), CheckMemory: t.Opts.CheckMemory}
 	if known == nil {
 		s.Wides = t.wides
 	}

@@ -56,9 +56,9 @@ func newArrayReader(text *recordio.Delimited, columns []*UserColumn) *arrayReade
 }
 
 // keep lets the workers keep the numbers, so that the file is read once.
-func (r *arrayReader) keep(room func(bytes uint64) error) (err error) {
+func (r *arrayReader) keep(checkMemory func(bytes uint64) error) (err error) {
 	for k := range r.blocks {
-		if r.wides[k], err = columnar.NewWide(&r.blocks[k], r.blocks[k].Rows, nil, room); err != nil {
+		if r.wides[k], err = columnar.NewWide(&r.blocks[k], r.blocks[k].Rows, nil, checkMemory); err != nil {
 			return err
 		}
 	}

@@ -289,10 +289,10 @@ func blockSums(f disk.Handle, end int64) ([]uint32, error) {
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
-			room := make([]byte, keptBlock)
+			buffer := make([]byte, keptBlock)
 			for i := w; i < blocks && failures[w] == nil; i += workers {
 				at := keptHead + int64(i)*keptBlock
-				own := room[:min(keptBlock, end-at)]
+				own := buffer[:min(keptBlock, end-at)]
 				_, failures[w] = f.ReadAt(own, at)
 				sums[i] = crc32.Checksum(own, castagnoli)
 			}

@@ -26,9 +26,9 @@ func reserve(f disk.Handle, size int64) error {
 
 // writeZeros writes size zeros from the beginning of a file.
 func writeZeros(f disk.Handle, size int64) error {
-	room := make([]byte, min(1<<20, size))
-	for at := int64(0); at < size; at += int64(len(room)) {
-		if _, err := f.WriteAt(room[:min(int64(len(room)), size-at)], at); err != nil {
+	buffer := make([]byte, min(1<<20, size))
+	for at := int64(0); at < size; at += int64(len(buffer)) {
+		if _, err := f.WriteAt(buffer[:min(int64(len(buffer)), size-at)], at); err != nil {
 			return err
 		}
 	}

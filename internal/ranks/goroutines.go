@@ -8,11 +8,11 @@ import (
 
 // Goroutines returns n ranks of one process. A goroutine for each rank calls the rank's methods.
 func Goroutines(n int) []Collective {
-	room := &meeting{inputs: make([]any, n)}
-	room.changed = sync.NewCond(&room.lock)
+	meeting := &meeting{inputs: make([]any, n)}
+	meeting.changed = sync.NewCond(&meeting.lock)
 	all := make([]Collective, n)
 	for rank := range all {
-		all[rank] = &goroutine{room, rank}
+		all[rank] = &goroutine{meeting, rank}
 	}
 	return all
 }
@@ -30,15 +30,15 @@ type meeting struct {
 
 // goroutine is a rank of a meeting.
 type goroutine struct {
-	room *meeting
-	rank int
+	meeting *meeting
+	rank    int
 }
 
 // Rank implements Collective.
 func (g *goroutine) Rank() int { return g.rank }
 
 // Size implements Collective.
-func (g *goroutine) Size() int { return len(g.room.inputs) }
+func (g *goroutine) Size() int { return len(g.meeting.inputs) }
 
 // Sum implements Collective.
 func (g *goroutine) Sum(x []float64) error { return exchange(g, x, sumOf[float64]) }
@@ -62,18 +62,18 @@ func (g *goroutine) Barrier() error { return g.Sum(nil) }
 
 // Abort implements Collective. Calls that wait, and later calls, return the reason.
 func (g *goroutine) Abort(reason error) {
-	g.room.lock.Lock()
-	defer g.room.lock.Unlock()
-	if g.room.aborted == nil {
-		g.room.aborted = fmt.Errorf("ranks: process %d ended the run: %w", g.rank, reason)
+	g.meeting.lock.Lock()
+	defer g.meeting.lock.Unlock()
+	if g.meeting.aborted == nil {
+		g.meeting.aborted = fmt.Errorf("ranks: process %d ended the run: %w", g.rank, reason)
 	}
-	g.room.changed.Broadcast()
+	g.meeting.changed.Broadcast()
 }
 
 // exchange replaces x by the result of combine, which the last rank to come computes on copies of
 // the inputs.
 func exchange[S number | byte](g *goroutine, x []S, combine func(inputs [][]S) []S) error {
-	m := g.room
+	m := g.meeting
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if m.aborted != nil {

@@ -14,7 +14,7 @@ type Team struct {
 	Collective
 	procedures []func(message []byte) error
 	head       []float64 // of the present call
-	room       []float64 // for the message of a call in a process that serves
+	buffer     []float64 // for the message of a call in a process that serves
 	inside     bool      // a procedure runs, or ended by an error or a panic
 }
 
@@ -122,10 +122,10 @@ func (t *Team) Serve() error {
 		}
 		message := Bytes(t.head[2:])[:min(length, mostInHead)]
 		if length > mostInHead {
-			if words := (length + 7) / 8; words > len(t.room) {
-				t.room = make([]float64, words)
+			if words := (length + 7) / 8; words > len(t.buffer) {
+				t.buffer = make([]float64, words)
 			}
-			message = Bytes(t.room)[:length]
+			message = Bytes(t.buffer)[:length]
 			if err := t.broadcast(message); err != nil {
 				return err
 			}

@@ -60,16 +60,16 @@ func (p *Pausing) start(r io.Reader) {
 	go func() {
 		var panics relay.Relay
 		for {
-			var room []byte
+			var buffer []byte
 			select {
-			case room = <-p.free:
+			case buffer = <-p.free:
 			case <-p.stops:
 				return
 			}
 			b := pausingBlock{}
 			b.err = panics.Do(func() error {
-				n, err := r.Read(room)
-				b.bytes = room[:n]
+				n, err := r.Read(buffer)
+				b.bytes = buffer[:n]
 				return err
 			})
 			select {

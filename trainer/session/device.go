@@ -135,7 +135,7 @@ func (d Device) OpenCPU() (graph.Device, error) {
 	return opened, nil
 }
 
-// resolved returns the options with which the room opens the device.
+// resolved returns the options with which package build opens the device.
 func (d Device) resolved() build.Options {
 	return build.Options{
 		Kind: string(d.Kind), Ordinal: d.Ordinal, Tape: d.Engine == Gorgonia, SIMD: string(d.SIMD), Products: plan.Products(d.Products),

@@ -106,12 +106,12 @@ func TestAugmentedRows(t *testing.T) {
 	plain := assembled(t, small(none))
 	set := plain.splits[0].Data.(matrix.EightBit)
 	n, cols := set.Dims()
-	mirrored, room := matrix.NewBytes(n, cols, set.ByteScale()), make([]uint8, cols)
+	mirrored, buffer := matrix.NewBytes(n, cols, set.ByteScale()), make([]uint8, cols)
 	for i := range n {
-		for at, row := 0, set.ByteRow(i, room); at < cols; at += plain.data.Shape.Width {
+		for at, row := 0, set.ByteRow(i, buffer); at < cols; at += plain.data.Shape.Width {
 			slices.Reverse(row[at : at+plain.data.Shape.Width])
 		}
-		mirrored.SetRows(i, [][]uint8{room})
+		mirrored.SetRows(i, [][]uint8{buffer})
 	}
 	want := values(plain)
 	for j, v := range values(assembled(t, small(func(c *setup) {

@@ -53,7 +53,7 @@ func (o *Options) request(d *build.Devices, dtype tensor.Dtype) load.Request {
 // request returns the request of a run that trains a model and whose needs of the rows are needs.
 func request(d *build.Devices, dtype tensor.Dtype, seed uint64, needs constraints.Needs, batches bool) load.Request {
 	return load.Request{Seed: seed, Dtype: dtype, Needs: needs, Batches: batches, CPU: d.CPU, Integers: d.IntegerProducts, Pages: d.Pages,
-		Room: d.Options.Room(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
+		CheckMemory: d.Options.CheckRows(), Kept: d.Options.KeptRows(), Memory: d.Options.Memory, Share: d.TableShare()}
 }
 
 // Data are the rows of a run in the form of its device, as a Source of this package returns them.

@@ -33,8 +33,8 @@ type split struct {
 	measure func(scores []float64) (Measures, error)
 	last    Measures        // measures of the last record
 	scores  []float64       // scores of the last record
-	fetch   ranks.Procedure // writes the features of a row of any process to room; nil: all rows are here
-	room    []float64
+	fetch   ranks.Procedure // writes the features of a row of any process to buffer; nil: all rows are here
+	buffer  []float64
 }
 
 // validation returns the split of the validation rows, or nil.
@@ -59,12 +59,12 @@ func (s *split) divide(d *build.Devices) {
 	s.fetch = d.Team.Register(func(message []byte) error {
 		i := int(ranks.Numbers[float64](message)[0])
 		if d.Team.Rank() > 0 {
-			s.room = make([]float64, s.Features())
+			s.buffer = make([]float64, s.Features())
 		}
-		if clear(s.room); part.Has(i) {
-			part.Float64(s.room, i, i+1)
+		if clear(s.buffer); part.Has(i) {
+			part.Float64(s.buffer, i, i+1)
 		}
-		return d.Team.Sum(s.room)
+		return d.Team.Sum(s.buffer)
 	})
 }
 
@@ -74,7 +74,7 @@ func (s *split) readRow(features []float64, i int) error {
 		s.Data.Float64(features, i, i+1)
 		return nil
 	}
-	s.room = features
+	s.buffer = features
 	return s.fetch(ranks.Bytes([]float64{float64(i)}))
 }
 

@@ -24,27 +24,27 @@ func Alloc[F element](n int) []F {
 	return buf[at : at+n : at+n]
 }
 
-// Room returns memory of n bytes, all zeros, that begins at a cache line. The memory may lie in a
-// file. A nil Room stands for Alloc.
-type Room func(n int) ([]byte, error)
+// Allocator returns memory of n bytes, all zeros, that begins at a cache line. The memory may lie
+// in a file. A nil Allocator stands for Alloc.
+type Allocator func(n int) ([]byte, error)
 
-// roomOf returns n zeros in the memory of a Room.
-func roomOf[E any](room Room, n int) ([]E, error) {
+// allocated returns n zeros in the memory of an Allocator.
+func allocated[E any](allocate Allocator, n int) ([]E, error) {
 	var zero E
 	size := int(unsafe.Sizeof(zero))
-	if room == nil {
-		room = func(n int) ([]byte, error) { return Alloc[uint8](n), nil }
+	if allocate == nil {
+		allocate = func(n int) ([]byte, error) { return Alloc[uint8](n), nil }
 	}
-	bytes, err := room(n * size)
+	bytes, err := allocate(n * size)
 	if err != nil || n == 0 {
 		return nil, err
 	}
 	return unsafe.Slice((*E)(unsafe.Pointer(&bytes[0])), n), nil
 }
 
-// copyTo returns a copy of x in the memory of a Room.
-func copyTo[E any](room Room, x []E) ([]E, error) {
-	own, err := roomOf[E](room, len(x))
+// copyTo returns a copy of x in the memory of an Allocator.
+func copyTo[E any](allocate Allocator, x []E) ([]E, error) {
+	own, err := allocated[E](allocate, len(x))
 	copy(own, x)
 	return own, err
 }

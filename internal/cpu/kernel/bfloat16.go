@@ -144,20 +144,20 @@ func NewPackedBFloat16(rows, cols, digits int) *PackedBFloat16 {
 	return x
 }
 
-// NewPackedBFloat16In is NewPackedBFloat16 in the memory of a Room.
-func NewPackedBFloat16In(room Room, rows, cols, digits int) (*PackedBFloat16, error) {
+// NewPackedBFloat16In is NewPackedBFloat16 in the memory of an Allocator.
+func NewPackedBFloat16In(allocate Allocator, rows, cols, digits int) (*PackedBFloat16, error) {
 	checkDigits(rows, cols, digits)
 	x := &PackedBFloat16{rows: rows, cols: cols, byCol: make([]BFloat16, ceil(rows, RowBlock))}
 	size := func(lines, inner int) int {
 		return ceil(lines, bfloat16Rows) * ceil(inner, bfloat16Depth) * digits * bfloat16Tile
 	}
-	whole, err := roomOf[uint16](room, size(rows, cols))
+	whole, err := allocated[uint16](allocate, size(rows, cols))
 	if err != nil {
 		return nil, err
 	}
 	x.byRow = newBFloat16(rows, cols, digits, whole)
 	block := size(cols, RowBlock)
-	if x.data, err = roomOf[uint16](room, len(x.byCol)*block); err != nil {
+	if x.data, err = allocated[uint16](allocate, len(x.byCol)*block); err != nil {
 		return nil, err
 	}
 	for i := range x.byCol {

@@ -50,11 +50,11 @@ func (k *ByteKernels) NewPackedBytes(rows, cols int, scale float64) *PackedBytes
 	return newPackedBytes(k.layout, rows, cols, scale)
 }
 
-// NewPackedBytesIn is NewPackedBytes in the memory of a Room. NewPackedBytesIn calls the Room for
-// the copy for X W and then for the copy for X^T D. If the Room returns the bytes of both copies of
-// another matrix with this layout and size, the result has the values of that matrix.
-func (k *ByteKernels) NewPackedBytesIn(room Room, rows, cols int, scale float64) (*PackedBytes, error) {
-	return packedBytesIn(room, k.layout, rows, cols, scale)
+// NewPackedBytesIn is NewPackedBytes in the memory of an Allocator, which it calls for the copy for
+// X W and then for the copy for X^T D. If the Allocator returns the bytes of both copies of another
+// matrix with this layout and size, the result has the values of that matrix.
+func (k *ByteKernels) NewPackedBytesIn(allocate Allocator, rows, cols int, scale float64) (*PackedBytes, error) {
+	return packedBytesIn(allocate, k.layout, rows, cols, scale)
 }
 
 func newPackedBytes(layout Layout, rows, cols int, scale float64) *PackedBytes {
@@ -62,15 +62,15 @@ func newPackedBytes(layout Layout, rows, cols int, scale float64) *PackedBytes {
 	return x
 }
 
-func packedBytesIn(room Room, layout Layout, rows, cols int, scale float64) (x *PackedBytes, err error) {
+func packedBytesIn(allocate Allocator, layout Layout, rows, cols int, scale float64) (x *PackedBytes, err error) {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
 	x = &PackedBytes{layout: layout, rows: rows, cols: cols, scale: scale}
-	if x.byRow, err = roomOf[uint8](room, ceil(rows, layout.Rows)*layout.Rows*x.depths()*layout.Depth); err != nil {
+	if x.byRow, err = allocated[uint8](allocate, ceil(rows, layout.Rows)*layout.Rows*x.depths()*layout.Depth); err != nil {
 		return nil, err
 	}
-	x.byCol, err = roomOf[uint8](room, x.columnsAt(rows))
+	x.byCol, err = allocated[uint8](allocate, x.columnsAt(rows))
 	return x, err
 }
 
@@ -263,25 +263,25 @@ func (x *PackedBytes) copyColumns(columns []uint8, apart int, row []uint8, l int
 	}
 }
 
-// ByteRow implements matrix.EightBit: it copies row i to room.
-func (x *PackedBytes) ByteRow(i int, room []uint8) []uint8 {
-	if i < 0 || i >= x.rows || len(room) < x.cols {
+// ByteRow implements matrix.EightBit: it copies row i to buffer.
+func (x *PackedBytes) ByteRow(i int, buffer []uint8) []uint8 {
+	if i < 0 || i >= x.rows || len(buffer) < x.cols {
 		panic("kernel: ByteRow: no such row, or too little room for it")
 	}
-	room = room[:x.cols]
+	buffer = buffer[:x.cols]
 	rows, depth := x.layout.Rows, x.layout.Depth
 	at, l := x.rowAt(i, 0), 0
 	if depth == quad {
 		for ; l+quad <= x.cols; l += quad {
-			binary.LittleEndian.PutUint32(room[l:], binary.LittleEndian.Uint32(x.byRow[at:]))
+			binary.LittleEndian.PutUint32(buffer[l:], binary.LittleEndian.Uint32(x.byRow[at:]))
 			at += rows * quad
 		}
 	}
 	for ; l < x.cols; l += depth {
-		copy(room[l:], x.byRow[at:][:depth])
+		copy(buffer[l:], x.byRow[at:][:depth])
 		at += rows * depth
 	}
-	return room
+	return buffer
 }
 
 // Float32 writes rows [from, to) to dst, scaled and then rounded once.

@@ -22,7 +22,7 @@ type Sparse[F Float] struct {
 	groups     *groups          // for products with one column, nil if groups do not pay
 	grouped    bool             // x has, or had, groups: sums of x have the form for groups
 	own        sparseEntries[F] // memory of Set
-	room       Room             // of the memory that the matrix makes
+	allocate   Allocator        // of the memory that the matrix makes
 }
 
 // sparseEntries is memory for the entries of a matrix.
@@ -32,17 +32,17 @@ type sparseEntries[F Float] struct {
 	values  []F
 }
 
-// NewSparseIn is NewSparse with the matrix's own memory in a Room: the converted values, the starts
-// of a window, and the row groups.
-func NewSparseIn[F Float](room Room, rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
+// NewSparseIn is NewSparse with the matrix's own memory of an Allocator: the converted values, the
+// starts of a window, and the row groups.
+func NewSparseIn[F Float](allocate Allocator, rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	if err := checkSparse(rows, cols, starts, columns, values); err != nil {
 		return nil, fmt.Errorf("kernel: %w: %w", ErrSparse, err)
 	}
 	first, last := starts[0], starts[rows]
-	x := &Sparse[F]{rows: rows, cols: cols, starts: starts, columns: columns[first:last], step: 1, room: room}
+	x := &Sparse[F]{rows: rows, cols: cols, starts: starts, columns: columns[first:last], step: 1, allocate: allocate}
 	var err error
 	if first > 0 {
-		if x.starts, err = roomOf[int](room, rows+1); err != nil {
+		if x.starts, err = allocated[int](allocate, rows+1); err != nil {
 			return nil, err
 		}
 		for i, at := range starts {
@@ -57,7 +57,7 @@ func NewSparseIn[F Float](room Room, rows, cols int, starts []int, columns []int
 	if len(values) > 0 && allEqual(values) {
 		x.values, x.step = []F{F(values[0])}, 0
 	} else {
-		x.values, err = converted[F](room, values)
+		x.values, err = converted[F](allocate, values)
 	}
 	return x, err
 }
@@ -93,24 +93,24 @@ func (x *Sparse[F]) Set(starts []int, columns []int32, values []float64) error {
 
 // NewSparseLike is NewSparse on copies of the slices, for a matrix that may take the place of x, by
 // assignment, in the factors and sums of x. It has row groups if x has, or had, row groups.
-// Its memory lies in the Room.
-func (k *Kernels[F]) NewSparseLike(room Room, x *Sparse[F], starts []int, columns []int32, values []float64) (*Sparse[F], error) {
+// Its memory is the Allocator's.
+func (k *Kernels[F]) NewSparseLike(allocate Allocator, x *Sparse[F], starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	y, err := NewSparseIn[F](nil, x.rows, x.cols, starts, columns, values)
 	if err != nil {
 		return nil, err
 	}
-	y.room = room
-	if y.starts, err = copyTo(room, y.starts); err != nil {
+	y.allocate = allocate
+	if y.starts, err = copyTo(allocate, y.starts); err != nil {
 		return nil, err
 	}
-	if y.columns, err = copyTo(room, y.columns); err != nil {
+	if y.columns, err = copyTo(allocate, y.columns); err != nil {
 		return nil, err
 	}
-	if y.values, err = copyTo(room, y.values); err != nil {
+	if y.values, err = copyTo(allocate, y.values); err != nil {
 		return nil, err
 	}
 	if y.grouped = x.grouped; y.grouped && y.step == 0 {
-		y.groups, err = y.newGroups(room, y.countPairs())
+		y.groups, err = y.newGroups(allocate, y.countPairs())
 	}
 	return y, err
 }
@@ -143,11 +143,11 @@ func checkSparse(rows, cols int, starts []int, columns []int32, values []float64
 }
 
 // converted returns the values in F, without a copy if F is float64.
-func converted[F Float](room Room, values []float64) ([]F, error) {
+func converted[F Float](allocate Allocator, values []float64) ([]F, error) {
 	if same, ok := any(values).([]F); ok {
 		return same, nil
 	}
-	list, err := roomOf[F](room, len(values))
+	list, err := allocated[F](allocate, len(values))
 	for i := range list {
 		list[i] = F(values[i])
 	}

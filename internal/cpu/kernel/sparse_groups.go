@@ -42,7 +42,7 @@ func (k *Kernels[F]) group(x *Sparse[F]) {
 	if groupFill*pairs > len(x.columns) || pairs > 1<<32-1 {
 		return
 	}
-	g, err := x.newGroups(x.room, pairs)
+	g, err := x.newGroups(x.allocate, pairs)
 	if err != nil { // a full disk: the groups lie in the process's own memory
 		g, _ = x.newGroups(nil, pairs)
 	}
@@ -55,13 +55,13 @@ func (x *Sparse[F]) countPairs() (pairs int) {
 	return pairs
 }
 
-// newGroups returns the groups, which have the given number of pairs, in the memory of a Room.
-func (x *Sparse[F]) newGroups(room Room, pairs int) (g *groups, err error) {
+// newGroups returns the groups, which have the given number of pairs, in an Allocator's memory.
+func (x *Sparse[F]) newGroups(allocate Allocator, pairs int) (g *groups, err error) {
 	g = &groups{}
-	if g.starts, err = roomOf[uint32](room, ceil(x.rows, groupRows)+1); err != nil {
+	if g.starts, err = allocated[uint32](allocate, ceil(x.rows, groupRows)+1); err != nil {
 		return nil, err
 	}
-	if g.pairs, err = roomOf[uint64](room, pairs); err != nil {
+	if g.pairs, err = allocated[uint64](allocate, pairs); err != nil {
 		return nil, err
 	}
 	g.starts, g.pairs = g.starts[:0], g.pairs[:0]

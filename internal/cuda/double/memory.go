@@ -42,7 +42,7 @@ type block struct {
 	call    int       // the number of the call that allocated it
 	written intervals // of bytes
 	uses    []use
-	room    []byte // of a computing device: the data and a zone on each side
+	buffer  []byte // of a computing device: the data and a zone on each side
 	data    []byte
 	host    []byte // of mapped memory: the pinned memory, of which data is the device's copy
 }
@@ -57,11 +57,11 @@ func (s *block) end() driver.Pointer { return s.At.Offset(s.Bytes) }
 func (h *heap) add(n, call int) *block {
 	b := &block{Span: driver.Span{At: h.next, Bytes: n}, call: call}
 	if h.computes {
-		b.room = make([]byte, n+3*zone)
-		fill(b.room, canary)
-		base := address(b.room)
+		b.buffer = make([]byte, n+3*zone)
+		fill(b.buffer, canary)
+		base := address(b.buffer)
 		lo := int((base+2*zone-1)/zone*zone - base)
-		b.data = b.room[lo : lo+n : lo+n]
+		b.data = b.buffer[lo : lo+n : lo+n]
 		fill(b.data, poison)
 		b.At = driver.Pointer(address(b.data))
 	} else {
@@ -120,11 +120,11 @@ func (h *heap) contents(s driver.Span) []byte {
 
 // intact reports whether the zones around a block are unchanged.
 func (b *block) intact() bool {
-	if b.room == nil {
+	if b.buffer == nil {
 		return true
 	}
-	lo := int(address(b.data) - address(b.room))
-	return all(b.room[:lo], canary) && all(b.room[lo+len(b.data):], canary)
+	lo := int(address(b.data) - address(b.buffer))
+	return all(b.buffer[:lo], canary) && all(b.buffer[lo+len(b.data):], canary)
 }
 
 func all(b []byte, v byte) bool { return bytes.Count(b, []byte{v}) == len(b) }

@@ -73,15 +73,15 @@ func (d Digits) Bytes() int { return d.Blocks * d.Count * d.Width * d.Length }
 // columnBytes returns the size of the units, which is the size of the offsets too.
 func (d Digits) columnBytes() int { return 8 * d.Blocks * d.Width }
 
-// Room returns the size of digits, units and offsets together, and where units and offsets begin.
-func (d Digits) Room() (bytes, units, offsets int) {
+// Layout returns the size of digits, units and offsets together, and where units and offsets begin.
+func (d Digits) Layout() (bytes, units, offsets int) {
 	units = ceil(d.Bytes(), 8) * 8
 	return units + 2*d.columnBytes(), units, units + d.columnBytes()
 }
 
 // Place returns the digits at an address, with units and offsets behind.
 func (d Digits) Place(at driver.Pointer) Digits {
-	_, units, offsets := d.Room()
+	_, units, offsets := d.Layout()
 	d.At, d.Units, d.Offsets = at, at.Offset(units), at.Offset(offsets)
 	return d
 }

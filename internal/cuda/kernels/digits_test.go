@@ -29,7 +29,7 @@ func signed(r *rig[float32], u []byte, rows, cols int) (byRow, byCol kernels.Sig
 
 // placed places digits in poisoned device memory.
 func placed(r *rig[float32], d kernels.Digits) kernels.Digits {
-	bytes, _, _ := d.Room()
+	bytes, _, _ := d.Layout()
 	at, err := r.d.Allocate(bytes)
 	r.do(err)
 	r.held = append(r.held, at)

@@ -25,8 +25,8 @@ func places(r *rig[float32], rows, cols int) map[string]kernels.Quantized {
 		all[fmt.Sprint("bf16x", terms)] = kernels.Quantized{Terms: to}
 		for _, most := range []int{32, 4096} {
 			d := kernels.NewDigits(rows, cols, terms, most, testScale)
-			room, _, _ := d.Room()
-			all[fmt.Sprintf("int8x%d, blocks of %d", terms, most)] = kernels.Quantized{Digits: d.Place(allocate(room))}
+			size, _, _ := d.Layout()
+			all[fmt.Sprintf("int8x%d, blocks of %d", terms, most)] = kernels.Quantized{Digits: d.Place(allocate(size))}
 		}
 	}
 	return all
@@ -44,8 +44,8 @@ func contentsOf(r *rig[float32], s kernels.Quantized, rows int) []byte {
 		get(at, 2*rows*s.Terms.Stride)
 	}
 	if s.Digits.At != 0 {
-		room, _, _ := s.Digits.Room()
-		get(s.Digits.At, room)
+		size, _, _ := s.Digits.Layout()
+		get(s.Digits.At, size)
 	}
 	return all
 }
@@ -226,7 +226,7 @@ func (r *rig[T]) scrub(s kernels.Quantized, rows int) {
 		fill(at, 2*rows*s.Terms.Stride)
 	}
 	if s.Digits.At != 0 {
-		room, _, _ := s.Digits.Room()
-		fill(s.Digits.At, room)
+		size, _, _ := s.Digits.Layout()
+		fill(s.Digits.At, size)
 	}
 }

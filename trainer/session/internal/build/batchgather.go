@@ -49,13 +49,13 @@ func gather[T matrix.Float](data matrix.Matrix, list []int) *gathered[T] {
 	for k, i := range at {
 		sorted[k] = list[i]
 	}
-	out, room := &gathered[T]{cols, make([]T, len(list)*cols)}, make([]T, min(gatherRows, len(list))*cols)
+	out, buffer := &gathered[T]{cols, make([]T, len(list)*cols)}, make([]T, min(gatherRows, len(list))*cols)
 	from := matrix.Pick(data, sorted)
 	for first := 0; first < len(list); first += gatherRows {
 		end := min(first+gatherRows, len(list))
-		matrix.Widen(room[:(end-first)*cols], from, first, end)
+		matrix.Widen(buffer[:(end-first)*cols], from, first, end)
 		for k, i := range at[first:end] {
-			copy(out.data[i*cols:(i+1)*cols], room[k*cols:])
+			copy(out.data[i*cols:(i+1)*cols], buffer[k*cols:])
 		}
 	}
 	return out

@@ -101,7 +101,7 @@ func spans(b *Blocks, d []float64) []span {
 // and the memory of the span before it.
 func TestTrim(t *testing.T) {
 	b := &Blocks{outputs: 2, order: []int{3, 1, 0, 2}}
-	room := make([]float64, 8)
+	buffer := make([]float64, 8)
 	for _, c := range []struct {
 		d    []float64
 		want span
@@ -110,9 +110,9 @@ func TestTrim(t *testing.T) {
 		{[]float64{1, 0, 0, 2, 0, 0, 0, 0}, span{1, []float64{0, 2, 1, 0}}},
 		{[]float64{0, 0, 0, 0, 5, 0, 0, 6}, span{0, []float64{0, 6, 0, 0, 0, 0, 5, 0}}},
 	} {
-		got := span{values: room}
+		got := span{values: buffer}
 		b.trim(&got, c.d)
-		if got.from != c.want.from || !slices.Equal(got.values, c.want.values) || cap(got.values) != cap(room) {
+		if got.from != c.want.from || !slices.Equal(got.values, c.want.values) || cap(got.values) != cap(buffer) {
 			t.Errorf("%v: %v, want %v", c.d, got, c.want)
 		}
 	}

@@ -55,9 +55,9 @@ func (o Options) beyondMemory(free, bytes uint64, what, advice string) error {
 		float64(free)/gigabyte, what, float64(bytes)/gigabyte, advice))
 }
 
-// Room returns a function that returns an error for rows that are larger than the memory that is
-// free now, or nil without a limit.
-func (o Options) Room() func(bytes uint64) error {
+// CheckRows returns a function that returns an error for rows that are larger than the memory that
+// is free now, or nil without a limit.
+func (o Options) CheckRows() func(bytes uint64) error {
 	free, known := o.Free()
 	if !known {
 		return nil

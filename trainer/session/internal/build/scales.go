@@ -261,15 +261,15 @@ func (b *Builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i
 		data, before = p.Own, p.From
 	}
 	block := max(1, momentsBlock/cols)
-	room, list := make([]float64, block*cols), make([]int, 0, block)
+	buffer, list := make([]float64, block*cols), make([]int, 0, block)
 	for i := (from + stride - 1) / stride * stride; i < to; i += len(list) * stride {
 		list = list[:0]
 		for k := i; k < to && len(list) < block; k += stride {
 			list = append(list, k-before)
 		}
-		matrix.Pick(data, list).Float64(room[:len(list)*cols], 0, len(list))
+		matrix.Pick(data, list).Float64(buffer[:len(list)*cols], 0, len(list))
 		for r := range list {
-			row := room[r*cols : (r+1)*cols]
+			row := buffer[r*cols : (r+1)*cols]
 			for j, c := range b.Center {
 				row[j] -= c
 			}

@@ -92,8 +92,8 @@ func (k *keptPictures) open() (arrays [][]uint8) {
 	return arrays
 }
 
-// room returns n zeros for decoded pictures, which are in memory if the disk has no space.
-func (k *keptPictures) room(n int) []uint8 {
+// buffer returns n zeros for decoded pictures, which are in memory if the disk has no space.
+func (k *keptPictures) buffer(n int) []uint8 {
 	pixels, err := mapped.Make[uint8](k.pages, n)
 	if err != nil {
 		k.notKept(err)
@@ -182,7 +182,7 @@ func (k *keptPictures) decode(train, test *picture.Pictures) ([][]uint8, error) 
 	arrays := make([][]uint8, 4)
 	for i, p := range []*picture.Pictures{train, test} {
 		arrays[2*i] = slices.Clone(p.Labels)
-		arrays[2*i+1] = k.room(len(p.Labels) * p.Shape.Pixels())
+		arrays[2*i+1] = k.buffer(len(p.Labels) * p.Shape.Pixels())
 	}
 	reading := relay.Go(func() error { return test.ReadAll(arrays[3]) })
 	err := errors.Join(train.ReadAll(arrays[1]), reading())

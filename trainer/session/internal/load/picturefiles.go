@@ -135,7 +135,7 @@ func (l *Data) decoded(ctx context.Context, set *tabular.PictureSet, dir string,
 	if arrays := k.open(); arrays != nil {
 		return arrays[0], k.close, nil
 	}
-	arrays := [][]uint8{k.room(len(set.Files) * e.Pixels())}
+	arrays := [][]uint8{k.buffer(len(set.Files) * e.Pixels())}
 	reader := picture.NewReader(*e)
 	defer reader.Close()
 	if err := reader.ReadSet(ctx, set, arrays[0]); err != nil {

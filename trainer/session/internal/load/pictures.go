@@ -103,16 +103,16 @@ func (a *Pictures) parts() []*Part {
 
 // allocate allocates the pixels of all parts.
 func (a *Pictures) allocate() (err error) {
-	room := a.room()
+	allocate := a.allocator()
 	for i, part := range a.parts() {
 		if own := a.place.Own; own != nil {
 			from, to := own(part.Rows())
 			part.Pixels = newLocalPixels(part.Rows(), from, to, a.cols)
 		} else if i == 0 && a.packed {
-			part.Pixels, err = a.place.CPU.NewBytesIn(room, part.Rows(), a.cols, picture.PixelScale)
+			part.Pixels, err = a.place.CPU.NewBytesIn(allocate, part.Rows(), a.cols, picture.PixelScale)
 		} else {
 			x := &matrix.Bytes{Rows: part.Rows(), Cols: a.cols, Scale: picture.PixelScale}
-			x.Data, err = room(x.Rows * x.Cols)
+			x.Data, err = allocate(x.Rows * x.Cols)
 			part.Pixels = x
 		}
 		if err != nil {
@@ -122,8 +122,8 @@ func (a *Pictures) allocate() (err error) {
 	return nil
 }
 
-// room returns the memory of the pixels.
-func (a *Pictures) room() kernel.Room {
+// allocator returns the memory of the pixels.
+func (a *Pictures) allocator() kernel.Allocator {
 	pages := a.place.Pages
 	if pages == nil {
 		return func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }

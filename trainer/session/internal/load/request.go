@@ -25,9 +25,9 @@ type Request struct {
 	Integers func(cols int) bool
 	Share    tabular.Share // the processes that share the rows; nil: only this process
 	Pages    *mapped.Dir   // the mapped files of the rows; nil: the rows are in memory
-	// Room returns an error for rows that are larger than the free memory; nil: no limit.
-	Room func(bytes uint64) error
-	Kept string // the folder of rows in files that ppal keeps for later runs; "": none
+	// CheckMemory returns an error for rows that are larger than the free memory; nil: no limit.
+	CheckMemory func(bytes uint64) error
+	Kept        string // the folder of rows in files that ppal keeps for later runs; "": none
 	// Augment says which copies of the training pictures are rows; "": the pictures alone.
 	Augment picture.Augmentation
 	// Memory is the bound on the resident memory in bytes; 0: no bound, and all rows are in memory.

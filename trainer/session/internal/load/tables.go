@@ -24,7 +24,7 @@ func ReadTable(ctx context.Context, dir, dataset string, options tabular.TableOp
 			options.Seed = on.Seed
 		}
 		if options.Pages = on.Pages; on.Pages == nil && own {
-			options.Room = on.Room
+			options.CheckMemory = on.CheckMemory
 		}
 		if on.Kept != "" {
 			options.Keep = &tabular.Keep{Folder: on.Kept, SHA256: func() (string, error) {

@@ -118,7 +118,7 @@ type Display struct {
 	Pixels func(i int) ([]uint8, error)
 
 	columns []string // attributes first; nil: pictures
-	room    []float64
+	buffer  []float64
 }
 
 // number returns the number of a row in its source, from 1.
@@ -134,7 +134,7 @@ func (r *Display) choose() {
 	if r.Pixels != nil {
 		return
 	}
-	r.room, r.columns = make([]float64, r.Features), []string{}
+	r.buffer, r.columns = make([]float64, r.Features), []string{}
 	for _, a := range r.Attributes {
 		r.columns = append(r.columns, a.Name)
 	}
@@ -178,21 +178,21 @@ func (r *Display) fill(x *results.Example, i int) (err error) {
 		return err
 	}
 	texts := map[string]string{}
-	if err := r.Read(r.room, i); err != nil {
+	if err := r.Read(r.buffer, i); err != nil {
 		return err
 	}
 	if r.Scale != nil { // the first layer standardises the columns
-		for j := range r.room {
-			r.room[j] = tabular.Restored((r.room[j]-r.Center[j])*r.Scale[j], r.Center[j]*r.Scale[j])
+		for j := range r.buffer {
+			r.buffer[j] = tabular.Restored((r.buffer[j]-r.Center[j])*r.Scale[j], r.Center[j]*r.Scale[j])
 		}
 	}
 	if r.Preparation != nil && r.Preparation.Encodings != nil {
-		decoded := r.Preparation.Decode(r.room)
+		decoded := r.Preparation.Decode(r.buffer)
 		for k, name := range r.Preparation.Titles() {
 			texts[name] = decoded[k]
 		}
 	} else {
-		for j, v := range r.room {
+		for j, v := range r.buffer {
 			name, value, indicator := strings.Cut(r.feature(j), "=")
 			switch {
 			case indicator && v == 1:
