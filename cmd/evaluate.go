@@ -275,15 +275,15 @@ func printDifferences(w io.Writer, list []results.Comparison) {
 	}
 	fmt.Fprint(w, "\n\nbetween groups of\trate\tdifference\tratio\tlargest\tsmallest")
 	for k, c := range list {
-		of := c.Groups
-		if k > 0 && list[k-1].Groups == of {
-			of = ""
+		attribute := c.Groups
+		if k > 0 && list[k-1].Groups == attribute {
+			attribute = ""
 		}
 		ratio := "-"
 		if c.Ratio != nil {
 			ratio = interval(report.Number(&c.Ratio.Value), &c.Ratio.Interval)
 		}
-		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s\t%s\t%s", of, c.Rate, interval(report.Number(&c.Difference.Value), &c.Difference.Interval), ratio, c.Largest, c.Smallest)
+		fmt.Fprintf(w, "\n%s\t%s\t%s\t%s\t%s\t%s", attribute, c.Rate, interval(report.Number(&c.Difference.Value), &c.Difference.Interval), ratio, c.Largest, c.Smallest)
 	}
 }
 

@@ -204,17 +204,17 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 			return b, fmt.Errorf("constraints: the rows have no earlier decisions of %s", c.file)
 		}
 	}
-	of := func(i, y int) int {
+	counts := func(i, y int) int {
 		return vec.Indicator((c.class < 0 || (y == c.class) != c.not) && (b.earlier == nil || b.earlier[i] >= 0))
 	}
 	n := 0 // counted first: a slice that grows takes several times the memory
 	for i, y := range p.Labels {
-		n += of(i, y)
+		n += counts(i, y)
 	}
 	b.rows, n = make([]int32, n+1), 0
 	for i, y := range p.Labels { // without a branch that depends on the row
 		b.rows[n] = int32(i)
-		n += of(i, y)
+		n += counts(i, y)
 	}
 	b.rows = b.rows[:n]
 	for _, meets := range filters {

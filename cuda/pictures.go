@@ -70,8 +70,8 @@ func (c convolution) each(pictures int, do func(p part) error) error {
 	return nil
 }
 
-// of returns the rows of the part.
-func (p part) of(o kernels.Operand, size int) kernels.Operand {
+// operand returns the rows of the part.
+func (p part) operand(o kernels.Operand, size int) kernels.Operand {
 	return kernels.Operand{At: o.At.Offset(p.from * o.Stride * size), Rows: p.count, Cols: o.Cols, Stride: o.Stride}
 }
 
@@ -81,10 +81,10 @@ func (c convolution) forward(q kernels.Queue, in, filter, out kernels.Operand) e
 		return libraryProduct{c.device, c.precision(), false, true}.multiply(q, in, filter, out, false)
 	}
 	return c.each(in.Rows, func(p part) error {
-		if err := c.set.Patches(q, c.Window, p.patches, p.of(in, c.size)); err != nil {
+		if err := c.set.Patches(q, c.Window, p.patches, p.operand(in, c.size)); err != nil {
 			return err
 		}
-		to := p.of(out, c.size)
+		to := p.operand(out, c.size)
 		return c.device.multiply(&driver.Gemm{Precision: c.precision(), Rows: c.filters, Cols: c.Places(), Inner: c.Patch(), Alpha: 1,
 			A: filter.At, StrideA: filter.Stride, B: p.patches.At, StrideB: p.patches.Stride, StepB: c.Places(),
 			C: to.At, StrideC: c.Places(), StepC: to.Stride, Batch: p.count})
@@ -97,13 +97,13 @@ func (c convolution) inputGrad(q kernels.Queue, d, filter, out kernels.Operand) 
 		return libraryProduct{c.device, c.precision(), false, false}.multiply(q, d, filter, out, false)
 	}
 	return c.each(out.Rows, func(p part) error {
-		from := p.of(d, c.size)
+		from := p.operand(d, c.size)
 		if err := c.device.multiply(&driver.Gemm{Precision: c.precision(), Rows: c.Patch(), Cols: c.Places(), Inner: c.filters, TransA: true,
 			Alpha: 1, A: filter.At, StrideA: filter.Stride, B: from.At, StrideB: c.Places(), StepB: from.Stride,
 			C: p.patches.At, StrideC: p.patches.Stride, StepC: c.Places(), Batch: p.count}); err != nil {
 			return err
 		}
-		return c.set.PatchesSum(q, c.Window, p.of(out, c.size), p.patches)
+		return c.set.PatchesSum(q, c.Window, p.operand(out, c.size), p.patches)
 	})
 }
 
@@ -117,10 +117,10 @@ func (c convolution) filterGrad(q kernels.Queue, in, d, out kernels.Operand, add
 	one := plan.Window{Channels: c.filters, Height: c.OutputHeight, Width: c.OutputWidth, Lines: 1, Columns: 1, StrideY: 1, StrideX: 1,
 		DilationY: 1, DilationX: 1, OutputHeight: c.OutputHeight, OutputWidth: c.OutputWidth}
 	return c.each(in.Rows, func(p part) error {
-		if err := c.set.Patches(q, c.Window, p.patches, p.of(in, c.size)); err != nil {
+		if err := c.set.Patches(q, c.Window, p.patches, p.operand(in, c.size)); err != nil {
 			return err
 		}
-		if err := c.set.Patches(q, one, p.other, p.of(d, c.size)); err != nil {
+		if err := c.set.Patches(q, one, p.other, p.operand(d, c.size)); err != nil {
 			return err
 		}
 		return libraryProduct{c.device, c.precision(), false, true}.multiply(q, p.other, p.patches, out, add || p.from > 0)

@@ -87,8 +87,8 @@ func keepPublished(s vec.Stream, grades, ranks []float64, high []bool) []int {
 			cells[vec.Indicator(relevant[at])][vec.Indicator(high[i])]++
 		}
 	}
-	for _, of := range cells {
-		if of[0]+of[1] < leastOfGrade || min(of[0], of[1]) < leastOfCell {
+	for _, grade := range cells {
+		if grade[0]+grade[1] < leastOfGrade || min(grade[0], grade[1]) < leastOfCell {
 			return nil
 		}
 	}

@@ -63,7 +63,7 @@ var all = sync.OnceValue(func() []Dataset {
 	return []Dataset{
 		syntheticSet(), fashionMNIST(), cifar10(),
 		adult(), bank(), compas(), communities(), mq2008(), mslr(), mslrFiltered(),
-		ownCSV(), ownLIBSVM(), ownPictures(),
+		ownCSV(), ownLIBSVM(), userPictures(),
 		syntheticAdult(), syntheticBank(), syntheticCompas(), syntheticCommunities(), syntheticMSLR(),
 	}
 })

@@ -113,7 +113,7 @@ const columnsPerPass = 8
 // writeFeatures writes the features of the given rows to out, which has a row of the given width
 // for each of them. All elements of out are 0. The features are rounded once from float64.
 func writeFeatures[T matrix.Float](columns []preparedColumn, rows []int, out []T, width int) {
-	var together [columnsPerPass]*preparedColumn
+	var pass [columnsPerPass]*preparedColumn
 	n := 0
 	for i := range columns {
 		switch c := &columns[i]; {
@@ -131,13 +131,13 @@ func writeFeatures[T matrix.Float](columns []preparedColumn, rows []int, out []T
 			}
 			continue
 		}
-		together[n] = &columns[i]
-		if n++; n == len(together) {
-			writeNumbers(&together, rows, out, width)
+		pass[n] = &columns[i]
+		if n++; n == len(pass) {
+			writeNumbers(&pass, rows, out, width)
 			n = 0
 		}
 	}
-	for _, c := range together[:n] {
+	for _, c := range pass[:n] {
 		for k, i := range rows {
 			writeNumber(out[k*width:(k+1)*width], c.Numbers[i], c.at, c.Center, c.Scale)
 		}

@@ -68,7 +68,7 @@ func (g *dag) mergeRanges() bool {
 			continue
 		}
 		for _, u := range users[parts[0]] {
-			if family := alike(u, parts, users, forward); family != nil && g.merge(family, 0) {
+			if family := sameReaders(u, parts, users, forward); family != nil && g.merge(family, 0) {
 				return true
 			}
 		}
@@ -76,9 +76,9 @@ func (g *dag) mergeRanges() bool {
 	return false
 }
 
-// alike returns, for the reader u of the first part, the readers of the other parts with the same
-// operation, in order. It returns nil if a part has no such reader.
-func alike(u *value, parts []*value, users map[*value][]*value, forward map[*value]bool) []*value {
+// sameReaders returns, for the reader u of the first part, the readers of the other parts with the
+// same operation, in order. It returns nil if a part has no such reader.
+func sameReaders(u *value, parts []*value, users map[*value][]*value, forward map[*value]bool) []*value {
 	if u == nil {
 		return nil
 	}

@@ -10,9 +10,9 @@ import (
 
 // Compare compares each rate of the table between the named groups. Groups without rows that the
 // rate counts do not take part, and a rate of fewer than two groups is not compared.
-func Compare(t *results.RateTable, of string, groups []string) (list []results.Comparison) {
+func Compare(t *results.RateTable, attribute string, groups []string) (list []results.Comparison) {
 	for _, rate := range t.Order() {
-		c := results.Comparison{Groups: of, Rate: rate}
+		c := results.Comparison{Groups: attribute, Rate: rate}
 		var counts []constraints.CountedRate
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, g := range t.ByGroup {
@@ -34,9 +34,9 @@ func Compare(t *results.RateTable, of string, groups []string) (list []results.C
 		interval := func(c constraints.Constraint) [2]float64 {
 			return *IntervalOf(c, [][]constraints.CountedRate{counts}, Level)
 		}
-		c.Difference = results.Compared{Value: high - low, Interval: interval(constraints.Gap(constraints.Error, of).AtMost(1))}
+		c.Difference = results.Compared{Value: high - low, Interval: interval(constraints.Gap(constraints.Error, attribute).AtMost(1))}
 		if high > 0 {
-			c.Ratio = &results.Compared{Value: low / high, Interval: interval(constraints.Ratio(constraints.Error, of).AtLeast(0))}
+			c.Ratio = &results.Compared{Value: low / high, Interval: interval(constraints.Ratio(constraints.Error, attribute).AtLeast(0))}
 		}
 		list = append(list, c)
 	}

@@ -42,10 +42,10 @@ type byClass struct {
 }
 
 // sort sorts the scores. of returns 0 for a negative row and 1 for a positive row.
-func (b *byClass) sort(scores, weights []float64, of func(i int) int) {
+func (b *byClass) sort(scores, weights []float64, class func(i int) int) {
 	var sizes [2]int // counted first: a slice that grows takes several times the memory
 	for i := range scores {
-		sizes[of(i)]++
+		sizes[class(i)]++
 	}
 	classes := &b.classes
 	var rows [2][]int
@@ -56,7 +56,7 @@ func (b *byClass) sort(scores, weights []float64, of func(i int) int) {
 		}
 	}
 	for i, s := range scores {
-		k := of(i)
+		k := class(i)
 		if classes[k].scores = append(classes[k].scores, s); weights != nil {
 			rows[k] = append(rows[k], i)
 		}

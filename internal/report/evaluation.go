@@ -47,14 +47,14 @@ func WriteEvaluation(path string, e *Evaluation) error {
 	v.Rates = &ratesView{Charts: rates.Bars(), Note: "The thin line on a bar is the 95% interval of the rate on new rows."}
 	v.Confusion = confusions(rates.Splits)
 	for k, c := range e.Comparisons {
-		of, ratio, span := c.Groups, "-", ""
-		if k > 0 && e.Comparisons[k-1].Groups == of {
-			of = ""
+		attribute, ratio, span := c.Groups, "-", ""
+		if k > 0 && e.Comparisons[k-1].Groups == attribute {
+			attribute = ""
 		}
 		if c.Ratio != nil {
 			ratio, span = Number(&c.Ratio.Value), Span(&c.Ratio.Interval)
 		}
-		v.Comparisons.Rows = append(v.Comparisons.Rows, []string{of, c.Rate, Number(&c.Difference.Value), Span(&c.Difference.Interval), ratio, span, c.Largest, c.Smallest})
+		v.Comparisons.Rows = append(v.Comparisons.Rows, []string{attribute, c.Rate, Number(&c.Difference.Value), Span(&c.Difference.Interval), ratio, span, c.Largest, c.Smallest})
 	}
 	data, err := newPage("evaluation", e.Title, "Evaluation", e.Version, "", v).render()
 	if err != nil {

@@ -127,7 +127,7 @@ func LoadScores[T float32 | float64](s *PairSums, scores []T, ends []int) bool {
 	clear(s.weights)
 	from := 0
 	for b, end := range ends {
-		s.gather(s.of(s.weights, b), from, end)
+		s.gather(s.block(s.weights, b), from, end)
 		from = end
 	}
 	for k := range s.mixed {
@@ -144,8 +144,8 @@ func grown[T any](list []T, n int) []T {
 	return list[:n]
 }
 
-// of returns the elements of list b.
-func (s *PairSums) of(all []float64, b int) []float64 { return all[b*s.n*nodes:][:s.n*nodes] }
+// block returns the elements of list b.
+func (s *PairSums) block(all []float64, b int) []float64 { return all[b*s.n*nodes:][:s.n*nodes] }
 
 // gather sets w to the weights at the nodes of the scores [from, to). It first sums T_k over the
 // scores of a bin.
@@ -246,12 +246,12 @@ func (s *PairSums) addFar(out, w []float64, far, rise float64, swapped bool) {
 
 // Sum returns the sum of phi(s_i - s_j) over the scores s_i of list a and s_j of list b.
 func (s *PairSums) Sum(a, b int) (sum float64) {
-	field := s.of(s.fields, b)
+	field := s.block(s.fields, b)
 	if !s.known[b] {
 		s.known[b] = true
-		s.potential(field, s.of(s.weights, b), &s.t.value, s.t.far, s.t.rise, false)
+		s.potential(field, s.block(s.weights, b), &s.t.value, s.t.far, s.t.rise, false)
 	}
-	for k, w := range s.of(s.weights, a) {
+	for k, w := range s.block(s.weights, a) {
 		sum += w * field[k]
 	}
 	return sum
@@ -291,7 +291,7 @@ func (s *PairSums) mix(w []float64, factor func(b int) float64) (some bool) {
 			continue
 		}
 		some = true
-		for k, x := range s.of(s.weights, b) {
+		for k, x := range s.block(s.weights, b) {
 			w[k] += f * x
 		}
 	}

@@ -270,11 +270,11 @@ func (d *Difference) pair(old, new *Decided) (before []int, err error) {
 	}
 	var kept []int
 	for i, n := range new.rows.source {
-		of := any(n)
+		key := any(n)
 		if new.keys != nil {
-			of = new.keys[i]
+			key = new.keys[i]
 		}
-		at, ok := place[of]
+		at, ok := place[key]
 		if !ok {
 			continue
 		}

@@ -150,10 +150,10 @@ func (m *Model) judge(rows *labelled, subject, crossed []constraints.Constraint,
 			if own, err = sample.Intersections(); err != nil {
 				return nil, nil, err
 			}
-			of := strings.Join(c.Measure().Attributes(), "*")
+			attribute := strings.Join(c.Measure().Attributes(), "*")
 			for _, g := range own {
-				if !slices.Contains(intersections[of], g.Name) {
-					intersections[of] = append(intersections[of], g.Name)
+				if !slices.Contains(intersections[attribute], g.Name) {
+					intersections[attribute] = append(intersections[attribute], g.Name)
 				}
 				if !slices.ContainsFunc(groups, func(known results.Group) bool { return known.Name == g.Name }) {
 					groups = append(groups, results.Group{Name: g.Name, Rows: g.Rows})
@@ -190,8 +190,8 @@ func (m *Model) judge(rows *labelled, subject, crossed []constraints.Constraint,
 		}
 		e.Comparisons = append(e.Comparisons, rates.Compare(table, a.Name, names)...)
 	}
-	for _, of := range slices.Sorted(maps.Keys(intersections)) {
-		e.Comparisons = append(e.Comparisons, rates.Compare(table, of, intersections[of])...)
+	for _, attribute := range slices.Sorted(maps.Keys(intersections)) {
+		e.Comparisons = append(e.Comparisons, rates.Compare(table, attribute, intersections[attribute])...)
 	}
 	return e, groups, nil
 }

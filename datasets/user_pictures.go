@@ -16,9 +16,9 @@ import (
 // Pictures is the name of the data set of a user's own pictures.
 const Pictures = "pictures"
 
-// ownPictures describes the pictures in a user's folder, in the files that a table names, or in a
+// userPictures describes the pictures in a user's folder, in the files that a table names, or in a
 // file in the IDX format.
-func ownPictures() Dataset {
+func userPictures() Dataset {
 	return Dataset{
 		Name:        Pictures,
 		Description: "your own pictures (PNG, JPEG, IDX): a folder for each class, a CSV file with the pictures' paths, or an IDX file",
