@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/ranks"
 	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer"
@@ -32,7 +34,10 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	a.rest()
-	a.recorded = nil    // no record follows
+	a.recorded = nil // no record follows
+	for _, s := range a.splits {
+		s.seen, s.scores = checksum(s.scores), nil
+	}
 	a.data.FreeMemory() // otherwise the memory of the training stays beside float64 vectors
 	p, err := a.builder.statement.complete(smooth)
 	if err != nil {
@@ -214,11 +219,16 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 // measuresOf returns the measures of a split's scores at the iterate. At the end of most runs, the
 // last record has the same scores, and measuresOf returns the measures of the record.
 func (a *assembly) measuresOf(s *split, scores []float64) (Measures, error) {
-	if a.builder.Terms == nil && s.last.Named != nil && slices.Equal(scores, s.scores) {
+	if a.builder.Terms == nil && s.last.Named != nil && checksum(scores) == s.seen {
 		return s.last, nil
 	}
 	return s.measure(scores)
 }
+
+// checksum returns a checksum of scores. It differs from run to run.
+func checksum(scores []float64) uint64 { return maphash.Bytes(checksumSeed, ranks.Bytes(scores)) }
+
+var checksumSeed = maphash.MakeSeed()
 
 // measureRates sets the rates and the ROC curve of a split, if the scores decide.
 func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) error {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"math"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
 )
 
 // plada selects PLADA with its automatic x-step.
@@ -101,6 +103,41 @@ func TestExactFairness(t *testing.T) {
 	}
 }
 
+// The scores that blocks keep are those of the last weights, whoever asked for them, and scores for
+// others leave the problem's gradient as it is.
+func TestKeptScores(t *testing.T) {
+	e := buildOptions(t, onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil))
+	train, x := e.splits[0], e.iterate()
+	other := slices.Clone(x)
+	other[0]++
+	blocks := require.Value(e.builder.NewExactBlocks(train.Data, x))(t)
+	want, wantOther := require.Value(blocks.Scores(x))(t), require.Value(blocks.Scores(other))(t)
+	head := require.Value(e.builder.Head(e.builder.rows(train.Rows)))(t)
+	p := build.NewExact(e.builder.Builder, blocks, head, x)
+	n, m := p.Dims()
+	d, gradient := p.Space().New(), make([]float64, 2*n)
+	for k := range 2 {
+		_, err := p.Forward(make([]float64, m))
+		require.NoError(t, err)
+		got := require.Value(blocks.Scores(x))(t)
+		if k == 1 {
+			clear(require.Value(blocks.Scores(x))(t)) // the caller's own
+			clear(require.Value(blocks.Scores(other))(t))
+			if another := require.Value(blocks.Scores(other))(t); !slices.Equal(another, wantOther) {
+				t.Error("the scores of other weights are wrong")
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Error("the kept scores are not those of the weights")
+		}
+		require.NoError(t, p.Backward(slices.Repeat([]float64{1}, m+1), d))
+		p.Space().Read(gradient[k*n:][:n], d)
+	}
+	if !slices.Equal(gradient[:n], gradient[n:]) {
+		t.Error("scores for others change the gradient")
+	}
+}
+
 // notUnderRace skips a long training under the race detector.
 func notUnderRace(t *testing.T) {
 	t.Helper()
@@ -125,7 +162,7 @@ func TestCertifyTakesTheMeasuresOfTheLastRecord(t *testing.T) {
 		t.Errorf("Certify measured %d splits again", n)
 	}
 	for _, s := range e.splits {
-		s.scores[0]++ // as if the last record were of another iterate
+		s.scores = []float64{1} // as if the last record were of another iterate
 	}
 	again := require.Value(e.Certify(r))(t)
 	if n := int(calls.Load()); n != len(e.splits) {

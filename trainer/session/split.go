@@ -33,6 +33,7 @@ type split struct {
 	measure func(scores []float64) (Measures, error)
 	last    Measures        // measures of the last record
 	scores  []float64       // scores of the last record
+	seen    uint64          // their checksum, after the records
 	fetch   ranks.Procedure // writes the features of a row of any process to buffer; nil: all rows are here
 	buffer  []float64
 }

@@ -45,7 +45,7 @@ type Blocks struct {
 	all      []float64       // the scores of all rows
 	keeps    bool            // known is kept
 	known    []float64       // the last scores of all rows
-	knownAt  []float64       // the weights of known; nil: none
+	knownAt  []float64       // the weights of known; empty: none
 	pull     ranks.Procedure // computes sums
 	sums     [][]float64     // J^T D of all rows, for each D
 	message  []float64       // the number of D, x and each D, one after the other
@@ -216,18 +216,29 @@ func (b *Blocks) Products() string {
 // float64 keep the last scores: the exact step, the certificate and the measures often have the
 // same weights, and most of the time of a pass is the conversion of the rows.
 func (b *Blocks) AppendScores(scores, x []float64) ([]float64, error) {
-	if b.knownAt != nil && slices.Equal(b.knownAt, x) {
-		return append(scores, b.known...), nil
-	}
 	n, _ := b.data.Dims()
 	at := len(scores)
 	scores = slices.Grow(scores, n*b.outputs)[:at+n*b.outputs]
-	b.all = scores[at:]
-	err := b.score(ranks.Bytes(x))
-	if b.all = nil; err == nil && b.keeps {
-		b.known, b.knownAt = append(b.known[:0], scores[at:]...), append(b.knownAt[:0], x...)
+	last := len(b.knownAt) > 0 && slices.Equal(b.knownAt, x)
+	err := b.fill(scores[at:], x)
+	if err == nil && b.keeps && !last {
+		b.known = slices.Clone(scores[at:]) // the caller may change its own
 	}
 	return scores, err
+}
+
+// fill is AppendScores into memory that the blocks keep: only fill writes it later.
+func (b *Blocks) fill(scores, x []float64) error {
+	if len(b.knownAt) > 0 && slices.Equal(b.knownAt, x) {
+		copy(scores, b.known)
+		return nil
+	}
+	b.all, b.knownAt = scores, b.knownAt[:0]
+	err := b.score(ranks.Bytes(x))
+	if b.all = nil; err == nil && b.keeps {
+		b.known, b.knownAt = scores, append(b.knownAt, x...)
+	}
+	return err
 }
 
 // runScore computes all scores at the stacked weights x. Each process computes its own rows.

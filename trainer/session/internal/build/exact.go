@@ -1,8 +1,6 @@
 package build
 
 import (
-	"slices"
-
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -18,8 +16,8 @@ type Exact struct {
 	b         *Builder
 	blocks    *Blocks
 	head      *graph.Problem // f and g of the scores
+	scores    *problem.HostVectors[float64]
 	direction problem.Vector // gradient D of head
-	numbers   []float64      // scores, then D of one gradient
 	spans     []span         // D of each gradient of a pass
 }
 
@@ -29,10 +27,11 @@ var (
 )
 
 // NewExact returns the problem at the iterate x, the stacked weights as trained. blocks compute the
-// scores in float64, and head is f and g of the scores. The problem keeps the slice x as its
-// iterate.
+// scores in float64, and head, on the host, is f and g of the scores. The problem keeps the slice x
+// as its iterate.
 func NewExact(b *Builder, blocks *Blocks, head *graph.Problem, x []float64) *Exact {
-	return &Exact{HostSpace: problem.NewHostSpace(x, b.Regularizer), b: b, blocks: blocks, head: head, direction: head.Space().New()}
+	return &Exact{HostSpace: problem.NewHostSpace(x, b.Regularizer), b: b, blocks: blocks, head: head,
+		scores: head.Space().Vectors.(*problem.HostVectors[float64]), direction: head.Space().New()}
 }
 
 // Dims implements problem.Problem.
@@ -57,7 +56,7 @@ func (e *Exact) NonSmooth() bool {
 
 // Forward implements problem.Problem.
 func (e *Exact) Forward(g []float64) (f float64, err error) {
-	if e.numbers, err = e.blocks.AppendScores(e.numbers[:0], e.Slice(problem.Iterate)); err != nil {
+	if err := e.blocks.fill(e.scores.Slice(problem.Iterate), e.Slice(problem.Iterate)); err != nil {
 		return 0, err
 	}
 	own, err := e.b.Terms.At(e.Slice(problem.Iterate))
@@ -65,7 +64,6 @@ func (e *Exact) Forward(g []float64) (f float64, err error) {
 		return 0, err
 	}
 	copy(g[len(g)-len(own):], own)
-	e.head.Space().Write(problem.Iterate, e.numbers)
 	return e.head.Forward(g[:len(g)-len(own)])
 }
 
@@ -85,10 +83,7 @@ func (e *Exact) BackwardSeveral(coefficients [][]float64, d []problem.Vector) er
 		if i == len(e.spans) {
 			e.spans = append(e.spans, span{})
 		}
-		n, _ := e.head.Dims()
-		e.numbers = slices.Grow(e.numbers[:0], n)[:n]
-		e.head.Space().Read(e.numbers, e.direction)
-		e.blocks.trim(&e.spans[i], e.numbers)
+		e.blocks.trim(&e.spans[i], e.scores.Slice(e.direction))
 		sums[i] = e.Slice(d[i])
 	}
 	if err := e.blocks.pullBack(sums, e.Slice(problem.Iterate), e.spans[:len(d)]); err != nil {
