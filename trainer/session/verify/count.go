@@ -28,9 +28,10 @@ type tally struct {
 	weighted           bool    // the rows have weights
 	smooth, weight     float64 // the smooth rate is their quotient
 	subset             subset
-	// halves are the rates whose mean is the rate; rows and weight are then those of the smaller, and
-	// the other counts are 0.
-	halves []tally
+	// parts are the rates whose sum, with the coefficients, is the rate; rows, weight and base are then
+	// the smallest of them, and the other counts are 0.
+	parts        []tally
+	coefficients []float64
 	// pairs has, of a rate of pairs, twice the wrong pairs and the pairs of each query. hits is then
 	// doubled.
 	pairs map[int][2]int
@@ -38,8 +39,12 @@ type tally struct {
 
 // value returns the rate, of decisions or smooth.
 func (t tally) value(smooth bool) float64 {
-	if t.halves != nil {
-		return (t.halves[0].value(smooth) + t.halves[1].value(smooth)) / 2
+	if t.parts != nil {
+		sum := 0.0
+		for k, part := range t.parts {
+			sum += t.coefficients[k] * part.value(smooth)
+		}
+		return sum
 	}
 	if smooth {
 		return t.smooth / t.weight
@@ -60,8 +65,8 @@ func (t tally) effective() float64 {
 
 // doubt returns the largest change of the rate by doubtful rows.
 func (t tally) doubt() (most float64) {
-	for _, half := range t.halves {
-		most = max(most, half.doubt())
+	for _, part := range t.parts {
+		most = max(most, part.doubt())
 	}
 	switch {
 	case t.unsure == 0:
@@ -79,13 +84,19 @@ func (m measure) tally(s subset, d *decided) (t tally) {
 		return m.tallyPairs(s, d)
 	}
 	t.subset = s
-	if list := m.halves(); len(list) > 1 {
-		t.halves = []tally{list[0].tally(s, d), list[1].tally(s, d)}
-		t.rows, t.base = min(t.halves[0].rows, t.halves[1].rows), t.halves[0].base
-		if other := t.halves[1].base; other.rows == 0 || t.base.rows > 0 && other.heaviest() > t.base.heaviest() {
-			t.base = other
+	for k, part := range m.parts() {
+		own := part.tally(s, d)
+		t.parts, t.coefficients = append(t.parts, own), append(t.coefficients, sums[m.rate][k].coefficient)
+		if k == 0 {
+			t.rows, t.weight, t.base = own.rows, own.weight, own.base
+			continue
 		}
-		t.weight = min(t.halves[0].weight, t.halves[1].weight)
+		t.rows, t.weight = min(t.rows, own.rows), min(t.weight, own.weight)
+		if own.base.rows == 0 || t.base.rows > 0 && own.base.heaviest() > t.base.heaviest() {
+			t.base = own.base
+		}
+	}
+	if t.parts != nil {
 		return t
 	}
 	t.weighted = d.rows.Weights != nil
@@ -190,7 +201,7 @@ func (p *plan) sum(d *decided) counted {
 		c.smooth += t.coefficient * own.smooth
 		c.doubt += t.coefficient * own.doubt
 		c.defined = c.defined && own.defined
-		all.halves = append(all.halves, own.sets[0][0])
+		all.parts, all.coefficients = append(all.parts, own.sets[0][0]), append(all.coefficients, t.coefficient)
 	}
 	c.sets = [][]tally{{all}}
 	return c
@@ -256,8 +267,8 @@ func (c counted) rates(p *plan) (sets [][]constraints.CountedRate) {
 		var list []constraints.CountedRate
 		for _, t := range set {
 			rate := constraints.CountedRate{Hits: t.hits, Rows: t.rows, Value: t.value(false), Effective: t.effective()}
-			for _, half := range t.halves {
-				rate.Parts = append(rate.Parts, constraints.CountedPart{Coefficient: 0.5, Hits: half.hits, Rows: half.rows, Value: half.value(false), Effective: half.effective()})
+			for k, part := range t.parts {
+				rate.Parts = append(rate.Parts, constraints.CountedPart{Coefficient: t.coefficients[k], Hits: part.hits, Rows: part.rows, Value: part.value(false), Effective: part.effective()})
 			}
 			list = append(list, rate)
 		}

@@ -91,7 +91,7 @@ func (r *evaluator) intervals() (objective *[2]float64, list []*[2]float64) {
 		}
 		list = append(list, own)
 	}
-	if t := r.objective.sets[0][0]; !r.minimised.isLoss() && t.halves == nil {
+	if t := r.objective.sets[0][0]; !r.minimised.isLoss() && t.parts == nil {
 		objective = clopperPearson(t.hit, t.all, t.weighted)
 	}
 	return objective, list

@@ -45,13 +45,15 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 			if t.base.rows == 0 {
 				return
 			}
-			tolerance = max(tolerance, t.base.heaviest())
+			if t.parts == nil {
+				tolerance = max(tolerance, t.base.heaviest())
+			}
+			for k, part := range t.parts {
+				tolerance = max(tolerance, math.Abs(t.coefficients[k])*part.base.heaviest())
+			}
 		}
-		switch {
-		case p.isLoss():
+		if p.isLoss() {
 			tolerance = lossTolerance
-		case rates[0].halves != nil: // one row of a half
-			tolerance /= 2
 		}
 		list = append(list, inequality{over, tolerance, unit, rates})
 	}

@@ -140,7 +140,11 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 		if m.ofPairs() {
 			return pairSet{m.rate, s, s.query}.size(train) >= max(1, m.least)
 		}
-		for _, own := range p.halves() {
+		own := p.parts()
+		if own == nil {
+			own = []measure{p.measure}
+		}
+		for _, own := range own {
 			var n mass
 			s.rows(train, func(i int) {
 				if own.counts(train, s.class, i) {
@@ -245,14 +249,23 @@ func narrowed(list []subset, s selector, p *constraints.Population) (next []subs
 	return next, nil
 }
 
-// halves returns the two rates whose mean is the balanced error, or the measure's own rate.
-func (m measure) halves() []measure {
-	if m.rate != "balanced_error" {
-		return []measure{m}
+// sums are the rates that are sums of others, with their coefficients.
+var sums = map[string][]addend{"balanced_error": {{0.5, "fpr"}, {0.5, "fnr"}}}
+
+// addend is a coefficient times a rate.
+type addend struct {
+	coefficient float64
+	rate        string
+}
+
+// parts returns the measures of the rates whose sum is the rate; nil: the rate is no sum.
+func (m measure) parts() (list []measure) {
+	for _, own := range sums[m.rate] {
+		part := m
+		part.rate = own.rate
+		list = append(list, part)
 	}
-	fpr, fnr := m, m
-	fpr.rate, fnr.rate = "fpr", "fnr"
-	return []measure{fpr, fnr}
+	return list
 }
 
 // isLoss reports whether the rate is a mean loss.
