@@ -140,6 +140,13 @@ def condition(columns: _data.Columns, text: str) -> Mask:
     return result
 
 
+#: The rates, with the rates whose weighted sum they are.
+RATES: dict[str, dict[str, float]] = {
+    **{name: {} for name in ("positive_rate", "tpr", "recall", "fnr", "fpr", "tnr", "precision", "error", "accuracy", "loss")},
+    "balanced_error": {"fpr": 0.5, "fnr": 0.5},
+}
+
+
 class Rate(NamedTuple):
     """A rate: its name, the selected class (-1: none, and the last one is positive), and its group among all rows."""
 
@@ -159,16 +166,17 @@ class Rate(NamedTuple):
 
     def enough(self, rows: Rows, least: int) -> bool:
         """Report whether so many training rows count, by Kish's effective number (sum of w)^2 / (sum of w^2)."""
-        if self.name == "balanced_error":
-            return all(self._replace(name=n).enough(rows, least) for n in ("fpr", "fnr"))
+        if RATES[self.name]:
+            return all(self._replace(name=n).enough(rows, least) for n in RATES[self.name])
         w, _ = self.counted(rows, "train")
         return bool(w.any() and w.sum() ** 2 / (w @ w) * (1 + 1e-12) >= least)
 
     def on(self, rows: Rows, split: str) -> tuple[Floats, Floats] | None:
         """Return two forms whose quotient is the rate on a split; None without rows. The second one is 1 for all rates but a precision."""
-        if self.name == "balanced_error":
-            fpr, fnr = (self._replace(name=n).on(rows, split) for n in ("fpr", "fnr"))
-            return fpr and fnr and ((fpr[0] + fnr[0]) / 2, fpr[1])
+        if RATES[self.name]:
+            parts = [(c, self._replace(name=n).on(rows, split)) for n, c in RATES[self.name].items()]
+            forms = [(c * form[0], form[1]) for c, form in parts if form is not None]
+            return (np.sum([share for share, _ in forms], axis=0), forms[0][1]) if len(forms) == len(parts) else None
         w, positive = self.counted(rows, split)
         if not w.any():
             return None
@@ -215,6 +223,8 @@ class Measure(NamedTuple):
         compared = re.fullmatch(r"(gap|ratio|excess|distance)\((.*)\)", text.strip())
         kind, parts = (compared[1], LISTED.findall(compared[2])) if compared else ("rate", [text])
         name, _, inner = parts[0].strip().partition("[")
+        if name not in RATES:
+            raise RunError(f"this check does not know the rate {name!r}: use ppal verify")
         selectors = [s.strip() for s in [*LISTED.findall(inner.removesuffix("]")), *parts[2:]]]
         least = max([int(s.split()[1]) for s in selectors if s.startswith("min ")], default=1)
         rates = [Rate(name, -1, np.ones(len(rows.y), bool))]

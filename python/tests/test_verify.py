@@ -18,6 +18,7 @@ import ppal
 from ppal import PpalClassifier
 from ppal._data import store
 from ppal._program import program
+from ppal._verify import RATES, Measure, Rows
 
 LABELS = {"two": lambda age, y: y, "three": lambda age, y: np.where(age < 40, "young", y)}
 MLP: dict[str, Any] = {"model": "mlp", "hidden_layer_sizes": [4], "max_iter": 40}
@@ -75,6 +76,12 @@ class Verify(unittest.TestCase):
                 self.assertGreaterEqual(len(common), 5)
                 for quantity, _, recomputed, tolerance in common:
                     self.assertAlmostEqual(recomputed, theirs[quantity]["recomputed"], delta=tolerance + theirs[quantity]["tolerance"], msg=quantity)
+
+    def test_every_rate_is_checked_and_others_are_refused(self) -> None:
+        stated = str(RUNS)
+        self.assertEqual([name for name in RATES if name not in stated], [])
+        with self.assertRaisesRegex(ppal.RunError, "does not know the rate 'npv'"):
+            Measure.parse("npv", Rows(*[np.empty(0)] * 4, [], [], {}))
 
     def test_other_runs_are_refused(self) -> None:
         rng = np.random.default_rng(5)
