@@ -9,7 +9,7 @@ type Model struct {
 	Version string `json:"version"` // of the program that trained
 	Task    string `json:"task"`
 	Dataset string `json:"dataset,omitempty"` // "" for data at hand
-	Kind    string `json:"kind"`              // linear, network, conv, or that of your own model
+	Kind    string `json:"kind"`              // linear, network, conv, resnet, scores, or that of your own model
 	Weights string `json:"weights"`           // the weights' file, for rows before any normalization
 	Input   Input  `json:"input"`
 	// Decision is how scores give a class.
