@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/internal/require"
 	"ppal/trainer/session/results"
@@ -41,6 +42,50 @@ func TestCountByHand(t *testing.T) {
 	}
 	if _, has := b.Rates[results.TruePositiveRate]; has || b.Rates[results.ErrorRate].Value != 0 {
 		t.Errorf("a group without positive rows has a true positive rate: %+v", b)
+	}
+}
+
+// The rates of a table, which the confusion matrix gives, are those that the language counts for
+// constraints: of all rows and of groups, with and without weights, of two classes and more.
+func TestTableCountsAsTheLanguage(t *testing.T) {
+	rng, compared := rand.New(rand.NewPCG(4, 2)), 0
+	for trial := range 40 {
+		p := &constraints.Population{Classes: []string{"no", "yes", "perhaps", "late"}[:2+trial%3], Attributes: []constraints.Attribute{{Name: "g", Values: []string{"a", "b"}}}}
+		groups, decisions := []results.Group{{Name: "a"}, {Name: "b"}}, []int(nil)
+		for i := range 10 + rng.IntN(30) {
+			g := rng.IntN(2)
+			groups[g].Rows = append(groups[g].Rows, i)
+			p.Attributes[0].Of = append(p.Attributes[0].Of, g)
+			p.Labels, decisions = append(p.Labels, rng.IntN(len(p.Classes))), append(decisions, rng.IntN(len(p.Classes)))
+			if trial%2 == 1 {
+				p.Weights = append(p.Weights, 0.5+rng.Float64())
+			}
+		}
+		table := require.Value(NewTable(Rows{Labels: p.Labels, Decisions: decisions, Weights: p.Weights}, p.Classes, groups, false))(t)
+		compare := func(name, text string, got results.Rate) {
+			c := require.Value(constraints.Parse(text + " <= 1"))(t)
+			s := require.Value(constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p))(t)
+			counted := require.Value(require.Value(s.On(p))(t).Count(decisions))(t)
+			if v := counted.Values[0]; !v.Defined || math.Abs(v.Value-got.Value) > 1e-12 || v.Rates[0].Rows != got.Rows {
+				t.Errorf("trial %d: %s is %+v in the table, and %s counts %+v", trial, name, got, text, v)
+			}
+			compared++
+		}
+		for name, rate := range table.Overall {
+			compare(name, name, rate)
+		}
+		for _, g := range table.ByGroup {
+			for name, rate := range g.Rates {
+				head, class, of := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+				if of {
+					class += ", "
+				}
+				compare(g.Group+" "+name, fmt.Sprintf("%s[%sg=%s]", head, class, g.Group), rate)
+			}
+		}
+	}
+	if compared < 500 {
+		t.Errorf("%d rates were compared", compared)
 	}
 }
 
