@@ -2,9 +2,9 @@ package method
 
 import (
 	"math"
-	"ppal/trainer"
 	"slices"
 
+	"ppal/trainer"
 	"ppal/trainer/problem"
 )
 
