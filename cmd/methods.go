@@ -35,8 +35,8 @@ that has the equations, and the settings with their defaults, ranges and units.`
 	}
 }
 
-// rivalPromise says what the methods for comparisons do not promise.
-const rivalPromise = "not a choice of --method auto; runs on mini-batches do not end with steps on all rows."
+// rivalLimits says what the methods for comparisons lack.
+const rivalLimits = "not a choice of --method auto; runs on mini-batches do not end with steps on all rows."
 
 func (a *app) listMethods() error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -44,7 +44,7 @@ func (a *app) listMethods() error {
 	for _, d := range method.All() {
 		switch {
 		case d.Rival && !rivals:
-			fmt.Fprintln(w, "\nFor comparisons: "+rivalPromise)
+			fmt.Fprintln(w, "\nFor comparisons: "+rivalLimits)
 		case rivals && !d.Rival:
 			fmt.Fprintln(w)
 		}
@@ -77,7 +77,7 @@ func (a *app) describeMethod(name string) error {
 		text += "\n" + wrapped(d.About, helpWidth) + "\n"
 	}
 	if d.Rival {
-		text += "For comparisons: " + rivalPromise + "\n"
+		text += "For comparisons: " + rivalLimits + "\n"
 	}
 	if problems := config.SuitableProblems(d.New().Needs()); problems != "" {
 		text += wrapped("Needs "+problems+".", helpWidth)

@@ -57,7 +57,7 @@ type Exceeded struct {
 // race=Other has 7 rows; use min 40". The unit is what the rate counts: see [Measure.Unit].
 func (e *Exceeded) Unjudged(unit string) string { return "cannot be judged: " + e.WhyUnjudged(unit) }
 
-// WhyUnjudged is Unjudged without its first words.
+// WhyUnjudged is Unjudged without the words "cannot be judged".
 func (e *Exceeded) WhyUnjudged(unit string) string {
 	text := e.smallest(unit)
 	if e.MinRows > 0 {

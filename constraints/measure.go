@@ -248,8 +248,8 @@ func (c Constraint) WithBound(b float64) Constraint { c.bound = b; return c }
 
 // NameValues returns the names of the constraints' values among the measures of a run. The name is
 // the measure of the constraint. If an earlier constraint bounds the same measure from the other
-// side, the name is the whole constraint: of several rates, one bounds the largest and the other
-// the smallest.
+// side, the name is the whole constraint, because the values of a measure of several rates differ:
+// <= bounds the largest rate, and >= bounds the smallest.
 func NameValues(list []Constraint) (names []string) {
 	for j, c := range list {
 		name := c.measure.String()

@@ -70,7 +70,7 @@ func (c convolution) each(pictures int, do func(p part) error) error {
 	return nil
 }
 
-// operand returns the rows of the part.
+// operand returns the rows of o that belong to the pictures of the part.
 func (p part) operand(o kernels.Operand, size int) kernels.Operand {
 	return kernels.Operand{At: o.At.Offset(p.from * o.Stride * size), Rows: p.count, Cols: o.Cols, Stride: o.Stride}
 }

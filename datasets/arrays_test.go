@@ -257,10 +257,10 @@ func TestTableOfTwoFiles(t *testing.T) {
 	}
 	opts.File, opts.TestFile, opts.JoinFile, opts.Key = write("0.npy", places[0]), write("1.npy", places[1]), first, ""
 	_, err := LoadTable("", "csv", opts)
-	datatest.CheckError(t, err, dataerr.ErrColumn, fmt.Sprintf("row i of %s belongs to row i of %s, so the test file needs", first, opts.File))
+	datatest.CheckError(t, err, dataerr.ErrColumn, fmt.Sprintf("%s is joined to %s row by row: the test file needs", first, opts.File))
 	opts.JoinFile, opts.Key = write("numbers.csv", []byte("row,y,sex\n0,1,f\n1,0,m\n")), "row"
 	_, err = LoadTable("", "csv", opts)
-	datatest.CheckError(t, err, dataerr.ErrColumn, "the file has no array row; the row numbers of ")
+	datatest.CheckError(t, err, dataerr.ErrColumn, "the file has no array row; row numbers in ")
 }
 
 // A file of arrays in the order of C, with the elements of the machine, is mapped and not copied.

@@ -85,9 +85,10 @@ func (l *nodeLayers) add(a, b *gorgonia.Node) *gorgonia.Node {
 	return l.then(func() (*gorgonia.Node, error) { return gorgonia.Add(a, b) })
 }
 
-// MaxPool2D returns the largest elements of the windows of each channel of the pictures
-// A [n, c, h, w]. Padding is left out. kernel, pad and stride are heights and widths, as for
-// gorgonia.MaxPool2D, which keeps an integer of 8 bytes for each element of the result.
+// MaxPool2D returns the largest element under each window, in each channel of the pictures
+// A [n, c, h, w]. The padding has no elements. kernel, pad and stride are heights and widths, as
+// for gorgonia.MaxPool2D, whose op needs more memory: it keeps an integer of 8 bytes for each
+// element of the result. The error wraps ErrSpec if the windows do not fit the pictures.
 func MaxPool2D(a *gorgonia.Node, kernel tensor.Shape, pad, stride []int) (*gorgonia.Node, error) {
 	s := a.Shape()
 	if len(s) != 4 || len(kernel) != 2 || len(pad) != 2 || len(stride) != 2 || min(kernel[0], kernel[1], stride[0], stride[1]) < 1 || min(pad[0], pad[1]) < 0 ||

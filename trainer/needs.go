@@ -18,7 +18,7 @@ type Needs struct {
 	// Instead says what to choose for other problems, in messages; "": nothing.
 	Instead string
 	// Gaps requires constraints that are gaps |h| <= eps, and Convex requires smooth functions that
-	// are convex in x. A problem does not tell: a program that knows its task checks them.
+	// are convex in x. Train cannot check these two: a program that knows its task checks them.
 	Gaps, Convex bool
 	// AllRows requires a problem that evaluates f and g on all rows in each iteration.
 	AllRows bool

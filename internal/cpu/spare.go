@@ -23,7 +23,8 @@ type spare struct {
 // rester is a program that yields.
 type rester interface{ yield() }
 
-// begin makes it the turn of a program, and lets the last one rest.
+// begin gives the turn to program e. The program that had the turn before gives back its memory,
+// unless a pass of that program runs.
 func (b *spare) begin(e rester) {
 	b.Lock()
 	last := b.turn

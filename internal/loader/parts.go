@@ -34,7 +34,7 @@ func (t *UserTable) parts(s **columnar.Sheet) ([]int8, error) {
 	if err != nil {
 		advice := "the rows are prepared as those of " + t.Opts.File
 		if t.Opts.JoinFile != "" && schema.Layout.JoinFile == "" && t.pixels == nil {
-			advice = fmt.Sprintf("row i of %s belongs to row i of %s, so the test file needs its own arrays, or both files an array of keys (--key)", t.Opts.JoinFile, t.Opts.File)
+			advice = fmt.Sprintf("%s is joined to %s row by row: the test file needs these columns as arrays of its own, or both files need an array of keys (--key)", t.Opts.JoinFile, t.Opts.File)
 		}
 		return nil, dataerr.Advise(err, advice)
 	}

@@ -40,7 +40,7 @@ type ConvolutionFilterGrad struct {
 	In, D, Out View
 }
 
-// MaxPool is describe.MaxPool:
+// MaxPool is describe.MaxPool. The maximum leaves out places outside the picture:
 //
 //	Out[n; c, p, q] = max_{i, j} In[n; c, y(p, i), x(q, j)]
 type MaxPool struct {

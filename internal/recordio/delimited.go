@@ -195,8 +195,8 @@ func (d *Delimited) IsText() bool {
 	return d.binary == nil || beside
 }
 
-// LeftOut says how many rows of arrays, and of the table beside them, are no rows of d, because the
-// other does not have their keys; "": all are.
+// LeftOut says how many rows of the arrays, and of the table that is joined to the arrays, d leaves
+// out, because the other file does not have their keys; "": none.
 func (d *Delimited) LeftOut() string {
 	if j, ok := d.binary.(*joined); ok {
 		return j.absent

@@ -132,9 +132,9 @@ func (j *joined) fail(row, field int, err error) error {
 	return j.table.At(j.lines[row], field, err)
 }
 
-// rowsByKey returns the rows of the arrays that the table beside names by the column layout.Key, in
-// the table's order, and sets j.rows. Values of the key that the array of this name does not have
-// are left out, because the table may have the rows of several files. names are the names of the
+// rowsByKey returns the rows of the arrays that the column layout.Key of the table names, in the
+// table's order, and sets j.rows. If an array has this name, rowsByKey leaves out the keys that the
+// array lacks, because the table may have the rows of several files. names are the names of the
 // arrays' columns.
 func (j *joined) rowsByKey(name string, layout tabular.Layout, names []string) ([]int, error) {
 	key := layout.Key
@@ -161,7 +161,7 @@ func (j *joined) rowsByKey(name string, layout tabular.Layout, names []string) (
 	}
 	if layout.Shared && !byArray {
 		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no array %s", dataerr.ErrColumn, key),
-			Advice: fmt.Sprintf("the row numbers of %s count the rows of the other file: add the array of keys to both files", j.name)}
+			Advice: fmt.Sprintf("row numbers in %s are those of the other file; add the array of keys to both files", j.name)}
 	}
 	unknown := func(i int) error {
 		return j.fail(i, field, fmt.Errorf("%w: the key %q, want %s", dataerr.ErrMismatch, j.text(i, field), want))

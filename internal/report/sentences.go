@@ -25,7 +25,7 @@ func (v *View) sentences(o *results.Outcome, rates rateTables) (list []Sentence)
 			exampleBound(o, rates))
 	case v.OnSurrogates:
 		add("values", "%s", counted)
-		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
+		add("surrogates", "The bounds are on surrogates, smooth functions of the scores. On the training rows: %s.", strings.Join(v.surrogates(), ", "))
 	default:
 		add("values", "%s Met: within the bound on the training rows. %s Training only: met on the training rows, missed on held-out rows.", counted, nearly(o))
 	}

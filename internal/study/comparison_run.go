@@ -154,8 +154,8 @@ func (r *comparer) all(ctx context.Context, jobs []plannedRun) ([]ComparedRun, e
 	return runs, nil
 }
 
-// train executes the run and writes its records. The result has the summary, and the reason if it
-// failed; comparisonFolder.Add reads the records.
+// train executes the run and writes the records. The result has the summary, and the reason if the
+// run failed. comparisonFolder.Add reads the records.
 func (r *comparer) train(ctx context.Context, j plannedRun, cfg config.Train) (*ComparedRun, error) {
 	settings := cfg.Session.Settings
 	r.comparison.Budget.limit(&settings, r.comparison.records())
@@ -235,7 +235,7 @@ func (w *watcher) Tick(at *problem.Point) {
 
 // resolve completes the settings of a run. All methods of a comparison have equal primal steps, as
 // in the paper: without a given primal step, an automatic choice is nesterov. A method whose
-// published step is another one takes the same steps, unless the settings give the published step
+// published step differs takes the same steps, unless the settings give the published step
 // or the preset is the paper's.
 func resolve(values config.Values) (config.Train, error) {
 	if d, _ := method.Lookup(values[option.NameMethod]); d.Comparison.Equal != nil && automatic(values, d.Comparison.Published) {

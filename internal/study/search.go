@@ -15,7 +15,7 @@ import (
 // SearchPoint is one tried point of the search for a contender's settings. With bounds on
 // decisions, objective and violation are those of the counted training decisions. Otherwise they
 // are means over the last records of the run, because a single record of a method that switches
-// between objective and constraints is left to chance.
+// between objective and constraints depends on chance.
 type SearchPoint struct {
 	Contender    string        `json:"method"`
 	Seed         uint64        `json:"seed"`

@@ -1,6 +1,6 @@
 // Package study runs many trainings and keeps their records: it is the engine under ppal compare,
-// sweep and reproduce. A Comparison runs several methods, a Sweep goes through bounds of one
-// constraint, and a Choice tries settings, of which rows that do not train choose one.
+// sweep and reproduce. A Comparison runs several methods, a Sweep trains for several bounds of one
+// constraint, and a Choice tries settings and chooses one by rows that do not train.
 //
 // A Job yields the record of one training. A Study executes jobs, several at a time, and keeps the
 // records in a Store, so that an interrupted study continues with the missing jobs. A Journal is a

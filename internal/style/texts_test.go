@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// No code searches the text of an error: what a program decides by is an error's type or value. The
-// packages that help tests do search texts.
+// No code searches the text of an error: the program decides by the type or the value of an error.
+// The packages that help tests do search texts.
 func TestNoErrorIsReadAsText(t *testing.T) {
 	searches := []string{"Contains", "HasPrefix", "HasSuffix", "Cut", "CutPrefix", "CutSuffix", "Index", "EqualFold", "MatchString"}
 	found := 0

@@ -63,8 +63,8 @@ func Between(a, b []float64, t float64) []float64 {
 	return out
 }
 
-// EffectiveRows returns Kish's effective number of rows, (sum of w)^2 / (sum of w^2): a mean of
-// independent values with these weights has the variance of a plain mean of so many values. Source:
+// EffectiveRows returns Kish's effective number of rows, (sum of w)^2 / (sum of w^2). A weighted
+// mean of independent values has the variance of a plain mean of this number of values. Source:
 // Kish, "Survey Sampling", 1965.
 func EffectiveRows(rows int, weight, squares float64) float64 {
 	if rows == 0 {

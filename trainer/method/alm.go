@@ -152,7 +152,7 @@ func (m *ALM) beginWith(multipliers []float64) {
 	}
 }
 
-// automatic is what Automatic returns.
+// automatic returns the settings of Automatic: the first penalty.
 func (m *ALM) automatic(p problem.Problem) map[string]string {
 	if m.Penalty != 0 {
 		return nil

@@ -218,9 +218,9 @@ func (e *constraintEstimate) visitState(v problem.StateVisitor) {
 
 // averager is a method that can return a mean of its iterates on mini-batches.
 type averager interface {
-	// averagesOn reports whether a run on p does so.
+	// averagesOn reports whether a run on p returns such a mean.
 	averagesOn(p problem.Problem) bool
-	// setCollapsed is SetCollapsed.
+	// setCollapsed sets the test of a collapsed network, see SetCollapsed.
 	setCollapsed(collapsed func(f float64, g []float64) bool)
 }
 

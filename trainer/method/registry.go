@@ -110,8 +110,8 @@ func SmoothOn(m trainer.Method, batches bool) bool {
 	return !d.Kinks
 }
 
-// Automatic returns the settings of m that choose a value by the problem, by the names of the
-// options, with the values of a run on p, after ChoosePrimal.
+// Automatic returns the automatic settings of m with the values that a run on p takes, by the names
+// of the options. Call Automatic after ChoosePrimal.
 func Automatic(m trainer.Method, p problem.Problem) map[string]string {
 	if a, ok := m.(interface {
 		automatic(p problem.Problem) map[string]string

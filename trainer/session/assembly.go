@@ -224,7 +224,7 @@ func (a *assembly) chooseSteps() (err error) {
 	}
 	if rule, ok := o.Method.(trainer.DualRule); ok && rule.PrimalStep().Kind == step.LBFGS {
 		if reason := step.QuasiNewtonLacks(a.Problem()); reason != "" {
-			return &OptionError{Option: "primal", Problem: "is lbfgs, but " + reason + "; use nesterov"}
+			return &OptionError{Option: "primal", Problem: "lbfgs: " + reason + "; use --primal nesterov"}
 		}
 	}
 	method.SetCollapsed(o.Method, a.builder.statement.collapsed())

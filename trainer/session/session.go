@@ -128,14 +128,14 @@ func (s *Session) Explain() string { return s.pipeline.Explain() }
 // Warnings returns the warnings so far.
 func (s *Session) Warnings() []string { return slices.Clone(s.warnings) }
 
-// addCode keeps the code of the warning at a place of the list of warnings.
+// addCode keeps the code of the warning, if the warning has one. at is its place in warnings.
 func (s *Session) addCode(w trainer.Warning, at int) {
 	if w.Code != "" {
 		s.codes = append(s.codes, results.WarningCode{Warning: at, Code: string(w.Code), Claim: cmp.Or(w.Claim, w.Text), Advice: w.Advice})
 	}
 }
 
-// warn adds a warning to the run, and tells it to the caller.
+// warn adds a warning to the run, and passes it to Settings.Warn.
 func (s *Session) warn(w trainer.Warning) {
 	s.addCode(w, len(s.warnings))
 	s.warnings = append(s.warnings, w.Text)

@@ -30,8 +30,8 @@ type TaskDescription struct {
 	New func() Task
 }
 
-// Suiting are the settings with which a task suits methods that suit few problems, in words for
-// messages; "": no settings, or no settings are needed.
+// Suiting has the settings with which a task meets the needs of special methods, in words for
+// messages. "": the task never meets the need, or meets it with all settings.
 type Suiting struct {
 	Drawn  string // an iteration draws one group or query
 	Convex string // the functions are smooth, and convex in the scores

@@ -123,7 +123,7 @@ const firstPass = 0
 // problem.ErrSettings if the step cannot train p.
 func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	if reason := QuasiNewtonLacks(p); reason != "" {
-		return nil, fmt.Errorf("step: %w: the primal step is lbfgs, but %s", problem.ErrSettings, reason)
+		return nil, fmt.Errorf("step: %w: primal lbfgs: %s", problem.ErrSettings, reason)
 	}
 	m, f, scaling := problem.Constraints(p), problem.FeaturesOf(p), newScaling(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space(), secantRows(p, f.Shallow || scaling.whitened())), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),

@@ -191,10 +191,11 @@ func NewBlind(s Settings, p problem.Problem) (Step, error) {
 	return step, err
 }
 
-// FirstOrderConflict says that the steps must be of the first order, "" if they are.
+// FirstOrderConflict says which methods take quasi-Newton steps, for a method that does not take
+// them. It returns "" if the steps are of the first order.
 func (s *Settings) FirstOrderConflict() string {
 	if s.Kind == LBFGS {
-		return "quasi-Newton steps make the method the method of multipliers: use --method alm"
+		return "only alm and unconstrained take quasi-Newton steps; use --method alm"
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ type Sparse[F Float] struct {
 	groups     *groups          // for products with one column, nil if groups do not pay
 	grouped    bool             // x has, or had, groups: sums of x have the form for groups
 	own        sparseEntries[F] // memory of Set
-	allocate   Allocator        // of the memory that the matrix makes
+	allocate   Allocator        // makes the memory of the matrix
 }
 
 // sparseEntries is memory for the entries of a matrix.
@@ -32,8 +32,8 @@ type sparseEntries[F Float] struct {
 	values  []F
 }
 
-// NewSparseIn is NewSparse with the matrix's own memory of an Allocator: the converted values, the
-// starts of a window, and the row groups.
+// NewSparseIn is NewSparse with an Allocator for the memory that the matrix does not share with the
+// caller: the converted values, the starts of a window, and the row groups.
 func NewSparseIn[F Float](allocate Allocator, rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	if err := checkSparse(rows, cols, starts, columns, values); err != nil {
 		return nil, fmt.Errorf("kernel: %w: %w", ErrSparse, err)
@@ -93,7 +93,7 @@ func (x *Sparse[F]) Set(starts []int, columns []int32, values []float64) error {
 
 // NewSparseLike is NewSparse on copies of the slices, for a matrix that may take the place of x, by
 // assignment, in the factors and sums of x. It has row groups if x has, or had, row groups.
-// Its memory is the Allocator's.
+// The Allocator makes the memory of the copies and the groups.
 func (k *Kernels[F]) NewSparseLike(allocate Allocator, x *Sparse[F], starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	y, err := NewSparseIn[F](nil, x.rows, x.cols, starts, columns, values)
 	if err != nil {

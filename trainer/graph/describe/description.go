@@ -56,8 +56,8 @@ type Normalize struct{ Normalization }
 type NormalizeGrad struct{ Normalization }
 
 // MaxPool is pictures [n, Pixels] -> the largest element under each window, channel by channel
-// [n, Channels Places]. Elements that are NaN are left out. A window without elements gives the
-// smallest finite number.
+// [n, Channels Places]. NaN elements do not count. A window without other elements gives the lowest
+// finite number.
 type MaxPool struct{ Window }
 
 // MaxPoolGrad is pictures [n, Pixels], D [n, Channels Places] -> [n, Pixels]: each element of D is

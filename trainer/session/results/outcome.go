@@ -259,12 +259,12 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 	return s
 }
 
-// worstError is the minimised error of a class from which the class is given up.
+// worstError is the smallest minimised error of a class that counts as given up.
 const worstError = 1 - givenUpRows
 
-// GivenUp says which training decisions make a model useless although it may meet the bounds:
-// nearly all are for one class, or nearly all of the minimised error of a class are wrong.
-// Otherwise GivenUp returns "".
+// GivenUp says why the model is useless although it may meet the bounds: it decides nearly all
+// training rows as one class, or nearly all rows of the class with the minimised error wrongly.
+// GivenUp returns "" for other models.
 func (o *Outcome) GivenUp() string {
 	if o.Decides != "" {
 		return "the model decides " + o.Decides + " for nearly every training row"

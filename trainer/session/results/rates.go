@@ -58,8 +58,8 @@ type RateTable struct {
 	Confusion [][]float64 `json:"confusion"`
 }
 
-// When a class is given up: hardly any row is decided as the class, in number, as a share of all
-// rows, and as a share of the rows of the class.
+// A class is given up if the rows that are decided as the class are fewer than fewRows or than the
+// share fewShare of all rows, and fewer than the share givenUpRows of the rows of the class.
 const (
 	fewRows     = 10
 	fewShare    = 0.01
@@ -76,7 +76,7 @@ func (t *RateTable) Decides() (class string, others int) {
 			actual[a], decided[d], sum = actual[a]+n, decided[d]+n, sum+n
 		}
 	}
-	rows := float64(t.Rows) / sum // of a unit of weight
+	rows := float64(t.Rows) / sum // rows for each unit of weight
 	most := slices.Index(decided, slices.Max(decided))
 	givenUp := false
 	for k, n := range decided {

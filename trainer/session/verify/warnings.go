@@ -73,7 +73,7 @@ func (c *check) sentences(key string, list, whole []string, claimed []int) {
 		switch {
 		case slices.Contains(whole, own):
 		case slices.Contains(claimed, k):
-			c.report.skip("%s[%d]: its advice: %q", key, k, own)
+			c.report.skip("%s[%d]: the advice at the end of %q", key, k, own)
 		default:
 			c.report.skip("%s[%d]: only the run knew it: %q", key, k, own)
 		}

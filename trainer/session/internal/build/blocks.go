@@ -222,12 +222,13 @@ func (b *Blocks) AppendScores(scores, x []float64) ([]float64, error) {
 	last := len(b.knownAt) > 0 && slices.Equal(b.knownAt, x)
 	err := b.fill(scores[at:], x)
 	if err == nil && b.keeps && !last {
-		b.known = slices.Clone(scores[at:]) // the caller may change its own
+		b.known = slices.Clone(scores[at:]) // the caller may change scores
 	}
 	return scores, err
 }
 
-// fill is AppendScores into memory that the blocks keep: only fill writes it later.
+// fill writes the scores at x. Blocks in float64 keep the slice scores, not a copy: the caller must
+// not change its elements.
 func (b *Blocks) fill(scores, x []float64) error {
 	if len(b.knownAt) > 0 && slices.Equal(b.knownAt, x) {
 		copy(scores, b.known)

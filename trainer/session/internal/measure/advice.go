@@ -181,9 +181,9 @@ func (c *Circumstances) Overfitting(o *results.ObjectiveOutcome) string {
 	return strings.TrimSpace(text + " " + c.use(toFitLess))
 }
 
-// GivenUp returns a warning about an outcome whose training decisions are useless although they may
-// meet the bounds (results.Outcome.GivenUp); nil: they are not. t has the rates of the training
-// rows.
+// GivenUp returns a warning about training decisions that are useless although they may meet the
+// bounds (results.Outcome.GivenUp). It returns nil for other decisions. t has the rates of the
+// training rows.
 func (c *Circumstances) GivenUp(o *results.Outcome, t *results.RateTable) trainer.Warnings {
 	text := o.GivenUp()
 	if text == "" {
@@ -194,14 +194,14 @@ func (c *Circumstances) GivenUp(o *results.Outcome, t *results.RateTable) traine
 		case others > 0:
 			text = fmt.Sprintf("the model decides %s for all but %d of %d training rows", decided, others, t.Rows)
 		case c.Several:
-			text = fmt.Sprintf("the model decides %s for every training row, whatever its features", decided)
+			text = fmt.Sprintf("the model decides %s for every training row, whatever the features", decided)
 		default:
 			who := [2]string{"rejects", "accepts"}[slices.Index(t.Classes, decided)]
-			text = fmt.Sprintf("the model %s everybody: it decides %s for every training row, whatever its features", who, decided)
+			text = fmt.Sprintf("the model %s everybody: it decides %s for every training row, whatever the features", who, decided)
 		}
 	}
 	if len(o.Constraints) > 0 {
-		text += ", so that met bounds say nothing about its quality"
+		text += ", so that met bounds say nothing about the quality of the model"
 	}
 	binds := slices.ContainsFunc(o.Constraints, func(c results.ConstraintOutcome) bool { return c.Multiplier > 0 })
 	longer := *c
