@@ -2,12 +2,13 @@ package trainer
 
 import "encoding/json"
 
-// Warning is a sentence about a run for its user, with what it is about. A program decides by the
-// code, and shows the text.
+// Warning is a sentence about a run for its user, and a code of its subject. A program decides by
+// the code, and shows the text.
 type Warning struct {
 	Code WarningCode `json:"code,omitempty"`
 	Text string      `json:"text"` // what happened, what it means, and which flag to change
-	// Claim is the part of Text that numbers of the run decide, and Advice the rest; "": not known.
+	// Claim is the part of Text that the numbers of the run decide, and Advice the rest; "": not
+	// known.
 	Claim  string `json:"claim,omitempty"`
 	Advice string `json:"advice,omitempty"`
 }

@@ -18,7 +18,7 @@ type Sheet struct {
 	Columns []*Column
 	Source  []int       // the rows' numbers in the file, from 0; nil: all rows
 	Begins  []int       // the number of the first row of each chunk in the file, and of all rows
-	LeftOut string      // says which rows of the file and of the table beside are left out; "": none
+	LeftOut string      // which rows of the arrays and of the table beside the arrays are left out; "": none
 	Flag    bool        // "missing" is a value of groups and attributes
 	Pages   *mapped.Dir // has the columns' values; nil: memory
 

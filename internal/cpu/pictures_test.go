@@ -255,8 +255,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// Problems that yield take turns with the memory of their values, unseen: after the pass of
-// another, Backward and Watched have the bits of a problem alone.
+// Problems that yield take turns with the memory of their values. Their callers see no difference:
+// after a pass of another problem, Backward and Watched return the bits of a problem that is alone.
 func TestYield(t *testing.T) {
 	device := require.Value(cpu.New(kernel.Best(), 2))(t)
 	defer device.Close()

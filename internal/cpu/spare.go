@@ -17,15 +17,15 @@ type spare struct {
 	sync.Mutex
 	first weak.Pointer[byte] // of the largest memory that was given back
 	size  int                // in bytes
-	turn  rester             // the program whose turn it is, of those that yield; nil: none
+	turn  yielder            // the program whose turn it is, of those that yield; nil: none
 }
 
-// rester is a program that yields.
-type rester interface{ yield() }
+// yielder is a program that yields its memory, see plan.Rester.
+type yielder interface{ yield() }
 
 // begin gives the turn to program e. The program that had the turn before gives back its memory,
 // unless a pass of that program runs.
-func (b *spare) begin(e rester) {
+func (b *spare) begin(e yielder) {
 	b.Lock()
 	last := b.turn
 	b.turn = e

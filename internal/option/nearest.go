@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Nearest returns the name with the smallest edit distance from word, of several the first that
-// has word's letters. It returns "" if this distance is larger than both 2 and a third of the
-// word's letters, or is as large as the word.
+// Nearest returns the name with the smallest edit distance from word. Of several, it returns the
+// first with the same letters as word in another order, else the first. It returns "" if the
+// distance is larger than both 2 and a third of the word's length, or at least the word's length. A
+// name that differs in upper and lower case alone comes before all others.
 func Nearest(word string, names []string) string {
 	for _, name := range names {
 		if name != word && strings.EqualFold(name, word) {

@@ -30,8 +30,9 @@ func (g *dag) foldConstants() {
 	}
 }
 
-// skipReshapes makes values read the inputs of reshapes that keep the shape as a matrix, such as
-// from pictures to their rows, so that steps between them run in place.
+// skipReshapes replaces an input that is a reshape by the input of the reshape, if both have the
+// same shape as matrices, such as pictures and their rows. The steps before and after the reshape
+// can then run in place.
 func (g *dag) skipReshapes() {
 	for _, v := range g.all() {
 		for i, w := range v.in {

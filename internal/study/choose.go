@@ -237,10 +237,10 @@ func meanTried(folds []Tried) Tried {
 	return all
 }
 
-// BetterTried returns the best of the candidates, trained from the start, that is better on the
-// validation rows than the run with the chosen settings; nil: none. A chosen candidate with Warm
-// may end elsewhere when it is trained from the start. With folds it returns nil, because the run
-// and the candidates have different training rows.
+// BetterTried returns the best candidate that is better on the validation rows than the run with
+// the chosen settings; nil: none. A run can be worse than its own candidate: the run trains from
+// the start, a candidate with Warm does not. BetterTried leaves out candidates with Warm. With
+// folds, it returns nil, because the run and the candidates have different training rows.
 func BetterTried(tried []Tried, run *results.Outcome) (best *Tried) {
 	if tried[0].Folds > 0 || run == nil || run.Objective.Validation == nil {
 		return nil

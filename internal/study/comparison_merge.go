@@ -13,9 +13,9 @@ import (
 
 // MergeComparisons copies the finished runs of the comparisons in the folders dirs, which differ by
 // their seeds only, into the folder into, and writes the results of all runs there. The folder is
-// new, or holds such a comparison, which gets the runs, too. The error wraps ErrComparison if the
-// comparisons differ otherwise, if their searches have chosen different settings, or if no run has
-// finished.
+// new, or holds a comparison of this kind, to which the runs are added. The error wraps
+// ErrComparison if the comparisons differ otherwise, if their searches have chosen different
+// settings, or if no run has finished.
 func MergeComparisons(ctx context.Context, dirs []string, into string, measures []string) (o *Compared, err error) {
 	var s *Comparison
 	for i, dir := range dirs {

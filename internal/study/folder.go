@@ -30,8 +30,8 @@ func Locked(dir string, work func() error) error {
 // patience is the longest time for which patient waits. Tests shorten it.
 var patience = 20 * time.Second
 
-// patient is Locked for a short work: while another process does a short work in dir, it waits. The
-// error wraps disk.ErrHeld if the other one holds dir for longer.
+// patient is Locked for short work: it waits while another process does short work in dir. The
+// error wraps disk.ErrHeld if the other process holds dir for longer than patience.
 func patient(ctx context.Context, dir string, work func() error) error {
 	for end := time.Now().Add(patience); ; {
 		err := Locked(dir, work)

@@ -31,7 +31,7 @@ type sweepSettings struct {
 	Data    []results.DataFile `yaml:"data"`
 }
 
-// readSweepSettings reads the documents of sweep.yaml. It skips what is not a list of settings.
+// readSweepSettings reads the documents of sweep.yaml. It skips documents that are not mappings.
 func readSweepSettings(text []byte) (f sweepSettings, err error) {
 	for in := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node

@@ -14,8 +14,9 @@ import (
 	"ppal/trainer/method"
 )
 
-// The methods that are no rivals keep the larger promise: each entry of the table reaches the KKT
-// epsilon 1e-6, and runs on mini-batches end with steps on all rows. No rival does the latter.
+// Methods that are not rivals keep the larger promise: each entry of the table reaches the KKT
+// epsilon 1e-6, and runs on mini-batches end with steps on all rows. Runs of rivals do not end with
+// these steps.
 func TestRivals(t *testing.T) {
 	rival := map[string]bool{}
 	for _, d := range method.All() {

@@ -21,9 +21,9 @@ const (
 	leastShare = 0.01
 )
 
-// Judge returns what the numbers say: whether the run has converged, and the verdict. whole is
-// false if the verdict is only its start, because reasons and advice from the training follow.
-// tolerance is the largest violation that counts as feasible.
+// Judge returns, by the numbers of the summary, whether the run has converged, and the verdict.
+// whole is false if verdict is only its beginning, which reasons and advice from the training
+// follow. tolerance is the largest violation that counts as feasible.
 func (sum *Summary) Judge(tolerance float64) (converged bool, verdict string, whole bool) {
 	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == constraints.OnDecisions
 	if sum.Infeasibility != nil {

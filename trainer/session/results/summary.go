@@ -88,7 +88,7 @@ func NewCertificate(c certify.Certificate) *Certificate {
 type WarningCode struct {
 	Warning int    `json:"warning"` // place in the list of warnings, from 0
 	Code    string `json:"code"`
-	// Claim is the part of the sentence that numbers of the run decide, and Advice the rest.
+	// Claim is the part of the warning that the numbers of the run decide, and Advice the rest.
 	Claim  string `json:"claim"`
 	Advice string `json:"advice,omitempty"`
 }
@@ -135,8 +135,8 @@ type Summary struct {
 	// Verdict says in words why the run has not converged and what to change, or which bounds
 	// conflict; "" for a converged run.
 	Verdict string `json:"verdict"`
-	// VerdictClaim is the start of Verdict, which the numbers of the summary decide, without reasons
-	// and advice.
+	// VerdictClaim is the beginning of Verdict, which the numbers of the summary decide. Reasons and
+	// advice follow it in Verdict.
 	VerdictClaim string `json:"verdict_claim,omitempty"`
 	// Infeasibility proves that the bounds cannot be met near the weights; absent unless the status is
 	// "infeasible".

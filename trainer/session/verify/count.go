@@ -28,8 +28,8 @@ type tally struct {
 	weighted           bool    // the rows have weights
 	smooth, weight     float64 // the smooth rate is their quotient
 	subset             subset
-	// parts are the rates whose sum, with the coefficients, is the rate; rows, weight and base are
-	// then the smallest of them, and the other counts are 0.
+	// parts are the rates whose sum, with the coefficients, is the rate; nil: the rate is no sum. With
+	// parts, rows, weight and base are the smallest of the parts, and the other counts are 0.
 	parts        []tally
 	coefficients []float64
 	// pairs has, of a rate of pairs, twice the wrong pairs and the pairs of each query. hits is then

@@ -28,14 +28,14 @@ func (c *check) warnings(before results.Provenance) {
 	c.sentences("notes", c.summary.Notes, c.in.Notes, nil)
 }
 
-// coded checks that summary.json has one of the codes of each entry of expected, with its claim,
-// unless that is "", and that each code has its sentence in the list of warnings. It returns the
-// places of the expected warnings.
+// coded checks that each code of summary.json has its sentence in the list of warnings, and that
+// each entry of expected has one of its codes in summary.json, with the same claim; "" is any
+// claim. coded returns the places of the expected warnings.
 func (c *check) coded(expected [][]results.WarningCode) (places []int) {
 	list := c.summary.Warnings
 	for k, own := range c.summary.WarningCodes {
 		if at := own.Warning; at < 0 || at >= len(list) || own.Sentence() != list[at] {
-			c.report.problem("warning_codes[%d] is about another sentence than warnings[%d]", k, at)
+			c.report.problem("warning_codes[%d] does not have the sentence of warnings[%d]", k, at)
 			return nil
 		}
 	}
@@ -60,8 +60,8 @@ func (c *check) coded(expected [][]results.WarningCode) (places []int) {
 	return places
 }
 
-// sentences checks that the list under a key of summary.json has each of the whole sentences. The
-// sentences at the places of claimed are checked except for the advice. Other sentences are not
+// sentences checks that the list under a key of summary.json has each of the whole sentences. It
+// reports that the advice of the sentences at the places claimed, and all other sentences, are not
 // checked.
 func (c *check) sentences(key string, list, whole []string, claimed []int) {
 	for _, text := range whole {
@@ -181,9 +181,9 @@ func (c *check) ofDecisions(r *evaluator) (list [][]results.WarningCode) {
 	return list
 }
 
-// oneSided compares the class as which nearly all training rows are decided, and returns the
-// warning about it. A run whose training collapsed, or which accepts few rows,
-// warns of that instead.
+// oneSided compares the class as which the run decides nearly all training rows, and returns the
+// codes of which the run must have one: it may warn of a collapsed training or of few accepted rows
+// instead.
 func (c *check) oneSided(r *evaluator) [][]results.WarningCode {
 	if c.in.System.OfPairs() || slices.Contains(r.unsure, true) {
 		return nil // the run may have decided otherwise
@@ -216,7 +216,7 @@ func (c *check) oneSided(r *evaluator) [][]results.WarningCode {
 		only = classes[kept].Name
 	}
 	if own := c.summary.Outcome.Decides; own != only {
-		c.report.problem("decides is %q in summary.json, and %q recomputed", own, only)
+		c.report.problem("decides is %q in summary.json, and %q by the decisions", own, only)
 	}
 	if only == "" {
 		return nil
@@ -224,8 +224,8 @@ func (c *check) oneSided(r *evaluator) [][]results.WarningCode {
 	return [][]results.WarningCode{{claim(session.WarnOneSided, ""), claim(session.WarnFewPositive, ""), claim(trainer.WarnCollapsed, "")}}
 }
 
-// exceeded returns the sum of the amounts by which the counted decisions exceed the inequalities,
-// of comparisons and losses beyond their tolerance, without those of norms.
+// exceeded returns the sum of the amounts by which the counted decisions exceed the inequalities.
+// Comparisons and losses count beyond their tolerance, and norms do not count.
 func (r *evaluator) exceeded() (sum float64) {
 	for j, p := range r.plans {
 		subject := r.in.System.Subject[j]

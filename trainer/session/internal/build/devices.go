@@ -277,9 +277,9 @@ func (d *Devices) TooSmall(work float64) string {
 		"from %.2g ms on. --device cuda takes the GPU.", work/1e6, leastGPUWork/1e6)
 }
 
-// Unsupported returns a note that the CPU trains instead of the GPU, because the problem's plan has
-// a step that the GPU does not support; "" if err is another error, or if the options or other
-// processes need the GPU.
+// Unsupported returns a note that the CPU trains, if err says that the GPU does not support a step
+// of the problem's plan. It returns "" for other errors, and if the options or other processes need
+// the GPU.
 func (d *Devices) Unsupported(err error) string {
 	var refused *plan.UnsupportedError
 	if o := d.Options; d.GPU == nil || d.Team != nil || o.Kind != "" || onGPUOnly(o.Products) || o.MicroBatch > 0 || !errors.As(err, &refused) {

@@ -15,7 +15,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// alone are the devices of a single process, which compute nothing.
+// alone has no device: the scales need only the number of processes, here a single process.
 var alone = &Devices{}
 
 // With few rows, the scales are E[z^2]^(-1/4) for the weights of a feature and 1 for a bias, in the

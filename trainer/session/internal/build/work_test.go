@@ -51,7 +51,7 @@ func TestRecordWork(t *testing.T) {
 	}
 }
 
-// aGPU is a GPU of which only the presence counts.
+// aGPU stands for a GPU. No test calls its methods.
 type aGPU struct{ driver.GPU }
 
 // On a GPU, products with many rows take little time, a record does not copy rows, and the measures

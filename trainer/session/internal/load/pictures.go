@@ -122,7 +122,7 @@ func (a *Pictures) allocate() (err error) {
 	return nil
 }
 
-// allocator returns the memory of the pixels.
+// allocator returns the Allocator of the pixels: in pages, if the run has pages.
 func (a *Pictures) allocator() kernel.Allocator {
 	pages := a.place.Pages
 	if pages == nil {
