@@ -140,7 +140,7 @@ def condition(columns: _data.Columns, text: str) -> Mask:
     return result
 
 
-#: The rates, with the rates whose weighted sum they are.
+#: The rates. A rate that is a weighted sum of others has their names and weights, another rate has none.
 RATES: dict[str, dict[str, float]] = {
     **{name: {} for name in ("positive_rate", "tpr", "recall", "fnr", "fpr", "tnr", "precision", "error", "accuracy", "loss")},
     "balanced_error": {"fpr": 0.5, "fnr": 0.5},
@@ -165,7 +165,7 @@ class Rate(NamedTuple):
         return weight[part], positive[part]
 
     def enough(self, rows: Rows, least: int) -> bool:
-        """Report whether so many training rows count, by Kish's effective number (sum of w)^2 / (sum of w^2)."""
+        """Report whether at least `least` training rows count, by Kish's effective number (sum of w)^2 / (sum of w^2)."""
         if RATES[self.name]:
             return all(self._replace(name=n).enough(rows, least) for n in RATES[self.name])
         w, _ = self.counted(rows, "train")
