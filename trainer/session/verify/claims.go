@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"ppal/constraints"
 	"ppal/internal/rundir"
@@ -28,7 +29,7 @@ func (c *check) claims(before results.Provenance) {
 	switch {
 	case before.Version != c.in.Version && s.VerdictClaim != verdict:
 		r.skip("verdict: the version %s of ppal wrote the run, and this is %s", before.Version, c.in.Version)
-	case whole && s.Verdict != verdict, s.VerdictClaim != verdict:
+	case whole && s.Verdict != verdict, s.VerdictClaim != verdict, !strings.HasPrefix(s.Verdict, s.VerdictClaim):
 		r.problem("verdict is %q, with the claim %q, in summary.json; the numbers of summary.json give %q", s.Verdict, s.VerdictClaim, verdict)
 	case !whole:
 		r.skip("verdict: the reason why the training did not converge, and the advice")

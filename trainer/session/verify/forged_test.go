@@ -217,6 +217,11 @@ func TestEarlierSentences(t *testing.T) {
 	}
 	dir := trained(t, options("v0.1.0"))
 	s := require.Value(rundir.ReadSummary(dir.Summary()))(t)
+	s.Verdict = "The run met all bounds."
+	reseal(t, dir.Summary(), s)
+	if r := verified(t, dir, options("v0.1.0")); r.Verified {
+		t.Error("a verdict that contradicts its claim is verified")
+	}
 	s.Verdict, s.VerdictClaim, s.WarningCodes = "The run has not converged, in other words.", "", nil
 	reseal(t, dir.Summary(), s)
 	for version, want := range map[string]bool{"v0.1.0": false, "v0.2.0": true} {
