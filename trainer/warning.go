@@ -57,7 +57,7 @@ func (list Warnings) Texts() []string {
 	return texts
 }
 
-// Encode returns a text for each warning, for a State.
+// Encode returns a text for each warning, for a State or a checkpoint.
 func (list Warnings) Encode() (texts []string) {
 	for _, w := range list {
 		text, _ := json.Marshal(w) // a struct of strings has no error

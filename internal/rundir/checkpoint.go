@@ -42,7 +42,7 @@ type Checkpoint struct {
 	Config string
 	// Records is the part of metrics.jsonl before the checkpoint.
 	Records RecordPrefix
-	// Warnings are the warnings of the run before the checkpoint.
+	// Warnings are the warnings of the run before the checkpoint, encoded.
 	Warnings []string
 	// Spent is the wall time of the run before the checkpoint.
 	Spent time.Duration

@@ -114,7 +114,7 @@ func (s *Session) commonSummary(r *trainer.Result) results.Summary {
 		Schema: rundir.Schema,
 		Status: string(r.Status), Iterations: r.Iterations, Seconds: r.Seconds, Bounds: d.Bounds,
 		Device: d.deviceAndMemory(), Products: d.Products,
-		PeakBytes: rundir.PeakBytes(), Warnings: append([]string{}, s.warnings...), WarningCodes: s.codes, Version: d.Version,
+		PeakBytes: rundir.PeakBytes(), Warnings: s.Warnings(), WarningCodes: results.NewWarningCodes(s.warnings), Version: d.Version,
 		OutputIteration: r.Output, ResidualDecay: results.NewResidualDecay(r.Decay),
 		Notes: append([]string{}, concat(d.Notes, r.Notes)...),
 	}

@@ -23,6 +23,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/results"
 	"ppal/trainer/step"
 )
 
@@ -69,6 +70,12 @@ func recordsOf(t *testing.T, dir string) []trainer.Record {
 	return list
 }
 
+// codesOf returns the codes of a run's warnings.
+func codesOf(t *testing.T, dir string) []results.WarningCode {
+	t.Helper()
+	return require.Value(rundir.ReadSummary(rundir.Dir(dir).Summary()))(t).WarningCodes
+}
+
 // bytesOf returns the contents of a file.
 func bytesOf(t *testing.T, path string) []byte {
 	t.Helper()
@@ -76,20 +83,21 @@ func bytesOf(t *testing.T, path string) []byte {
 }
 
 // A run that was interrupted and then continues, and a run that was killed before its first
-// checkpoint, give the files of an undisturbed run. Every kind of model is interrupted.
+// checkpoint, give the files of an undisturbed run. Every kind of model is interrupted. The start of
+// conv violates the bounds, so that there is a warning with a code.
 func TestResume(t *testing.T) {
-	pictures := func(m models.Architecture) func(o *Options) {
+	pictures := func(kappa float64, m models.Architecture) func(o *Options) {
 		return func(o *Options) {
 			o.Data = Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 3, Augment: picture.AugmentFlip}
-			o.Task, o.Method, o.Model = NeymanPearson{Kappa: []float64{5}}, &method.ALM{Primal: step.Settings{Kind: step.Adam}}, m
+			o.Task, o.Method, o.Model = NeymanPearson{Kappa: []float64{kappa}}, &method.ALM{Primal: step.Settings{Kind: step.Adam}}, m
 			o.BatchSize, o.Settings.Iterations, o.Settings.RecordEvery = 4, 12, 5
 		}
 	}
 	for name, change := range map[string]func(o *Options){
-		"linear": nil, "network": pictures(models.Spec{Hidden: []int{3}}),
-		"conv":       pictures(models.Conv{Channels: []int{2}}),
-		"group norm": pictures(models.Conv{Channels: []int{2}, Norm: models.GroupNorm, Pool: models.NoPool}),
-		"resnet":     pictures(models.ResNet{Channels: []int{2}}),
+		"linear": nil, "network": pictures(5, models.Spec{Hidden: []int{3}}),
+		"conv":       pictures(0.5, models.Conv{Channels: []int{2}}),
+		"group norm": pictures(5, models.Conv{Channels: []int{2}, Norm: models.GroupNorm, Pool: models.NoPool}),
+		"resnet":     pictures(5, models.ResNet{Channels: []int{2}}),
 	} {
 		if require.Racing && change != nil {
 			continue // TestBatchesResume runs the same goroutines
@@ -131,6 +139,9 @@ func resumes(t *testing.T, change func(o *Options)) {
 			if !slices.Equal(bytesOf(t, filepath.Join(whole, file)), bytesOf(t, filepath.Join(dir, file))) {
 				t.Errorf("%s: %s differs", dir, file)
 			}
+		}
+		if diff := cmp.Diff(codesOf(t, whole), codesOf(t, dir)); diff != "" {
+			t.Errorf("%s: the codes of the warnings differ (-whole +resumed):\n%s", dir, diff)
 		}
 		if diff := cmp.Diff(want.Training.Trend, got.Training.Trend, cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("%s: the trend differs (-whole +resumed):\n%s", dir, diff)

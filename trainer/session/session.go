@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,16 +45,15 @@ type Session struct {
 	files    *save.Directory  // the run's directory; nil while it is not open
 	records  []trainer.Record // records from the time without an open directory
 	last     *trainer.Record  // the last record; nil before the first
-	warnings []string
-	codes    []results.WarningCode // of warnings
-	lost     error                 // why a record could not be written; such a run ends early
-	stop     func()                // ends the training early
-	training *trainer.Result       // nil before Optimize
-	result   *Result               // nil before Certify
-	summary  results.Summary       // the zero value before Save
-	reading  time.Duration         // wall time of New
-	spent    time.Duration         // wall time of New, Optimize, Certify and Save
-	saving   time.Duration         // wall time of Save
+	warnings trainer.Warnings
+	lost     error           // why a record could not be written; such a run ends early
+	stop     func()          // ends the training early
+	training *trainer.Result // nil before Optimize
+	result   *Result         // nil before Certify
+	summary  results.Summary // the zero value before Save
+	reading  time.Duration   // wall time of New
+	spent    time.Duration   // wall time of New, Optimize, Certify and Save
+	saving   time.Duration   // wall time of Save
 }
 
 // New loads the data, initialises the model and builds the problem. If ctx is cancelled, New
@@ -98,8 +96,12 @@ func (o Options) prepare(ctx context.Context, err error) (a *assembly, _ error) 
 func Run(p Pipeline, o Options) *Session { return run(p, o.withProgram()) }
 
 func run(p Pipeline, o Options) *Session {
-	own, _ := p.(*assembly)
-	return &Session{options: o, pipeline: p, own: own, warnings: slices.Clone(p.Describe().Warnings)}
+	s := &Session{options: o, pipeline: p}
+	s.own, _ = p.(*assembly)
+	for _, text := range p.Describe().Warnings {
+		s.warnings = append(s.warnings, trainer.Warning{Text: text})
+	}
+	return s
 }
 
 // Describe describes the run.
@@ -126,19 +128,11 @@ func (s *Session) Iterations() int { return s.options.Settings.Iterations }
 func (s *Session) Explain() string { return s.pipeline.Explain() }
 
 // Warnings returns the warnings so far.
-func (s *Session) Warnings() []string { return slices.Clone(s.warnings) }
-
-// addCode keeps the code of the warning, if the warning has one. at is its place in warnings.
-func (s *Session) addCode(w trainer.Warning, at int) {
-	if w.Code != "" {
-		s.codes = append(s.codes, results.WarningCode{Warning: at, Code: string(w.Code), Claim: cmp.Or(w.Claim, w.Text), Advice: w.Advice})
-	}
-}
+func (s *Session) Warnings() []string { return s.warnings.Texts() }
 
 // warn adds a warning to the run, and passes it to Settings.Warn.
 func (s *Session) warn(w trainer.Warning) {
-	s.addCode(w, len(s.warnings))
-	s.warnings = append(s.warnings, w.Text)
+	s.warnings = append(s.warnings, w)
 	if tell := s.options.Settings.Warn; tell != nil {
 		tell(w)
 	}
@@ -177,10 +171,9 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 		recorders = append(recorders, set.Recorder)
 	}
 	set.Recorder = recorders
-	known := slices.Clone(s.warnings)
+	known := s.Warnings()
 	set.Warn = func(warning trainer.Warning) {
-		if at := slices.Index(known, warning.Text); s.files != nil && s.files.Resumed != nil && at >= 0 {
-			s.addCode(warning, at)
+		if s.files != nil && s.files.Resumed != nil && slices.Contains(known, warning.Text) {
 			return // the part of the run before the checkpoint warned
 		}
 		s.warn(warning)

@@ -93,6 +93,16 @@ type WarningCode struct {
 	Advice string `json:"advice,omitempty"`
 }
 
+// NewWarningCodes returns the codes of those warnings of a run that have one.
+func NewWarningCodes(list trainer.Warnings) (codes []WarningCode) {
+	for i, w := range list {
+		if w.Code != "" {
+			codes = append(codes, WarningCode{Warning: i, Code: string(w.Code), Claim: cmp.Or(w.Claim, w.Text), Advice: w.Advice})
+		}
+	}
+	return codes
+}
+
 // Sentence returns the warning.
 func (c *WarningCode) Sentence() string {
 	if c.Advice == "" {

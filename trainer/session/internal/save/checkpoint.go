@@ -15,9 +15,9 @@ const checkpointShare = 0.05
 
 // Progress is the part of a run before its training, or before a checkpoint of it.
 type Progress struct {
-	Program  string        // the version of the program
-	Warnings []string      // so far
-	Spent    time.Duration // wall time
+	Program  string           // the version of the program
+	Warnings trainer.Warnings // so far
+	Spent    time.Duration    // wall time
 }
 
 // keeper writes the checkpoints of a run.
@@ -77,6 +77,6 @@ func (k *keeper) write(state *trainer.State, at problem.Point) error {
 	p := k.progress()
 	return k.writer.Write(&rundir.Checkpoint{
 		Program: p.Program, Config: k.d.config, Records: rundir.RecordPrefix{Bytes: size, SHA256: sum},
-		Warnings: p.Warnings, Spent: p.Spent, At: at, State: state,
+		Warnings: p.Warnings.Encode(), Spent: p.Spent, At: at, State: state,
 	})
 }

@@ -121,7 +121,7 @@ func (d *Directory) Resume(now Continuing) (r Continued, err error) {
 	if err := d.metrics.Cut(); err != nil {
 		return r, err
 	}
-	r.Progress = Progress{Program: c.Program, Warnings: c.Warnings, Spent: c.Spent}
+	r.Progress = Progress{Program: c.Program, Warnings: trainer.DecodeWarnings(c.Warnings), Spent: c.Spent}
 	if r.Last, err = d.lastRecord(); err != nil {
 		return r, err
 	}
