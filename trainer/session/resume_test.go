@@ -83,8 +83,8 @@ func bytesOf(t *testing.T, path string) []byte {
 }
 
 // A run that was interrupted and then continues, and a run that was killed before its first
-// checkpoint, give the files of an undisturbed run. Every kind of model is interrupted. The start of
-// conv violates the bounds, so that there is a warning with a code.
+// checkpoint, give the files of an undisturbed run. Every kind of model is interrupted. The
+// start of conv violates the bounds, so that there is a warning with a code.
 func TestResume(t *testing.T) {
 	pictures := func(kappa float64, m models.Architecture) func(o *Options) {
 		return func(o *Options) {
