@@ -48,7 +48,7 @@ type convolution[T plan.Float] struct {
 }
 
 func newConvolution[T plan.Float](e *executor[T], s *plan.Convolution) *convolution[T] {
-	return &convolution[T]{newFilters(e, s.Filter, false), s, kernel.Window(s.Window)}
+	return &convolution[T]{newFilters(e, s.Filter, false), s, kernel.Window{Window: s.Window}}
 }
 
 func (c *convolution[T]) block(_ int, w *worker[T], lo, hi int) error {
@@ -66,7 +66,7 @@ type convolutionInputGrad[T plan.Float] struct {
 }
 
 func newConvolutionInputGrad[T plan.Float](e *executor[T], s *plan.ConvolutionInputGrad) *convolutionInputGrad[T] {
-	return &convolutionInputGrad[T]{newFilters(e, s.Filter, true), s, kernel.Window(s.Window)}
+	return &convolutionInputGrad[T]{newFilters(e, s.Filter, true), s, kernel.Window{Window: s.Window}}
 }
 
 func (c *convolutionInputGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
@@ -89,7 +89,7 @@ type convolutionFilterGrad[T plan.Float] struct {
 }
 
 func newConvolutionFilterGrad[T plan.Float](e *executor[T], s *plan.ConvolutionFilterGrad) *convolutionFilterGrad[T] {
-	return &convolutionFilterGrad[T]{newSlotSums(s.Out.Len(), e.k.Axpy), s, kernel.Window(s.Window)}
+	return &convolutionFilterGrad[T]{newSlotSums(s.Out.Len(), e.k.Axpy), s, kernel.Window{Window: s.Window}}
 }
 
 // placesForSums is the number of places of the output whose products cost much more than to clear
@@ -128,7 +128,7 @@ func (c *convolutionFilterGrad[T]) finish(e *executor[T], roots []int) {
 type maxPool[T plan.Float] struct{ s *plan.MaxPool }
 
 func (m *maxPool[T]) block(_ int, w *worker[T], lo, hi int) error {
-	window := kernel.Window(m.s.Window)
+	window := kernel.Window{Window: m.s.Window}
 	for i := lo; i < hi; i++ {
 		w.k.MaxPool(w.Row(m.s.Out, i), w.Row(m.s.In, i), &window)
 	}
@@ -139,7 +139,7 @@ func (m *maxPool[T]) block(_ int, w *worker[T], lo, hi int) error {
 type maxPoolGrad[T plan.Float] struct{ s *plan.MaxPoolGrad }
 
 func (m *maxPoolGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
-	window := kernel.Window(m.s.Window)
+	window := kernel.Window{Window: m.s.Window}
 	for i := lo; i < hi; i++ {
 		w.k.MaxPoolGrad(w.Row(m.s.Out, i), w.Row(m.s.In, i), w.Row(m.s.D, i), &window)
 	}

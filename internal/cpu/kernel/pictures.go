@@ -3,31 +3,16 @@ package kernel
 import (
 	"math"
 	"unsafe"
+
+	"ppal/trainer/graph/describe"
 )
 
-// Window is the geometry of a convolution over pictures. A picture lies channel by channel, and in
-// a channel line by line. The window at output place (p, q) has at its place (i, j) the element in
-//
-//	line y = p StrideY - Top + i DilationY, column x = q StrideX - Left + j DilationX
-//
-// of a channel, or 0 outside the picture. The columns of the matrix C [Patch, Places] are the
-// elements under the window, one column for each place of the output:
+// Window is the geometry of a convolution, or of max-pooling, over pictures. The columns of the
+// matrix C [Patch, Places] are the elements under the window, one column for each place of the
+// output:
 //
 //	C[(c, i, j), (p, q)] = picture[c, y(p, i), x(q, j)]
-type Window struct {
-	Channels, Height, Width   int // of a picture
-	Lines, Columns            int // of the window
-	Top, Left                 int // padding before the first line and the first column
-	StrideY, StrideX          int
-	DilationY, DilationX      int // distance between neighbouring places of the window
-	OutputHeight, OutputWidth int
-}
-
-// Places returns the number of places in a channel of the output.
-func (w *Window) Places() int { return w.OutputHeight * w.OutputWidth }
-
-// Patch returns the number of elements under the window, in all channels.
-func (w *Window) Patch() int { return w.Channels * w.Lines * w.Columns }
+type Window struct{ describe.Window }
 
 // pictures holds the passes over pictures of one level that are no products.
 type pictures[F Float] struct {

@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"ppal/internal/require"
+	"ppal/trainer/graph/describe"
 )
 
 // randomWindow returns a window with strides, dilation and padding, whose frame may be smaller or
 // larger than the picture.
 func randomWindow(random *rand.Rand) Window {
 	for {
-		w := Window{
+		w := Window{describe.Window{
 			Channels: 1 + random.IntN(3), Height: 1 + random.IntN(12), Width: 1 + random.IntN(12),
 			Lines: 1 + random.IntN(3), Columns: 1 + random.IntN(3),
 			Top: random.IntN(3), Left: random.IntN(3),
 			StrideY: 1 + random.IntN(7), StrideX: 1 + random.IntN(7),
 			DilationY: 1 + random.IntN(2), DilationX: 1 + random.IntN(2),
-		}
+		}}
 		if random.IntN(50) == 0 { // C has several parts
 			w.Channels, w.Height, w.Width, w.Lines, w.Columns, w.StrideY, w.StrideX = 40, 22, 22, 4, 4, 1, 1
 		}
@@ -120,7 +121,8 @@ func maxPoolTest[F Float](t *testing.T, level Level) {
 	for i := range 400 {
 		w := randomWindow(random)
 		if i%2 == 0 { // side by side, the usual windows
-			w = Window{w.Channels, w.Height + 1, w.Width + 1, 2, 2, 0, 0, 2, 2, 1, 1, (w.Height + 1) / 2, (w.Width + 1) / 2}
+			w = Window{describe.Window{Channels: w.Channels, Height: w.Height + 1, Width: w.Width + 1, Lines: 2, Columns: 2, StrideY: 2, StrideX: 2,
+				DilationY: 1, DilationX: 1, OutputHeight: (w.Height + 1) / 2, OutputWidth: (w.Width + 1) / 2}}
 		}
 		guard := func(n int) []F { return guarded[F](t, n, i%4 < 2) }
 		picture := guard(w.Channels * w.Height * w.Width)
